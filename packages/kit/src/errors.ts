@@ -1,0 +1,59 @@
+/**
+ * The failures a service reports to its callers. A kind says what happened; the HTTP status follows from
+ * it, and each API profile spells it with its own code (see @gatehouse/http/error-bodies).
+ */
+export const STATUS_OF_KIND = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  precondition_failed: 412,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal: 500,
+  unavailable: 503,
+} as const;
+
+export type ErrorKind = keyof typeof STATUS_OF_KIND;
+
+/** One bad field of a request: where it is, and what is wrong with it. */
+export type FieldProblem = { field: string; message: string };
+
+/**
+ * An error whose message is written for the caller. Everything else that is thrown is a fault of ours and
+ * reaches the caller as `internal`, without its text.
+ */
+export class ServiceError extends Error {
+  readonly kind: ErrorKind;
+  readonly details: readonly FieldProblem[] | undefined;
+  /** Response headers that belong to the failure, such as WWW-Authenticate or Retry-After. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: {
+      details?: readonly FieldProblem[];
+      headers?: Readonly<Record<string, string>>;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ServiceError';
+    this.kind = kind;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return STATUS_OF_KIND[this.kind];
+  }
+}
+
+/** A dependency is away; the caller may try again. `retryAfter` is in seconds. */
+export function unavailable(message: string, cause?: unknown, retryAfter = 1): ServiceError {
+  return new ServiceError('unavailable', message, { cause, headers: { 'retry-after': String(retryAfter) } });
+}

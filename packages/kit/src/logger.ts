@@ -1,0 +1,76 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+
+export type { Logger } from 'pino';
+
+const REDACTED = '[redacted]';
+
+/** Names whose values are secrets, in an object, a URL's query or a form. */
+const SECRET_NAMES = [
+  '(?:current_|new_)?password',
+  'client_secret',
+  'client_assertion',
+  '(?:access_|refresh_|id_)?token',
+  'api_key',
+  'authorization',
+  '(?:set-)?cookie',
+].join('|');
+
+/** What is taken out of a finished line: by the name of the field, and by the look of the value. */
+const SECRETS: readonly (readonly [RegExp, string])[] = [
+  [new RegExp(`"(${SECRET_NAMES})":"(?:[^"\\\\]|\\\\.)*"`, 'gi'), `"$1":"${REDACTED}"`],
+  // The same inside a text that holds JSON, where each quote has a backslash before it.
+  [
+    new RegExp(`\\\\"(${SECRET_NAMES})\\\\"\\s*:\\s*\\\\".*?(?<!\\\\)\\\\"`, 'gi'),
+    `\\"$1\\":\\"${REDACTED}\\"`,
+  ],
+  [new RegExp(`\\b(${SECRET_NAMES}|code)=[^&\\s"\\\\]+`, 'gi'), `$1=${REDACTED}`],
+  // Three base64url parts that begin with a JSON object: a signed token, access or ID.
+  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, REDACTED],
+  [/\bgatehouse_[A-Za-z0-9_-]{16,}/g, REDACTED],
+  [/\b(Bearer|Basic|ApiKey|DPoP) +[\w.~+/=-]{8,}/gi, `$1 ${REDACTED}`],
+  [/(:\/\/)[^\s/@"\\]+@/g, `$1${REDACTED}@`],
+];
+
+/** Takes what looks like a credential out of a text. */
+export function scrub(text: string): string {
+  let result = text;
+  for (const [pattern, replacement] of SECRETS) result = result.replace(pattern, replacement);
+  return result;
+}
+
+/**
+ * A logger that writes one JSON object a line, or readable lines where a person reads along. Secrets are
+ * taken out of the finished line, so that no call site can forget it.
+ */
+export function createLogger(options: {
+  name: string;
+  level?: string;
+  /** Readable lines instead of JSON; by default when standard output is a terminal. */
+  readable?: boolean;
+  destination?: DestinationStream;
+}): Logger {
+  const readable = options.readable ?? process.stdout.isTTY === true;
+  const destination =
+    options.destination ??
+    (readable
+      ? pretty({
+          sync: true,
+          singleLine: true,
+          translateTime: 'HH:MM:ss.l',
+          ignore: 'pid,hostname,name',
+          messageFormat: '{if service}{service}: {end}{msg}',
+        })
+      : pino.destination({ dest: 1, sync: false, minLength: 0 }));
+  return pino(
+    {
+      name: options.name,
+      level: options.level ?? 'info',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: pino.stdSerializers.err },
+      hooks: { streamWrite: scrub },
+    },
+    destination,
+  );
+}

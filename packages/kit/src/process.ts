@@ -1,0 +1,81 @@
+import { type ServerConfig, SettingsError } from './config.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { type Running, run } from './run.ts';
+import type { Service } from './service.ts';
+
+/**
+ * The process of one service, the whole of its main.ts: reads the settings, serves, and ends on a signal.
+ * Exit status 1 with one sentence for each wrong setting, for a port that cannot be had, or for a service
+ * that can never start; a database that is away is waited for.
+ */
+export async function runProcess<C extends ServerConfig>(
+  name: string,
+  readConfig: (env: NodeJS.ProcessEnv) => C,
+  create: (config: C, logger: Logger) => Service,
+): Promise<void> {
+  const config = readOrExit(readConfig);
+  const logger = createLogger({ name, level: config.logLevel });
+  exitOnFault(logger);
+  try {
+    const running = await run([create(config, logger)], { ...config, logger, requireHttps: true });
+    stopOnSignal(running, logger);
+    logger.info({ port: running.port }, 'listening');
+    await running.started;
+    logger.info('ready');
+  } catch (error) {
+    logger.fatal({ err: error }, 'cannot start');
+    process.exit(1);
+  }
+}
+
+/**
+ * Stops and exits with status 0 on SIGINT, SIGTERM and SIGHUP.
+ * moments (from the terminal and through npm): only one that comes a second later forces the end.
+ */
+export function stopOnSignal(
+  running: Running,
+  logger: Logger,
+  after: () => Promise<void> | undefined = async () => {},
+): void {
+  let since: number | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (since !== undefined) {
+      if (performance.now() - since > 1000) process.exit(1);
+      return;
+    }
+    since = performance.now();
+    logger.info({ signal }, 'stopping');
+    running
+      .stop()
+      .then(after)
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.fatal({ err: error }, 'did not stop cleanly');
+          process.exit(1);
+        },
+      );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+}
+
+/** After a fault nobody caught the state is unknown: log it and end; whoever supervises starts anew. */
+export function exitOnFault(logger: Logger): void {
+  const onFault = (error: unknown) => {
+    logger.fatal({ err: error }, 'fault');
+    process.exit(1);
+  };
+  process.on('uncaughtException', onFault);
+  process.on('unhandledRejection', onFault);
+}
+
+/** Reads the settings; with one sentence for each that is wrong and exit status 1 when they do not do. */
+export function readOrExit<C>(readConfig: (env: NodeJS.ProcessEnv) => C): C {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import { newId } from './ids.ts';
+
+/**
+ * What is known of a request beside the request itself. run() makes it, the services add to it, and the
+ * request's one log line is written from it.
+ */
+export type RequestInfo = {
+  /** X-Request-Id as the caller sent it, else a new one. */
+  readonly id: string;
+  /** The caller's address: the peer's, or what a trusted proxy says. */
+  readonly address: string;
+  /** The route's pattern, such as /v1/users/:id; never the URL, whose query may hold secrets. */
+  route: string | undefined;
+  /** client_id of the authenticated caller. */
+  client: string | undefined;
+  /** Subject of the caller's token, when it is not the client itself. */
+  subject: string | undefined;
+};
+
+const infos = new WeakMap<IncomingMessage, RequestInfo>();
+
+/** The info of this request; made on first use. */
+export function requestInfo(
+  request: IncomingMessage,
+  address: string = request.socket.remoteAddress ?? '',
+): RequestInfo {
+  let info = infos.get(request);
+  if (info === undefined) {
+    const given = request.headers['x-request-id'];
+    const id = typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req');
+    info = { id, address, route: undefined, client: undefined, subject: undefined };
+    infos.set(request, info);
+  }
+  return info;
+}
+
+/** Makes one message stand for another (a rewritten request), so that both write to the same info. */
+export function shareRequestInfo(from: IncomingMessage, to: IncomingMessage): void {
+  infos.set(to, requestInfo(from));
+}

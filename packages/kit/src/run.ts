@@ -1,0 +1,194 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from './logger.ts';
+import { type RequestInfo, requestInfo } from './requests.ts';
+import { isUnder } from './routes.ts';
+import type { Service } from './service.ts';
+import { transportReader } from './transport.ts';
+
+export type RunOptions = {
+  port: number;
+  host: string;
+  logger: Logger;
+  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+  trustedProxies: readonly string[];
+  /** Whether requests that did not come by HTTPS are refused; the health paths are exempt. */
+  requireHttps: boolean;
+  /** How long stop() waits for requests in flight, in seconds. */
+  drainSeconds: number;
+};
+
+export type Running = {
+  /** The port listened on; differs from the option when that was 0. */
+  port: number;
+  /** Resolves when every service has started; rejects when one never can. */
+  started: Promise<void>;
+  /** Stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Serves the services on one port. Listens at once, so that a service that waits for its database answers
+ * 503 meanwhile, and rejects when the port cannot be had.
+ */
+export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
+  const { logger, drainSeconds } = options;
+  const transportOf = transportReader(options.trustedProxies);
+  // Longest first, so that a service below another's prefix gets its requests.
+  const table = services
+    .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
+    .sort((a, b) => b.prefix.length - a.prefix.length);
+  let draining = false;
+
+  const server = createServer((request, response) => {
+    const { address, secure } = transportOf(request);
+    const info = requestInfo(request, address);
+    const path = pathOf(request);
+    logWhenDone(request, response, info, path, logger);
+    response.setHeader('x-request-id', info.id);
+    if (draining) response.setHeader('connection', 'close');
+
+    if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
+    if (path === '/health/ready') return void reportReadiness(services, draining, response);
+    if (options.requireHttps) {
+      if (!secure) {
+        return void sendJson(
+          response,
+          403,
+          problem('https_required', 'This interface is served over HTTPS only.'),
+        );
+      }
+      // RFC 6797 §7.2: only over HTTPS, for a year.
+      response.setHeader('strict-transport-security', 'max-age=31536000');
+    }
+    const entry = table.find(({ prefix }) => isUnder(path, prefix));
+    if (entry === undefined)
+      return void sendJson(response, 404, problem('not_found', 'There is nothing here.'));
+    entry.service.handle(request, response);
+  });
+  server.on('clientError', refuseMalformed);
+
+  await listen(server, options.port, options.host);
+  const started = Promise.all(services.map((service) => service.start())).then(() => undefined);
+  // The caller awaits it when it wants to; until then a failure must not count as unhandled.
+  started.catch(() => {});
+
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    draining = true;
+    await close(server, drainSeconds);
+    for (const service of services.toReversed()) await service.stop();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    started,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+function pathOf(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}
+
+/** The shape of errors that belong to no service: that of the latest version's profile. */
+function problem(code: string, message: string) {
+  return { error: { code, message } };
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+  });
+  response.end(text);
+}
+
+async function reportReadiness(services: readonly Service[], draining: boolean, response: ServerResponse) {
+  const reasons = await Promise.all(
+    services.map(async ({ name, unready }) => {
+      try {
+        return [name, (await unready()) ?? 'ok'] as const;
+      } catch {
+        return [name, 'its check failed'] as const;
+      }
+    }),
+  );
+  const ready = !draining && reasons.every(([, reason]) => reason === 'ok');
+  sendJson(response, ready ? 200 : 503, {
+    status: draining ? 'stopping' : ready ? 'ready' : 'unavailable',
+    services: Object.fromEntries(reasons),
+  });
+}
+
+/** One line for each request, when its response is out or its caller gone. */
+function logWhenDone(
+  request: IncomingMessage,
+  response: ServerResponse,
+  info: RequestInfo,
+  path: string,
+  logger: Logger,
+): void {
+  const begin = performance.now();
+  response.once('close', () => {
+    const status = response.writableFinished ? response.statusCode : 499;
+    const line = {
+      req_id: info.id,
+      method: request.method,
+      // Where no route matched, the path tells what was looked for; it has no query.
+      route: info.route ?? path,
+      status,
+      ms: Math.round((performance.now() - begin) * 100) / 100,
+      client: info.client,
+      subject: info.subject,
+      address: info.address,
+    };
+    if (status >= 500) logger.error(line, 'request');
+    else if (path.startsWith('/health/')) logger.debug(line, 'request');
+    else logger.info(line, 'request');
+  });
+}
+
+/** Node refuses what is not HTTP before any handler runs; the caller still gets JSON. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [status, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'The headers are too large.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'The request did not arrive in time.']
+        : ['400 Bad Request', 'This is not a valid HTTP request.'];
+  const body = JSON.stringify(problem('invalid_parameter', message));
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Waits for requests in flight, at most `seconds`; then ends them. */
+function close(server: Server, seconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** A service as a value: a process runs one of them, a laptop runs all of them on one port. */
+export type Service = {
+  readonly name: string;
+  /** The paths it answers, by whole segments (see routes.ts). */
+  readonly prefixes: readonly string[];
+  /** Answers a request; may be called before start() has ended, and then says 503 where it must. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Resolves when it can serve. Waits for its dependencies as long as it takes; rejects when it never can. */
+  start(): Promise<void>;
+  /** Ends what start() began, also while start() is still waiting. Called after the last request ended. */
+  stop(): Promise<void>;
+  /** What keeps it from serving just now, in a few words; undefined when nothing does. */
+  unready(): Promise<string | undefined>;
+};

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIPv6 } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+/** How a request came to us: from which address, and whether it was HTTPS all the way to the edge. */
+export type Transport = { address: string; secure: boolean };
+
+/**
+ * Reads a request's origin, believing X-Forwarded-For and X-Forwarded-Proto from trusted addresses only
+ * (addresses or CIDR ranges). A peer inside the trusted network that forwards nothing speaks for itself:
+ * that is another service calling directly, and counts as secure, since it never crossed the edge.
+ * Throws when an entry is neither an address nor a range.
+ */
+export function transportReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Transport {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies) {
+    const [address = '', bits] = entry.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(bits), family);
+  }
+  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+
+  return (request) => {
+    const peer = plainAddress(request.socket.remoteAddress ?? '');
+    const encrypted = (request.socket as TLSSocket).encrypted === true;
+    if (!isTrusted(peer)) return { address: peer, secure: encrypted };
+
+    const proto = request.headers['x-forwarded-proto'];
+    // From the right: each trusted proxy appended the address it saw, so the first one that is not
+    // trusted is the caller; anything further left is the caller's own claim.
+    const chain = String(request.headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .map((part) => plainAddress(part.trim()))
+      .filter((part) => part !== '');
+    let address = peer;
+    while (isTrusted(address)) {
+      const next = chain.pop();
+      if (next === undefined) break;
+      address = next;
+    }
+    return { address, secure: encrypted || proto === 'https' || (proto === undefined && address === peer) };
+  };
+}
+
+/** An IPv4 address that arrived on an IPv6 socket, as IPv4. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+}
