@@ -1,0 +1,173 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import cors from '@fastify/cors';
+import { type ErrorKind, ServiceError, STATUS_OF_KIND } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import { requestInfo } from '@gatehouse/kit/requests';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { ErrorBody } from './error-bodies.ts';
+import { parseJsonBody } from './json-body.ts';
+
+export type AppOptions = {
+  logger: Logger;
+  /** How errors are written below a path; also for paths that do not exist. */
+  errorBodyFor(path: string): ErrorBody;
+  /** The caller's error for a failure that is not a ServiceError, such as a database that is away. */
+  translate(error: unknown): ServiceError | undefined;
+};
+
+/** The largest body taken, in bytes. */
+export const BODY_LIMIT = 256 * 1024;
+
+const EXPOSED_HEADERS = [
+  'ETag',
+  'Link',
+  'Location',
+  'Deprecation',
+  'Sunset',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Retry-After',
+  'X-Request-Id',
+  'WWW-Authenticate',
+];
+
+/**
+ * The Fastify app of a resource service: takes JSON and nothing else, answers errors in the shape of the
+ * path, knows 405, and lets browsers of any origin in with a bearer token (never with cookies).
+ */
+export function createApp({ logger, errorBodyFor, translate }: AppOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: (request) => requestInfo(request).id,
+    bodyLimit: BODY_LIMIT,
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => parseJsonBody(body),
+  );
+
+  app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'Authorization',
+      'Content-Type',
+      'If-Match',
+      'If-None-Match',
+      'Idempotency-Key',
+      'X-Request-Id',
+    ],
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: 3600,
+  });
+
+  const patterns = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = patterns.get(url) ?? new Set();
+    for (const name of [method].flat()) methods.add(name);
+    patterns.set(url, methods);
+  });
+  app.addHook('onRequest', async (request) => {
+    requestInfo(request.raw).route = request.routeOptions.url;
+  });
+
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = [...patterns]
+      .filter(([pattern]) => matches(pattern, pathOf(request)))
+      .flatMap(([, methods]) => [...methods]);
+    const error =
+      allowed.length === 0
+        ? new ServiceError('not_found', 'There is nothing here.')
+        : new ServiceError('method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
+            // RFC 9110 §15.5.6
+            headers: { allow: allowed.join(', ') },
+          });
+    return sendError(error, request, reply);
+  });
+
+  function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const error = callersError(thrown) ?? translate(thrown) ?? fault(thrown, request);
+    return reply
+      .code(error.status)
+      .headers(error.headers)
+      .header('cache-control', 'no-store')
+      .type('application/json; charset=utf-8')
+      .serializer(JSON.stringify)
+      .send(errorBodyFor(pathOf(request))(error));
+  }
+
+  function fault(thrown: unknown, request: FastifyRequest): ServiceError {
+    request.log.error({ err: thrown, req_id: request.id }, 'fault');
+    return new ServiceError('internal', `Something went wrong on our side. Request id: ${request.id}.`);
+  }
+
+  return app;
+}
+
+/** The app as a Node request handler; usable at once, requests wait until the app's plugins are loaded. */
+export function handlerOf(
+  app: FastifyInstance,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  let ready = false;
+  const loaded = app.ready().then(() => {
+    ready = true;
+  });
+  return (request, response) => {
+    if (ready) app.routing(request, response);
+    else loaded.then(() => app.routing(request, response));
+  };
+}
+
+const KIND_OF_STATUS = new Map<number, ErrorKind>(
+  Object.entries(STATUS_OF_KIND).map(([kind, status]) => [status, kind as ErrorKind]),
+);
+
+/** A ServiceError, or what Fastify itself refuses a request with, as a ServiceError. */
+function callersError(thrown: unknown): ServiceError | undefined {
+  if (thrown instanceof ServiceError) return thrown;
+  const { code, statusCode } = thrown as Partial<FastifyError>;
+  if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
+    return undefined;
+  // A path segment longer than any id names nothing.
+  const kind =
+    code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'not_found' : (KIND_OF_STATUS.get(statusCode) ?? 'invalid');
+  const message = MESSAGES[kind] ?? 'The request is not valid.';
+  return new ServiceError(kind, message, {
+    cause: thrown,
+    // The rest of the body is not read, so the connection cannot be used again.
+    ...(kind === 'too_large' ? { headers: { connection: 'close' } } : {}),
+  });
+}
+
+const MESSAGES: Partial<Record<ErrorKind, string>> = {
+  not_found: 'There is nothing here.',
+  too_large: `The body is larger than ${BODY_LIMIT} bytes.`,
+  unsupported_media_type: 'The body must be sent as application/json.',
+};
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '';
+}
+
+/** Whether a path fits a route's pattern such as /v1/users/:id. */
+function matches(pattern: string, path: string): boolean {
+  const expected = pattern.split('/');
+  const parts = path.split('/');
+  return (
+    expected.length === parts.length &&
+    expected.every((part, i) => (part.startsWith(':') ? parts[i] !== '' : part === parts[i]))
+  );
+}

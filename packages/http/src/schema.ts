@@ -1,0 +1,78 @@
+import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import { Ajv, type ErrorObject } from 'ajv';
+import buildSerializer from 'fast-json-stringify';
+import type { Static, TObject, TSchema } from 'typebox';
+
+const shared = { allErrors: true, useDefaults: true, allowUnionTypes: true } as const;
+/** A body says what its values are: nothing is converted, and what the schema does not name is ignored. */
+const bodies = new Ajv({ ...shared, coerceTypes: false });
+/** A query has only texts: numbers and booleans are read from them. A repeated parameter is an array. */
+const queries = new Ajv({ ...shared, coerceTypes: true });
+
+/**
+ * Checks request bodies against a schema. The result throws `invalid`, with a sentence and the list of bad
+ * fields, or returns the body typed. Properties that the schema does not name are left alone.
+ */
+export function bodyValidator<S extends TSchema>(schema: S): (body: unknown) => Static<S> {
+  const validate = bodies.compile(schema);
+  return (body) => {
+    if (!validate(body)) throw invalid(validate.errors ?? []);
+    return body as Static<S>;
+  };
+}
+
+/** The same for the query of a request; numbers and booleans are converted, defaults filled in. */
+export function queryValidator<S extends TObject>(schema: S): (query: unknown) => Static<S> {
+  const validate = queries.compile(schema);
+  return (query) => {
+    // A copy without a prototype, as the validator writes into what it checks.
+    const copy = Object.assign(Object.create(null), query);
+    if (!validate(copy)) throw invalid(validate.errors ?? []);
+    return copy as Static<S>;
+  };
+}
+
+/** Compiles the writing of one response shape: what the schema does not name cannot leak. */
+export function serializer<S extends TSchema>(schema: S): (value: Static<S>) => string {
+  return buildSerializer(schema);
+}
+
+/** One request field that is wrong, or several. */
+export function invalidFields(problems: readonly FieldProblem[]): ServiceError {
+  const message = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return new ServiceError('invalid', `${message}.`, { details: problems });
+}
+
+function invalid(errors: readonly ErrorObject[]): ServiceError {
+  return invalidFields(errors.map(problemOf));
+}
+
+function problemOf({ keyword, instancePath, params, message }: ErrorObject): FieldProblem {
+  const path = instancePath.slice(1).replaceAll('/', '.');
+  switch (keyword) {
+    case 'required':
+      return { field: [path, params.missingProperty].filter(Boolean).join('.'), message: 'is required' };
+    case 'type':
+      return {
+        field: path === '' ? 'The body' : path,
+        message: `must be ${ARTICLES[String(params.type)] ?? params.type}`,
+      };
+    case 'minimum':
+    case 'maximum':
+      return {
+        field: path,
+        message: `must be ${keyword === 'minimum' ? 'at least' : 'at most'} ${params.limit}`,
+      };
+    default:
+      return { field: path === '' ? 'The body' : path, message: message ?? 'is not valid' };
+  }
+}
+
+const ARTICLES: Record<string, string> = {
+  object: 'a JSON object',
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+};
