@@ -1,0 +1,5 @@
+import { runProcess } from '@gatehouse/kit/process';
+import { readUsersConfig } from './config.ts';
+import { createUsersService } from './service.ts';
+
+await runProcess('users', readUsersConfig, createUsersService);

@@ -1,0 +1,31 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { UserRole } from './user.ts';
+
+/** Who acts: a person, under whose role and ownership the request stands, or a machine of its own standing. */
+export type Actor = { person: { id: string; role: UserRole } | undefined };
+
+/**
+ * Who may do what to which user, beside the scope that the operation needs. Each throws `forbidden`, also
+ * for a user who does not exist: whoever may not look does not learn that either.
+ */
+
+export function mayList({ person }: Actor): void {
+  if (person !== undefined && person.role === 'user') throw forbidden('list users');
+}
+
+export function mayCreate({ person }: Actor): void {
+  if (person !== undefined && person.role !== 'admin') throw forbidden('create users');
+}
+
+export function mayRead({ person }: Actor, id: string): void {
+  if (person !== undefined && person.role === 'user' && person.id !== id) throw forbidden('read this user');
+}
+
+export function mayChange({ person }: Actor, id: string): void {
+  if (person !== undefined && person.role !== 'admin' && person.id !== id)
+    throw forbidden('change this user');
+}
+
+function forbidden(what: string): ServiceError {
+  return new ServiceError('forbidden', `You are not permitted to ${what}.`);
+}

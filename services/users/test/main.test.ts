@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@gatehouse/kit/logger';
+import { startLocalMongo } from '@gatehouse/local-mongo/start';
+import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import t from 'tap';
+
+const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+
+t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
+  const { child, ended, output } = spawnNode(MAIN, {
+    USERS_MONGODB_URI: 'http://x',
+    PORT: '70000',
+    USERS_ADMIN_USERNAME: 'x',
+  });
+  await ended;
+  t.equal(child.exitCode, 1);
+  t.match(output(), 'The setting USERS_MONGODB_URI must begin with mongodb:// or mongodb+srv://.\n');
+  t.match(output(), 'The setting IDENTITY_URL is required.\n');
+  t.match(output(), 'The setting PUBLIC_URL is required.\n');
+  t.match(output(), 'The setting PORT must be a whole number from 1 to 65535.\n');
+  t.equal(output().trim().split('\n').length, 4);
+});
+
+t.test('it waits for its MongoDB, says 503 while that is away, and recovers by itself', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-users-'));
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const startMongo = () => startLocalMongo({ dataDir, env: process.env, logger });
+  // Started and stopped once to learn the address, which stays the same.
+  const first = await startMongo();
+  await first.stop();
+
+  const issuer = await createTestIssuer(t);
+  const token = await issuer.machine('read:users');
+  const port = await freePort();
+  const { child, ended, output } = spawnNode(MAIN, {
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    PUBLIC_URL: issuer.issuer,
+    IDENTITY_URL: issuer.issuer,
+    USERS_MONGODB_URI: first.uri,
+    TRUSTED_PROXIES: '127.0.0.1',
+    DRAIN_SECONDS: '1',
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const ready = () =>
+    fetch(`http://127.0.0.1:${port}/health/ready`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  const list = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/users`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return { status: response.status, body: (await response.json()) as unknown };
+  };
+  const readiness = (status: number) => until(async () => (await ready()) === status, 20_000);
+  const away = { status: 503, body: { error: { code: 'UNAVAILABLE', message: /database/ } } };
+
+  await readiness(503);
+  t.match(await list(), away, 'before it was ever there');
+
+  const second = await startMongo();
+  t.equal(second.uri, first.uri);
+  await readiness(200);
+  t.match(await list(), { status: 200, body: { data: [] } });
+
+  await second.stop();
+  await readiness(503);
+  t.match(await list(), away, 'after it has gone');
+
+  const third = await startMongo();
+  t.teardown(() => third.stop());
+  await readiness(200);
+  t.match(await list(), { status: 200 }, 'back');
+
+  child.kill('SIGTERM');
+  await ended;
+  t.equal(child.exitCode, 0);
+  for (const line of output().trim().split('\n'))
+    t.doesNotThrow(() => JSON.parse(line), 'JSON where no terminal is');
+});

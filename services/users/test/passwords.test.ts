@@ -1,0 +1,38 @@
+import { verify } from '@node-rs/argon2';
+import t from 'tap';
+import { createPasswordHasher } from '../src/passwords.ts';
+
+t.test('argon2id with the parameters of the design', async (t) => {
+  const passwords = createPasswordHasher({ concurrency: 1 });
+  const hash = await passwords.hash('correct horse');
+  t.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  t.ok(await verify(hash, 'correct horse'));
+  t.notOk(await verify(hash, 'wrong horse'));
+  t.not(await passwords.hash('correct horse'), hash, 'salted');
+});
+
+t.test('one password, however its accents are composed', async (t) => {
+  const passwords = createPasswordHasher({ concurrency: 1 });
+  t.ok(await verify(await passwords.hash('gru\u0308n-gru\u0308n'), 'gr\u00fcn-gr\u00fcn'));
+});
+
+t.test('at most `concurrency` run at a time, and too many waiting is an error', async (t) => {
+  const passwords = createPasswordHasher({ concurrency: 1 });
+  const started = performance.now();
+  await passwords.hash('one');
+  const one = performance.now() - started;
+
+  const ends: number[] = [];
+  const begin = performance.now();
+  await Promise.all(
+    Array.from({ length: 4 }, () => passwords.hash('four').then(() => ends.push(performance.now() - begin))),
+  );
+  // One after the other: were they to run together, the last would end with the first.
+  t.ok((ends[3] ?? 0) - (ends[0] ?? 0) > one, `${ends.map(Math.round)} ms, one takes ${Math.round(one)} ms`);
+
+  const few = createPasswordHasher({ concurrency: 1, maxWaiting: 5 });
+  const flood = await Promise.allSettled(Array.from({ length: 10 }, () => few.hash('flood')));
+  const refused = flood.filter(({ status }) => status === 'rejected');
+  t.equal(refused.length, 4, 'one runs, five wait');
+  t.match(refused[0], { reason: { kind: 'unavailable' } });
+});
