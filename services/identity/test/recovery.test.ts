@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@gatehouse/kit/logger';
+import { startLocalMongo } from '@gatehouse/local-mongo/start';
+import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import t from 'tap';
+
+const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const SECRET = 'a-secret-of-many-characters-for-the-tests';
+
+t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by itself', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-identity-'));
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const startMongo = () => startLocalMongo({ dataDir, env: process.env, logger });
+  // Started and stopped once to learn the address, which stays the same.
+  const first = await startMongo();
+  await first.stop();
+
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const { child, ended } = spawnNode(MAIN, {
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    PUBLIC_URL: 'https://id.example.org',
+    IDENTITY_MONGODB_URI: first.uri,
+    IDENTITY_MASTER_KEY: 'ab'.repeat(32),
+    IDENTITY_MACHINE_ID: 'app_first',
+    IDENTITY_MACHINE_SECRET: SECRET,
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const ready = () =>
+    fetch(`${base}/health/ready`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  const readiness = (status: number) => until(async () => (await ready()) === status, 20_000);
+  const token = async () => {
+    const response = await fetch(`${base}/oauth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-proto': 'https' },
+      body: JSON.stringify({
+        grant_type: 'client_credentials',
+        client_id: 'app_first',
+        client_secret: SECRET,
+      }),
+    });
+    const { status, headers } = response;
+    return { status, retryAfter: headers.get('retry-after'), body: (await response.json()) as unknown };
+  };
+  const away = {
+    status: 503,
+    retryAfter: '1',
+    body: { error: 'temporarily_unavailable', error_description: String },
+  };
+
+  await readiness(503);
+  t.match(await token(), away, 'before it was ever there');
+  const second = await startMongo();
+  await readiness(200);
+  t.match(await token(), { status: 200, body: { token_type: 'Bearer' } });
+  await second.stop();
+  await readiness(503);
+  // The application is remembered for some seconds, and nothing else needs the database.
+  await until(async () => (await token()).status === 503, 10_000);
+  t.match(await token(), away, 'after it has gone');
+  const third = await startMongo();
+  t.teardown(() => third.stop());
+  await readiness(200);
+  t.match(await token(), { status: 200 }, 'back');
+
+  const plain = await fetch(`${base}/.well-known/jwks.json`, { headers: { 'x-forwarded-proto': 'http' } });
+  t.equal(plain.status, 403);
+  t.match(await plain.json(), { error: { code: 'https_required' } });
+
+  child.kill('SIGTERM');
+  await ended;
+  t.equal(child.exitCode, 0);
+});
