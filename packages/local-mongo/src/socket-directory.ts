@@ -16,9 +16,11 @@ const LONGEST_NAME = 'mongodb-27017.sock';
 export async function makeSocketDirectory(dataDirectory: string): Promise<string> {
   const beside = `${dataDirectory}.sockets`;
   // mongod would take a comma for the end of an address.
-  const fits = Buffer.byteLength(join(beside, LONGEST_NAME)) <= ADDRESS_BYTES && !beside.includes(',');
-  const hash = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16);
-  const path = fits ? beside : join(tmpdir(), `gatehouse-${hash}`);
+  const fits = (path: string) =>
+    Buffer.byteLength(join(path, LONGEST_NAME)) <= ADDRESS_BYTES && !path.includes(',');
+  const name = `gatehouse-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16)}`;
+  // TMPDIR itself may be too long.
+  const path = [beside, join(tmpdir(), name)].find(fits) ?? join('/tmp', name);
   await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
