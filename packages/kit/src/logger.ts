@@ -7,28 +7,35 @@ const REDACTED = '[redacted]';
 
 /** Names whose values are secrets, in an object, a URL's query or a form. */
 const SECRET_NAMES = [
-  '(?:current_|new_)?password',
-  'client_secret',
-  'client_assertion',
-  '(?:access_|refresh_|id_)?token',
-  'api_key',
+  '(?:current|new)?_?password',
+  'client_?secret',
+  'client_?assertion',
+  '(?:access|refresh|id)?_?token',
+  'api_?key',
+  'master_?key',
   'authorization',
   '(?:set-)?cookie',
 ].join('|');
 
-/** What is taken out of a finished line: by the name of the field, and by the look of the value. */
+const STRING = '"(?:[^"\\\\]|\\\\.)*"';
+const LIST = `\\[(?:[^\\]"]|${STRING})*\\]`;
+
+/**
+ * What is taken out of a finished line: by the name of the field, and by the look of the value. A caller chooses
+ * the path that a line quotes, so each pattern takes time in proportion to the line's length.
+ */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
-  [new RegExp(`"(${SECRET_NAMES})":"(?:[^"\\\\]|\\\\.)*"`, 'gi'), `"$1":"${REDACTED}"`],
-  // The same inside a text that holds JSON, where each quote has a backslash before it.
-  [
-    new RegExp(`\\\\"(${SECRET_NAMES})\\\\"\\s*:\\s*\\\\".*?(?<!\\\\)\\\\"`, 'gi'),
-    `\\"$1\\":\\"${REDACTED}\\"`,
-  ],
+  [new RegExp(`"(${SECRET_NAMES})":(?:${STRING}|${LIST})`, 'gi'), `"$1":"${REDACTED}"`],
+  // Inside a text that holds JSON, where quotes have backslashes before them, how far the value goes is not worth
+  // finding out: the rest of the text goes with it.
+  [new RegExp(`\\\\+"(${SECRET_NAMES})\\\\+"\\s*:(?:[^"\\\\]|\\\\.)*`, 'gi'), `\\"$1\\":${REDACTED}`],
   [new RegExp(`\\b(${SECRET_NAMES}|code)=[^&\\s"\\\\]+`, 'gi'), `$1=${REDACTED}`],
+  [/\b((?:set-)?cookie): [^"\\]+/gi, `$1: ${REDACTED}`],
   // Three base64url parts that begin with a JSON object: a signed token, access or ID.
-  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, REDACTED],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, REDACTED],
   [/\bgatehouse_[A-Za-z0-9_-]{16,}/g, REDACTED],
-  [/\b(Bearer|Basic|ApiKey|DPoP) +[\w.~+/=-]{8,}/gi, `$1 ${REDACTED}`],
+  // A word in small letters only is no credential: "Bearer authorization".
+  [/\b([Bb]earer|[Bb]asic|[Aa]pi[Kk]ey|DPoP) +(?=[a-z]*[A-Z0-9_~+/=-])[\w.~+/=-]{8,}/g, `$1 ${REDACTED}`],
   [/(:\/\/)[^\s/@"\\]+@/g, `$1${REDACTED}@`],
 ];
 

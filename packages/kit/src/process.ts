@@ -16,13 +16,16 @@ export async function runProcess<C extends ServerConfig>(
   const config = readOrExit(readConfig);
   const logger = createLogger({ name, level: config.logLevel });
   exitOnFault(logger);
+  let running: Running | undefined;
   try {
-    const running = await run([create(config, logger)], { ...config, logger, requireHttps: true });
+    running = await run([create(config, logger)], { ...config, logger, requireHttps: true });
     stopOnSignal(running, logger);
     logger.info({ port: running.port }, 'listening');
     await running.started;
     logger.info('ready');
   } catch (error) {
+    // A start that was broken off by a signal has not failed.
+    if (running?.stopping === true) return;
     logger.fatal({ err: error }, 'cannot start');
     process.exit(1);
   }

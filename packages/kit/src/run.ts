@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from './logger.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
 import { isUnder } from './routes.ts';
@@ -21,8 +21,10 @@ export type RunOptions = {
 export type Running = {
   /** The port listened on; differs from the option when that was 0. */
   port: number;
-  /** Resolves when every service has started; rejects when one never can. */
+  /** Resolves when every service has started; rejects when one never can, or when stop() came first. */
   started: Promise<void>;
+  /** Whether stop() has been called. */
+  readonly stopping: boolean;
   /** Stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
   stop(): Promise<void>;
 };
@@ -40,14 +42,22 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     .sort((a, b) => b.prefix.length - a.prefix.length);
   let draining = false;
 
-  const server = createServer((request, response) => {
+  // Node's own answer to a missing Host header is not JSON.
+  const server = createServer({ requireHostHeader: false }, (request, response) => {
+    unused.delete(request.socket);
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
     const path = pathOf(request);
     logWhenDone(request, response, info, path, logger);
     response.setHeader('x-request-id', info.id);
     if (draining) response.setHeader('connection', 'close');
+    // What was kept alive for a next request is idle now.
+    response.once('close', () => draining && setImmediate(() => server.closeIdleConnections()));
 
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      response.setHeader('connection', 'close');
+      return void sendJson(response, 400, problem('invalid_parameter', 'The Host header is missing.'));
+    }
     if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
     if (path === '/health/ready') return void reportReadiness(services, draining, response);
     if (options.requireHttps) {
@@ -67,6 +77,12 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     entry.service.handle(request, response);
   });
   server.on('clientError', refuseMalformed);
+  // Connections on which no request has come yet (browsers open such in advance): Node does not count them as idle.
+  const unused = new Set<Socket>();
+  server.on('connection', (socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
 
   await listen(server, options.port, options.host);
   const started = Promise.all(services.map((service) => service.start())).then(() => undefined);
@@ -76,12 +92,17 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     draining = true;
-    await close(server, drainSeconds);
+    const closed = close(server, drainSeconds);
+    for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
+    await closed;
     for (const service of services.toReversed()) await service.stop();
   };
   return {
     port: (server.address() as AddressInfo).port,
     started,
+    get stopping() {
+      return draining;
+    },
     stop: () => {
       stopped ??= stop();
       return stopped;

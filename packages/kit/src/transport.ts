@@ -14,7 +14,8 @@ export type Transport = { address: string; secure: boolean };
 export function transportReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Transport {
   const trusted = new BlockList();
   for (const entry of trustedProxies) {
-    const [address = '', bits] = entry.split('/');
+    const [, address, bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    if (address === undefined) throw new Error(`"${entry}" is neither an address nor a range of addresses`);
     const family = isIPv6(address) ? 'ipv6' : 'ipv4';
     if (bits === undefined) trusted.addAddress(address, family);
     else trusted.addSubnet(address, Number(bits), family);

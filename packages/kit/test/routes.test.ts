@@ -1,0 +1,28 @@
+import { isUnder, PUBLIC_PREFIXES } from '@gatehouse/kit/routes';
+import t from 'tap';
+
+const CASES: [path: string, prefix: string, expected: boolean][] = [
+  ['/v1/users', '/v1/users', true],
+  ['/v1/users/', '/v1/users', true],
+  ['/v1/users/usr_1/password', '/v1/users', true],
+  ['/v1/usersearch', '/v1/users', false],
+  ['/v1/users.json', '/v1/users', false],
+  ['/v1/users%2Fx', '/v1/users', false],
+  ['/v1/user', '/v1/users', false],
+  ['/v1', '/v1/users', false],
+  ['/V1/users', '/v1/users', false],
+  ['/x/v1/users', '/v1/users', false],
+  ['//v1/users', '/v1/users', false],
+  ['/', '/v1/users', false],
+  ['', '/v1/users', false],
+];
+
+t.test('a prefix covers itself and what is below, by whole segments', async (t) => {
+  for (const [path, prefix, expected] of CASES) t.equal(isUnder(path, prefix), expected, `"${path}"`);
+});
+
+t.test('no two services claim the same paths', async (t) => {
+  const prefixes = Object.values(PUBLIC_PREFIXES).flat();
+  t.equal(new Set(prefixes).size, prefixes.length);
+  for (const prefix of prefixes) t.match(prefix, /^(?:\/[^/]+)+$/, `${prefix} has no slash at its end`);
+});
