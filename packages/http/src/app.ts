@@ -48,7 +48,12 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestInfo(request).id,
     bodyLimit: BODY_LIMIT,
-    frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
+    // Of a URL that cannot be decoded; no hook runs for it, so what the CORS hook would set is set here.
+    frameworkErrors: (error, request, reply) => {
+      reply.header('access-control-allow-origin', '*');
+      reply.header('access-control-expose-headers', EXPOSED_HEADERS.join(', '));
+      void sendError(error, request, reply);
+    },
   });
 
   app.removeAllContentTypeParsers();
@@ -71,6 +76,8 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
     ],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: 3600,
+    // An OPTIONS that is no preflight is no error either.
+    strictPreflight: false,
   });
 
   const patterns = new Map<string, Set<string>>();
@@ -138,7 +145,7 @@ const KIND_OF_STATUS = new Map<number, ErrorKind>(
 /** A ServiceError, or what Fastify itself refuses a request with, as a ServiceError. */
 function callersError(thrown: unknown): ServiceError | undefined {
   if (thrown instanceof ServiceError) return thrown;
-  const { code, statusCode } = thrown as Partial<FastifyError>;
+  const { code, statusCode } = Object(thrown) as Partial<FastifyError>;
   if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
     return undefined;
   // A path segment longer than any id names nothing.

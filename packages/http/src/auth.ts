@@ -1,3 +1,4 @@
+import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { bearerToken } from '@gatehouse/tokens/authorization';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -28,7 +29,10 @@ export function authenticate(verifier: TokenVerifier, limits?: CallLimits): onRe
     try {
       caller = await verifier.verify(bearerToken(request.headers.authorization));
     } catch (error) {
-      if (limits !== undefined) reply.headers(await limits.strangers.count(info.address));
+      // When the keys cannot be had, nobody knows whether it is a stranger.
+      if (limits !== undefined && error instanceof ServiceError && error.kind === 'unauthenticated') {
+        reply.headers(await limits.strangers.count(info.address));
+      }
       throw error;
     }
     callers.set(request, caller);

@@ -2,10 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { parse } from 'secure-json-parse';
 
+/** How deep lists and objects may stand in each other: MongoDB stores 100 levels. */
+const MAX_DEPTH = 64;
+
 /**
  * A request's JSON body. Throws `invalid` for what is not JSON, not UTF-8 (RFC 8259 §8.1), carries a
- * `__proto__`, or holds a text that cannot be stored: with a NUL or half of a surrogate pair. An empty body
- * is undefined.
+ * `__proto__`, is nested too deeply, or holds a text that cannot be stored: with a NUL or half of a surrogate
+ * pair. An empty body is undefined.
  */
 export function parseJsonBody(body: Buffer): unknown {
   if (body.length === 0) return undefined;
@@ -17,20 +20,22 @@ export function parseJsonBody(body: Buffer): unknown {
   } catch (error) {
     throw new ServiceError('invalid', 'The body is not valid JSON.', { cause: error });
   }
-  // In valid UTF-8, both can only have come by an escape.
-  if (text.includes('\\u')) refuseUnstorable(value);
+  refuseUnstorable(value, 1);
   return value;
 }
 
-function refuseUnstorable(value: unknown): void {
+function refuseUnstorable(value: unknown, depth: number): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) {
       throw new ServiceError('invalid', 'A text holds a NUL character or half of a surrogate pair.');
     }
   } else if (typeof value === 'object' && value !== null) {
+    if (depth > MAX_DEPTH) {
+      throw new ServiceError('invalid', `The body is nested more than ${MAX_DEPTH} levels deep.`);
+    }
     for (const [key, inner] of Object.entries(value)) {
-      refuseUnstorable(key);
-      refuseUnstorable(inner);
+      refuseUnstorable(key, depth);
+      refuseUnstorable(inner, depth + 1);
     }
   }
 }

@@ -28,6 +28,12 @@ export function queryValidator<S extends TObject>(schema: S): (query: unknown) =
     // A copy without a prototype, as the validator writes into what it checks.
     const copy = Object.assign(Object.create(null), query);
     if (!validate(copy)) throw invalid(validate.errors ?? []);
+    // "Infinity" and "1e400" are numbers to the validator, and beyond all its bounds.
+    for (const [field, value] of Object.entries(copy)) {
+      if (value === Infinity || value === -Infinity) {
+        throw invalidFields([{ field, message: 'must be a finite number' }]);
+      }
+    }
     return copy as Static<S>;
   };
 }
@@ -43,8 +49,11 @@ export function invalidFields(problems: readonly FieldProblem[]): ServiceError {
   return new ServiceError('invalid', `${message}.`, { details: problems });
 }
 
+/** More than anybody reads; a body can be wrong in a hundred thousand places. */
+const MAX_PROBLEMS = 20;
+
 function invalid(errors: readonly ErrorObject[]): ServiceError {
-  return invalidFields(errors.map(problemOf));
+  return invalidFields(errors.slice(0, MAX_PROBLEMS).map(problemOf));
 }
 
 function problemOf({ keyword, instancePath, params, message }: ErrorObject): FieldProblem {
