@@ -15,8 +15,16 @@ export type Database = {
   unavailable(error: unknown): ServiceError | undefined;
 };
 
-/** How long an operation looks for a server, in milliseconds: short, as the caller waits for the answer. */
-const SELECTION_TIMEOUT = 2000;
+/** In milliseconds, and short: a caller waits for the answer. */
+const TIMEOUTS = {
+  /** How long an operation looks for a server. */
+  selection: 2000,
+  /** How long a server may take to greet, also for the regular checks of its health: so a hung one is found. */
+  greeting: 3000,
+  /** How long an operation waits for a free connection. */
+  queue: 5000,
+  ping: 1500,
+};
 const RETRY_DELAY = { first: 200, most: 5000 };
 
 /**
@@ -36,8 +44,10 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       autoCreate: false,
       // Without it an operation would wait for a connection in silence; a 503 tells the caller.
       bufferCommands: false,
-      serverSelectionTimeoutMS: SELECTION_TIMEOUT,
-      // Two checks of the server's health within the default of 10 s would be too slow to notice its return.
+      serverSelectionTimeoutMS: TIMEOUTS.selection,
+      connectTimeoutMS: TIMEOUTS.greeting,
+      waitQueueTimeoutMS: TIMEOUTS.queue,
+      // The default of 10 s between two checks of the server's health would be slow to notice its return.
       heartbeatFrequencyMS: 1000,
       minHeartbeatFrequencyMS: 100,
       writeConcern: { w: 'majority', journal: true },
@@ -49,30 +59,40 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
   return {
     connection,
     async start() {
-      for (let delay = RETRY_DELAY.first; ; delay = Math.min(delay * 2, RETRY_DELAY.most)) {
+      for (
+        let delay = RETRY_DELAY.first;
+        !stopping.signal.aborted;
+        delay = Math.min(delay * 2, RETRY_DELAY.most)
+      ) {
         try {
           await connect();
           return;
         } catch (error) {
-          if (stopping.signal.aborted) throw new Error('stopped while waiting for the database');
+          if (stopping.signal.aborted) break;
           if (!isAway(error, connection)) throw error;
           logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
           await connection.close().catch(() => {});
         }
         await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
       }
+      throw new Error('stopped while waiting for the database');
     },
     async stop() {
       stopping.abort();
+      // mongoose would wait for a connection that is being made; the driver breaks it off.
+      if (connection.readyState === mongoose.ConnectionStates.connecting)
+        await connection.getClient()?.close();
       await connection.close();
     },
     async unready() {
-      try {
-        await connection.db?.command({ ping: 1 }, { timeoutMS: 1000 });
-        return connection.db === undefined ? 'not yet connected to its database' : undefined;
-      } catch {
-        return 'its database cannot be reached';
-      }
+      if (connection.db === undefined) return 'not yet connected to its database';
+      const answered = connection.db.command({ ping: 1 }).then(
+        () => true,
+        () => false,
+      );
+      // A server that hangs is noticed by the driver only later.
+      const inTime = await Promise.race([answered, sleep(TIMEOUTS.ping, false, { ref: false })]);
+      return inTime ? undefined : 'its database cannot be reached';
     },
     unavailable(error) {
       return isAway(error, connection)
@@ -87,15 +107,21 @@ function namesDatabase(uri: string): boolean {
   return /^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(uri);
 }
 
+const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
+
 /** Errors of the driver and of mongoose by which they say that no server could be reached. */
 function isAway(error: unknown, connection: Connection): boolean {
-  const { MongoNetworkError, MongoServerSelectionError, MongoNotConnectedError, MongoTopologyClosedError } =
-    mongoose.mongo;
+  const { mongo } = mongoose;
   return (
-    error instanceof MongoNetworkError ||
-    error instanceof MongoServerSelectionError ||
-    error instanceof MongoNotConnectedError ||
-    error instanceof MongoTopologyClosedError ||
+    error instanceof mongo.MongoNetworkError ||
+    error instanceof mongo.MongoServerSelectionError ||
+    error instanceof mongo.MongoNotConnectedError ||
+    error instanceof mongo.MongoTopologyClosedError ||
+    error instanceof mongo.MongoClientClosedError ||
+    // Not exported by the driver.
+    (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError') ||
+    // The driver lets the socket's own error through when it writes on a connection that was just lost.
+    SOCKET_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '') ||
     error instanceof mongoose.Error.MongooseServerSelectionError ||
     // With buffering off, mongoose refuses operations before the first connection with a bare error.
     (error instanceof mongoose.Error && connection.readyState !== mongoose.ConnectionStates.connected)

@@ -25,10 +25,12 @@ export function createSweeper(
     for (const name of collections) {
       const collection = connection.collection(name);
       for (let full = true; full && !stopped; ) {
-        const expired = await collection
-          .find({ expires_at: { $lte: new Date() } }, { projection: { _id: 1 }, limit: BATCH })
-          .toArray();
-        if (expired.length > 0) await collection.deleteMany({ _id: { $in: expired.map(({ _id }) => _id) } });
+        const due = { expires_at: { $lte: new Date() } };
+        const expired = await collection.find(due, { projection: { _id: 1 }, limit: BATCH }).toArray();
+        // What was renewed since the look is not due any more.
+        if (expired.length > 0) {
+          await collection.deleteMany({ ...due, _id: { $in: expired.map(({ _id }) => _id) } });
+        }
         full = expired.length === BATCH;
       }
     }
