@@ -1,0 +1,98 @@
+import { createServer } from 'node:net';
+import { createIdentityService } from '@gatehouse/identity';
+import { createLogger } from '@gatehouse/kit/logger';
+import { exitOnFault, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
+import { type Running, run } from '@gatehouse/kit/run';
+import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local-mongo/start';
+import { createUsersService } from '@gatehouse/users';
+import { banner } from './banner.ts';
+import { checkDemo } from './check-demo.ts';
+import { prepareDataDir, readMasterKey } from './data-dir.ts';
+import { databaseUri } from './database-uri.ts';
+import { prepareDemo } from './demo.ts';
+import { StartFailure } from './failure.ts';
+import { readLocalSettings } from './settings.ts';
+
+const settings = readOrExit(readLocalSettings);
+const logger = createLogger({ name: 'gatehouse', level: settings.logLevel });
+exitOnFault(logger);
+
+let mongo: LocalMongo | undefined;
+let running: Running | undefined;
+try {
+  const { dataDir, port, host, publicUrl, rateLimit } = settings;
+  await prepareDataDir(dataDir);
+  await requireFreePort(port, host);
+  mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
+  const demo = await prepareDemo(dataDir, publicUrl);
+  const here = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+  const identity = createIdentityService(
+    {
+      publicUrl,
+      mongodbUri: databaseUri(mongo.uri, 'identity'),
+      masterKey: await readMasterKey(dataDir),
+      accessTokenAlgorithm: 'ES256',
+      accessTokenLifetime: 3600,
+      rateLimit,
+      firstMachines: [
+        {
+          clientId: demo.machine.client_id,
+          clientSecret: demo.machine.client_secret,
+          name: 'Demo machine',
+          owner: demo.admin.user_id,
+          scopes: demo.machine.scope.split(' '),
+        },
+      ],
+    },
+    logger,
+  );
+  const account = (who: 'admin' | 'user', role: 'admin' | 'user') => {
+    const { user_id: id, username, password } = demo[who];
+    return { id, username, password, email: `${username}@example.com`, role };
+  };
+  const users = createUsersService(
+    {
+      publicUrl,
+      mongodbUri: databaseUri(mongo.uri, 'users'),
+      identityUrl: here,
+      hashConcurrency: 2,
+      rateLimit,
+      firstUsers: [account('admin', 'admin'), account('user', 'user')],
+    },
+    logger,
+  );
+
+  running = await run([identity, users], {
+    port,
+    host,
+    logger,
+    trustedProxies: [],
+    requireHttps: false,
+    drainSeconds: 5,
+  });
+  stopOnSignal(running, logger, () => mongo?.stop());
+  await running.started;
+  await checkDemo(here, demo, dataDir);
+  process.stdout.write(banner(publicUrl, dataDir, mongo.kind));
+} catch (error) {
+  // Broken off by a signal, which sees to the rest.
+  if (running?.stopping === true) await new Promise(() => {});
+  if (error instanceof StartFailure || error instanceof NoMongoError)
+    process.stderr.write(`${error.message}\n`);
+  else logger.fatal({ err: error }, 'cannot start');
+  await mongo?.stop();
+  process.exit(1);
+}
+
+/** Asked before the database is started, so that the answer comes at once and leaves nothing behind. */
+function requireFreePort(port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'in use' : `not to be had on ${host} (${error.code})`;
+      reject(new StartFailure(`Port ${port} is ${why}: stop what uses it, or set PORT to another.`));
+    });
+    probe.listen({ port, host }, () => probe.close(() => resolve()));
+  });
+}

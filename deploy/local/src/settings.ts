@@ -1,0 +1,19 @@
+import { resolve } from 'node:path';
+import { integer, oneOf, optional, origin, readSettings, text, url } from '@gatehouse/kit/config';
+
+const settings = {
+  port: integer('PORT', { min: 1, max: 65535, default: 3000 }),
+  host: text('HOST', '127.0.0.1'),
+  dataDir: text('DATA_DIR', '.data'),
+  publicUrl: optional(origin('PUBLIC_URL')),
+  mongodbUri: optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
+  natsUrl: optional(url('NATS_URL', ['nats:', 'tls:'])),
+  rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
+  logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+};
+
+/** Reads the settings of `npm start`; throws a SettingsError. */
+export function readLocalSettings(env: NodeJS.ProcessEnv) {
+  const { publicUrl, dataDir, ...rest } = readSettings(settings, env);
+  return { ...rest, dataDir: resolve(dataDir), publicUrl: publicUrl ?? `http://localhost:${rest.port}` };
+}

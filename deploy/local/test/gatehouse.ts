@@ -1,0 +1,100 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
+import type { Demo } from '../src/demo.ts';
+
+type TestScope = { teardown(fn: () => unknown): void };
+
+const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+
+export type Gatehouse = {
+  child: ChildProcess;
+  port: number;
+  base: string;
+  demo: Demo;
+  /** All it has printed, on both streams. */
+  output(): string;
+  /** Ends it with the signal and waits until it is gone; its exit status. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+};
+
+export function temporaryDir(t: TestScope): string {
+  const dir = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** What npm start runs, with these settings over the test run's environment. */
+export function spawnMain(env: Record<string, string | undefined>): SpawnedNode {
+  return spawnNode(MAIN, { MONGODB_URI: undefined, PUBLIC_URL: undefined, ...env });
+}
+
+/** Starts it and waits until it says that it is ready; throws with what it printed when it ends instead. */
+export async function startGatehouse(
+  t: TestScope,
+  dataDir: string,
+  env: Record<string, string | undefined> = {},
+): Promise<Gatehouse> {
+  const port = Number(env.PORT ?? (await freePort()));
+  const { child, ended, output } = spawnMain({
+    RATE_LIMIT: 'off',
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    ...env,
+  });
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`);
+    return output().includes('is ready at');
+  }, 30_000);
+  return {
+    child,
+    port,
+    base: `http://127.0.0.1:${port}`,
+    demo: JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Demo,
+    output,
+    async end(signal = 'SIGTERM') {
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+export async function tokenOf({ base, demo }: { base: string; demo: Demo }): Promise<string> {
+  const response = await fetch(`${base}/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ grant_type: 'client_credentials', ...demo.machine }),
+  });
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  return token;
+}
+
+export async function createUser(
+  base: string,
+  token: string,
+  username: string,
+): Promise<{ status: number; id: string }> {
+  const response = await fetch(`${base}/v1/users`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ username, email: `${username}@example.org`, password: 'correct horse' }),
+  });
+  const { id } = (await response.json()) as { id: string };
+  return { status: response.status, id };
+}
+
+export async function statusOf(url: string, token?: string): Promise<number> {
+  const response = await fetch(
+    url,
+    token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+  );
+  await response.body?.cancel();
+  return response.status;
+}

@@ -1,0 +1,110 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { freePort, until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { temporaryDir } from './gatehouse.ts';
+
+const ROOT = new URL('../../..', import.meta.url).pathname;
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const blocks = [...readme.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block.trim());
+
+// Longer than any file of the quick tests: it installs everything into an empty home.
+t.setTimeout(300_000);
+
+/** The files of the working tree that are or would be committed, in a directory of their own. */
+function checkout(directory: string): void {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+  });
+  for (const file of listed.toString().split('\0').filter(Boolean)) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(directory, file));
+  }
+}
+
+t.test('the README on a clean checkout with an empty home: every command as pasted', async (t) => {
+  const home = temporaryDir(t);
+  const tree = temporaryDir(t);
+  checkout(tree);
+  const port = await freePort();
+  const env = {
+    PATH: process.env.PATH?.split(':')
+      .filter((part) => !part.startsWith(join(ROOT, 'node_modules')))
+      .join(':'),
+    HOME: home,
+    PORT: String(port),
+    ...(process.env.NODE_EXTRA_CA_CERTS === undefined
+      ? {}
+      : { NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS }),
+  };
+  // The port is the one thing that differs from what a reader pastes: 3000 may be in use.
+  const ported = (command: string) => command.replaceAll('localhost:3000', `localhost:${port}`);
+  const shell = (script: string) =>
+    execFileSync('bash', ['-ec', script], { cwd: tree, env, encoding: 'utf8' });
+
+  const [start, ...rest] = blocks;
+  t.equal(start, 'npm start');
+  const first = await readyIn(t, start ?? '', tree, env);
+  t.comment(`the first start was ready in ${first.seconds.toFixed(1)} s`);
+  t.ok(first.seconds < 60, 'the first start is ready in under 60 s');
+
+  const ownTests = rest.filter((block) => block.includes('npm'));
+  const scripts = Object.keys(JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8')).scripts);
+  for (const command of ownTests.flatMap((block) => block.split('\n'))) {
+    // Those run this very test: here it is enough that they exist.
+    t.ok(scripts.includes(command.replace(/^npm (run )?/, '')), command);
+  }
+
+  const commands = rest.filter((block) => !block.includes('npm'));
+  const output = shell(commands.map((block) => `${ported(block)}\necho`).join('\n'));
+  const answers = output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+  t.match(answers[0], { access_token: /^ey/, token_type: 'Bearer', expires_in: 3600 });
+  t.match(answers[1], { id: /^usr_/, username: 'ann', email: 'ann@example.org' });
+  t.match(answers[2], { data: [{ username: 'admin' }, { username: 'demo' }, { username: 'ann' }] });
+  t.equal(answers.length, 3);
+  await first.end();
+
+  const second = await readyIn(t, 'npm start', tree, env);
+  t.comment(`the second start was ready in ${second.seconds.toFixed(1)} s`);
+  t.ok(second.seconds < 3, 'a later start is ready in under 3 s');
+  await second.end();
+  t.match(shell('npm run --silent reset'), /^Removed .*\.data/);
+});
+
+async function readyIn(
+  t: { teardown(fn: () => unknown): void },
+  command: string,
+  cwd: string,
+  env: Record<string, string | undefined>,
+): Promise<{ seconds: number; end(): Promise<void> }> {
+  const begin = performance.now();
+  const child: ChildProcess = spawn('bash', ['-c', `exec ${command}`], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const gone = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  }
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`it ended:\n${output}`);
+    return output.includes('is ready at');
+  }, 180_000);
+  return {
+    seconds: (performance.now() - begin) / 1000,
+    async end() {
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}

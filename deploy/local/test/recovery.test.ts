@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { createUser, startGatehouse, statusOf, temporaryDir, tokenOf } from './gatehouse.ts';
+
+t.test('kill -9 right after a 201 loses nothing and leaves no process behind', async (t) => {
+  const dataDir = temporaryDir(t);
+  const first = await startGatehouse(t, dataDir);
+  const made = await createUser(first.base, await tokenOf(first), 'ann');
+  t.equal(made.status, 201);
+  const enginePid = Number(/"pid":(\d+),"dataDirectory"/.exec(first.output())?.[1]);
+  t.ok(enginePid > 0);
+  await first.end('SIGKILL');
+  await until(() => !existsSync(`/proc/${enginePid}`), 5000);
+
+  const second = await startGatehouse(t, dataDir);
+  t.equal(await statusOf(`${second.base}/v1/users/${made.id}`, await tokenOf(second)), 200);
+});
+
+t.test('when the engine dies: 503 in shape, then recovery by itself', async (t) => {
+  const gatehouse = await startGatehouse(t, temporaryDir(t));
+  const { base } = gatehouse;
+  const token = await tokenOf(gatehouse);
+  const pids = () =>
+    [...gatehouse.output().matchAll(/"pid":(\d+),"dataDirectory"/g)].map(([, pid]) => Number(pid));
+  process.kill(pids()[0] ?? 0, 'SIGKILL');
+
+  const seen: { status: number; body: unknown }[] = [];
+  await until(async () => {
+    const response = await fetch(`${base}/v1/users`, { headers: { authorization: `Bearer ${token}` } });
+    seen.push({ status: response.status, body: await response.json() });
+    return response.status === 200 && seen.length > 1;
+  }, 15_000);
+  for (const { status, body } of seen.filter(({ status }) => status !== 200)) {
+    t.equal(status, 503);
+    t.match(body, { error: { code: 'UNAVAILABLE', message: /database/ } });
+  }
+  await until(async () => (await statusOf(`${base}/health/ready`)) === 200, 10_000);
+  t.equal((await createUser(base, await tokenOf(gatehouse), 'later')).status, 201);
+});

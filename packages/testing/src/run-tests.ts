@@ -1,0 +1,125 @@
+// `node run-tests.ts [--full] [PATTERN…]` runs the test files whose path contains one of the patterns, or
+// all. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import t from 'tap';
+import { type FileResult, indent, runTestFile } from './test-file.ts';
+import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
+
+const TIMEOUT_MS = 60_000;
+const FULL_TIMEOUT_MS = 600_000;
+
+const { values: options, positionals: patterns } = parseArgs({
+  options: {
+    /** Also *.full.test.ts: the load, faults and browsers that take minutes. */
+    full: { type: 'boolean', default: false },
+    /** The folder that holds packages, services and deploy. */
+    root: { type: 'string', default: resolve(import.meta.dirname, '../../..') },
+    /** Seconds, instead of the usual minute. */
+    timeout: { type: 'string' },
+  },
+  allowPositionals: true,
+});
+const root = resolve(options.root);
+const jobs = Number(process.env.JOBS) || 2;
+const timeout = options.timeout ? Number(options.timeout) * 1000 : TIMEOUT_MS;
+
+// tap is here to count; the test that every process with it has would time out after 30 s.
+t.setTimeout(0);
+
+const stopping = new AbortController();
+process.on('SIGINT', () => stop(130));
+process.on('SIGTERM', () => stop(143));
+process.on('SIGHUP', () => stop(129));
+process.on('disconnect', () => stop(143));
+
+const files = findFiles();
+const results: FileResult[] = [];
+const mongo = files.length > 0 ? await findMongo() : undefined;
+await runAll(
+  files.filter((file) => !isFull(file)),
+  jobs,
+  timeout,
+);
+// One at a time: what measures or breaks things must neither disturb others nor be disturbed.
+await runAll(files.filter(isFull), 1, FULL_TIMEOUT_MS);
+await mongo?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
+
+const status = summarize();
+// Only when all is written: process.exit() drops what a pipe has not yet taken.
+process.stdout.write('', () => process.exit(stopping.signal.aborted ? stopping.signal.reason : status));
+
+function findFiles(): string[] {
+  const all = globSync('{packages,services,deploy}/*/test/**/*.test.ts', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/test/fixtures/**'],
+  });
+  return all
+    .filter((file) => options.full || !isFull(file))
+    .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
+    .sort();
+}
+
+function isFull(file: string): boolean {
+  return file.endsWith('.full.test.ts');
+}
+
+function stop(exitStatus: number): void {
+  if (stopping.signal.aborted) process.exit(exitStatus);
+  stopping.abort(exitStatus);
+}
+
+/** One MongoDB for the whole run. Without any, the files that need it fail and say why, the others run. */
+async function findMongo() {
+  if (process.env[MONGO_URI_VARIABLE]) return undefined;
+  try {
+    const started = await startTestMongo();
+    process.env[MONGO_URI_VARIABLE] = started.uri;
+    return started;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.env[NO_MONGO_VARIABLE] = message;
+    process.stdout.write(`No MongoDB for the tests (${MONGO_URI_VARIABLE} can name one). ${message}\n`);
+    return undefined;
+  }
+}
+
+async function runAll(queue: string[], workers: number, limit: number): Promise<void> {
+  const work = async () => {
+    for (let file = queue.shift(); file && !stopping.signal.aborted; file = queue.shift()) {
+      const { signal } = stopping;
+      const result = await runTestFile(file, { root, env: process.env, timeout: limit, signal });
+      results.push(result);
+      report(result);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+}
+
+function report(result: FileResult): void {
+  const { file, passed, failed, skipped, seconds, problems, output } = result;
+  const counts = [`${passed} passed`];
+  if (failed > 0) counts.push(`${failed} failed`);
+  if (skipped > 0) counts.push(`${skipped} skipped`);
+  const lines = [`${failed > 0 ? 'FAIL' : 'ok  '} ${file}: ${counts.join(', ')} (${seconds.toFixed(1)} s)`];
+  if (failed > 0) {
+    for (const problem of problems) lines.push(indent(`- ${indent(problem).trimStart()}`));
+    if (output.trim() !== '') lines.push('  It wrote:', indent(indent(output.trimEnd())));
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Prints what was not run and, as the last line, the totals. Returns the exit status. */
+function summarize(): number {
+  const total = (pick: (result: FileResult) => number) =>
+    results.reduce((sum, result) => sum + pick(result), 0);
+  const passed = total((result) => result.passed);
+  const failed = total((result) => result.failed);
+  const skipped = total((result) => result.skipped);
+  if (files.length === 0) process.stdout.write('No test file matches.\n');
+  const notRun = results.flatMap((result) => result.notRun);
+  if (notRun.length > 0) process.stdout.write(`\nNot run:\n${indent(notRun.join('\n'))}\n`);
+  process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
+  return failed === 0 && passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { Base } from 'tap';
+
+/** What one test file did. The numbers are assertions, counted by tap over all levels of subtests. */
+export type FileResult = {
+  file: string;
+  passed: number;
+  failed: number;
+  skipped: number;
+  seconds: number;
+  /** One text per failure, of one or more lines; empty when nothing failed. */
+  problems: string[];
+  /** What the file wrote besides TAP, its end if it is long. */
+  output: string;
+  /** One line per test that was skipped, with its reason. */
+  notRun: string[];
+};
+
+type Failure = Base['lists']['fail'][number];
+
+const REPEATED = new Set(['source', 'test', 'handles', 'requests']);
+const NO_TESTS = 'no tests found';
+/** A file's own timer goes first: it can name the subtest that hangs. */
+const TIMEOUT_GRACE_MS = 1000;
+const DUMP_MS = 500;
+const LEFT_BEHIND_MS = 1000;
+const TERM_GRACE_MS = 2000;
+const MAX_OUTPUT = 8000;
+
+/**
+ * Runs one test file in a process of its own and reads its TAP. Whatever way it ends, there is a result.
+ *
+ * tap's own t.spawn is not used because it preloads a module for coverage into every process below the
+ * test, servers under measurement included, and leaves a file in .tap for each.
+ *
+ * @param file path of the file, relative to `root`
+ * @param options.timeout in ms, for the whole file
+ * @param options.signal when it is aborted the file's processes are ended
+ */
+export async function runTestFile(
+  file: string,
+  options: { root: string; env: NodeJS.ProcessEnv; timeout: number; signal: AbortSignal },
+): Promise<FileResult> {
+  const startedAt = performance.now();
+  const tally = new Base({ name: file });
+  tally.resume();
+  // A group of its own, so that nothing a test leaves running can disturb the files after it.
+  const child = spawn(process.execPath, [file], {
+    cwd: options.root,
+    env: { ...options.env, TAP_TIMEOUT: String(options.timeout / 1000) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let output = '';
+  const keep = (text: string) => {
+    output = (output + text).slice(-MAX_OUTPUT);
+  };
+  tally.parser.on('extra', keep);
+  child.stdout.setEncoding('utf8').on('data', (text: string) => tally.parser.write(text));
+  child.stderr.setEncoding('utf8').on('data', keep);
+
+  const closed = once(child, 'close');
+  const end = () => endGroup(child.pid);
+  let timedOut = false;
+  const limit = setTimeout(() => {
+    timedOut = true;
+    child.kill('SIGALRM'); // tap then names what keeps the process alive
+    setTimeout(end, DUMP_MS);
+  }, options.timeout + TIMEOUT_GRACE_MS);
+  options.signal.addEventListener('abort', end);
+
+  const [code, signal] = await once(child, 'exit');
+  clearTimeout(limit);
+  options.signal.removeEventListener('abort', end);
+  // What outlives the test may hold the pipes open, and they would never close.
+  await Promise.race([closed, sleep(LEFT_BEHIND_MS, undefined, { ref: false })]);
+  await end();
+  child.stdout.destroy();
+  child.stderr.destroy();
+  await closed;
+  if (!tally.results) tally.parser.end();
+
+  const { counts, lists, results } = tally;
+  const problems = lists.fail.map((failure) => describeFailure(failure, file));
+  for (const failure of results?.failures ?? []) {
+    if (failure.tapError) problems.push(`${failure.name ?? 'TAP'}: ${failure.tapError}`);
+  }
+  const reason = counts.total === 0 ? results?.plan.skipReason : undefined;
+  const skippedWhole = reason !== undefined && reason !== '' && reason !== NO_TESTS;
+  if (results?.bailout) problems.push(`Bail out! ${results.bailout}`);
+  if (timedOut) problems.push(`It did not end within ${options.timeout / 1000} s.`);
+  else if (signal) problems.push(`It was ended by ${signal}.`);
+  else if (code !== 0 && problems.length === 0) problems.push(`It ended with exit status ${code}.`);
+  if (counts.total === 0 && !skippedWhole) problems.push('It ran no assertion.');
+  if (!results?.ok && problems.length === 0) problems.push('Its TAP is not complete.');
+
+  const skips = [...lists.skip, ...lists.todo];
+  const notRun = skips.map((skip) => {
+    const why = [skip.skip, skip.todo].find((value) => typeof value === 'string') ?? 'no reason given';
+    return `${file}: ${shortName(skip, file)}: ${why}`;
+  });
+  if (skippedWhole) notRun.push(`${file}: ${reason}`);
+  return {
+    file,
+    passed: counts.pass,
+    failed: Math.max(counts.fail, problems.length > 0 ? 1 : 0),
+    skipped: counts.skip + counts.todo + (skippedWhole ? 1 : 0),
+    seconds: (performance.now() - startedAt) / 1000,
+    problems,
+    output,
+    notRun,
+  };
+}
+
+/** Ends a process group. SIGTERM comes first: a server under test may have processes of its own to end. */
+async function endGroup(leader: number | undefined): Promise<void> {
+  const until = performance.now() + TERM_GRACE_MS;
+  let isAlive = signalGroup(leader, 'SIGTERM');
+  while (isAlive && performance.now() < until) {
+    await sleep(50);
+    isAlive = signalGroup(leader, 0);
+  }
+  if (isAlive) signalGroup(leader, 'SIGKILL');
+}
+
+function signalGroup(leader: number | undefined, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return leader !== undefined && process.kill(-leader, signal);
+  } catch {
+    return false;
+  }
+}
+
+function describeFailure(failure: Failure, file: string): string {
+  const { at, ...details } = failure.diag ?? {};
+  const lines = [shortName(failure, file)];
+  if (at?.fileName) lines.push(`at ${at.fileName}:${at.lineNumber}:${at.columnNumber}`);
+  for (const [key, value] of Object.entries(details)) {
+    // The place is above, tap also writes the handles, and beside a difference the stack adds nothing.
+    if (value === null || REPEATED.has(key) || (key === 'stack' && 'diff' in details)) continue;
+    const text = typeof value === 'string' ? value.trimEnd() : inspect(value, { depth: 6 });
+    lines.push(text.includes('\n') ? `${key}:\n${indent(text)}` : `${key}: ${text}`);
+  }
+  return lines.join('\n');
+}
+
+function shortName(result: Failure, file: string): string {
+  return result.fullname.replace(`${file} > `, '') || 'unnamed test';
+}
+
+/** Puts two spaces before every line. */
+export function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ');
+}

@@ -1,0 +1,193 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { findViolations, readSources } from '../src/import-rules.ts';
+
+const manifest = (name: string, fields: object) => JSON.stringify({ name: `@gatehouse/${name}`, ...fields });
+const all = (...names: string[]) => Object.fromEntries(names.map((name) => [name, '1.0.0']));
+const FILES = { './*': './src/*.ts' };
+const SERVICE = { '.': './src/service.ts' };
+
+/** A small tree in which no rule is broken. */
+const SOUND: Record<string, string> = {
+  'package.json': JSON.stringify({ devDependencies: all('tap') }),
+  'packages/kit/package.json': manifest('kit', { exports: FILES, dependencies: all('pino', 'jose') }),
+  'packages/kit/src/logger.ts': `import { pino } from 'pino';\nimport 'node:fs';`,
+  'packages/kit/src/process.ts': `export const env = process.env;`,
+  'packages/tokens/package.json': manifest('tokens', {
+    exports: FILES,
+    dependencies: all('@gatehouse/kit', '@gatehouse/users', 'jose', 'mongoose'),
+  }),
+  'packages/tokens/src/verifier.ts': `import { jwtVerify } from "jose";\nimport '@gatehouse/kit/logger';`,
+  'packages/tokens/test/verifier.test.ts': `import '@gatehouse/tokens/verifier';`,
+  'packages/local-mongo/package.json': manifest('local-mongo', { exports: FILES }),
+  'packages/testing/package.json': manifest('testing', {
+    exports: FILES,
+    dependencies: all('@gatehouse/kit', '@gatehouse/tokens', '@gatehouse/users'),
+  }),
+  'packages/testing/src/tokens.ts': `import type { A } from '@gatehouse/tokens/verifier';`,
+  'services/users/package.json': manifest('users', {
+    exports: SERVICE,
+    dependencies: all(
+      ...['@gatehouse/kit', '@gatehouse/tokens', '@gatehouse/local-mongo', '@gatehouse/identity'],
+      ...['@gatehouse/mongo', 'fastify', 'mongoose'],
+    ),
+    devDependencies: all('@gatehouse/testing', 'openid-client'),
+  }),
+  'services/users/src/main.ts': `import './service.ts'; import './config.ts'; import '@gatehouse/kit/process';`,
+  'services/users/src/service.ts': [
+    `import './config.ts';`,
+    `import './user-store.ts';`,
+    `import './profiles/a.ts';`,
+    `import 'fastify';`,
+  ].join('\n'),
+  'services/users/src/config.ts': `export const read = () => process.env.USERS_PORT;`,
+  'services/users/src/user.ts': `import { hash } from 'node:crypto';\nimport '@gatehouse/kit/logger';`,
+  'services/users/src/user-access.ts': `import type { User } from './user.ts';`,
+  'services/users/src/user-store.ts': `import 'mongoose'; import '@gatehouse/mongo/id'; import './user.ts';`,
+  'services/users/src/signing-keys.ts': `import '@gatehouse/tokens/verifier';`,
+  'services/users/src/signing-key-store.ts': `import './signing-keys.ts'; import 'mongoose';`,
+  'services/users/src/profiles/a.ts': `import '../user.ts'; import 'fastify';`,
+  'services/users/test/user.test.ts': [
+    `import t from 'tap';`,
+    `import '@gatehouse/testing/tokens';`,
+    `import 'openid-client';`,
+    `import './build.ts';`,
+    `import '../src/user-store.ts';`,
+    `spawn(process.env.SHELL);`,
+  ].join('\n'),
+  'services/users/test/build.ts': `export {};`,
+  'services/identity/package.json': manifest('identity', { exports: SERVICE }),
+  'services/identity/src/service.ts': `export {};`,
+  'deploy/local/package.json': manifest('local', {
+    dependencies: all('@gatehouse/users', '@gatehouse/kit'),
+  }),
+  'deploy/local/src/main.ts': `import '@gatehouse/users'; import '@gatehouse/kit/logger'; process.env.PORT;`,
+};
+
+function check(changes: Record<string, string> = {}): string[] {
+  return findViolations(Object.entries({ ...SOUND, ...changes }).map(([path, text]) => ({ path, text })));
+}
+
+t.test('a sound tree', async (t) => {
+  t.same(check(), []);
+});
+
+const BROKEN: [path: string, text: string, says: RegExp][] = [
+  // Every form of import is seen.
+  [
+    'packages/kit/src/a.ts',
+    `import jose from 'jose';`,
+    /^packages\/kit\/src\/a\.ts:1 imports 'jose': it is not/,
+  ],
+  ['packages/kit/src/a.ts', `\nimport {\n  a,\n} from "jose";`, /kit\/src\/a\.ts:4 imports 'jose'/],
+  ['packages/kit/src/a.ts', `import 'jose';`, /imports 'jose'/],
+  ['packages/kit/src/a.ts', `import type { A } from 'jose';`, /imports 'jose'/],
+  ['packages/kit/src/a.ts', `type A = import('jose').A;`, /imports 'jose'/],
+  ['packages/kit/src/a.ts', `const a = await import( 'jose' );`, /imports 'jose'/],
+  ['packages/kit/src/a.ts', `export * from 'jose';`, /imports 'jose'/],
+  ['packages/kit/src/a.ts', `export type { A } from 'jose/jwt';`, /imports 'jose\/jwt'/],
+  ['packages/kit/src/a.mjs', `const { a } = require('jose');`, /imports 'jose'/],
+  ['packages/kit/src/a.ts', `const q = /['"]/; // it's\nimport 'jose';`, /:2 imports 'jose'/],
+  ['packages/kit/src/a.ts', `const q = \`it's \${1}\`;\nimport 'jose';`, /:2 imports 'jose'/],
+  // Between packages.
+  ['packages/kit/src/a.ts', `import '@gatehouse/tokens/verifier';`, /not on the list of what packages\/kit/],
+  ['packages/tokens/src/a.ts', `import 'mongoose';`, /not on the list of what packages\/tokens/],
+  ['packages/tokens/src/a.ts', `import '@gatehouse/users';`, /a package imports no service/],
+  ['packages/testing/src/a.ts', `import '@gatehouse/users';`, /a package imports no service/],
+  ['packages/fresh/src/a.ts', `import '@gatehouse/kit/logger';`, /not on the list of what packages\/fresh/],
+  ['packages/kit/src/a.ts', `import '../../tokens/src/verifier.ts';`, /stays in its own package/],
+  ['services/users/test/a.test.ts', `import '../../identity/src/service.ts';`, /stays in its own package/],
+  // Services and deployments.
+  ['services/users/src/a.ts', `import '@gatehouse/identity';`, /a service imports no other service/],
+  ['services/users/src/a.ts', `import '@gatehouse/local-mongo/start';`, /where its MongoDB comes from/],
+  ['services/users/src/a.ts', `import '@gatehouse/testing/tokens';`, /only tests import testing/],
+  ['services/users/src/a.ts', `import '../test/build.ts';`, /only tests import tests/],
+  ['deploy/local/src/a.ts', `import '@gatehouse/users/user';`, /a service has one export/],
+  // Within a service.
+  ['services/users/src/user.ts', `import 'mongoose';`, /an aggregate imports only kit/],
+  ['services/users/src/user.ts', `import './signing-keys.ts';`, /an aggregate imports only kit/],
+  ['services/users/src/user-access.ts', `import 'node:fs';`, /an aggregate imports only kit/],
+  ['services/users/src/user-store.ts', `import 'fastify';`, /a store imports only/],
+  ['services/users/src/user-store.ts', `import './signing-keys.ts';`, /a store imports only/],
+  ['services/users/src/profiles/b.ts', `import '../user-store.ts';`, /routes know no store/],
+  ['services/users/src/profiles/b.ts', `import type { Model } from 'mongoose';`, /routes know no store/],
+  ['services/users/src/profile.ts', `import './user-store.ts';`, /routes know no store/],
+  ['services/users/src/routes-admin.ts', `import 'mongoose';`, /routes know no store/],
+  ['services/users/src/main.ts', `import './user.ts';`, /main\.ts imports only/],
+  ['services/users/src/main.ts', `import 'fastify';`, /main\.ts imports only/],
+  ['services/users/src/profiles/b.ts', `import '../config.ts';`, /only \.\/main\.ts and \.\/service\.ts may/],
+  ['services/users/src/a.ts', `import './service.ts';`, /only \.\/main\.ts may import it/],
+  ['services/users/src/a.ts', `import './main.ts';`, /only Node may import it/],
+  // The environment.
+  ['services/users/src/a.ts', 'const port = process.env.PORT;', /a\.ts reads process\.env/],
+  ['packages/tokens/src/a.ts', `const text = \`\${process.env.PORT}\`;`, /a\.ts reads process\.env/],
+  // Declarations.
+  ['services/users/src/a.ts', `import 'p-limit';`, /services\/users\/package\.json does not declare it/],
+  ['services/users/src/a.ts', `import '@scope/name/sub';`, /does not declare it/],
+  ['services/users/src/a.ts', `import 'openid-client';`, /does not declare it/],
+  ['services/users/src/a.ts', `import 'tap';`, /does not declare it/],
+  ['services/users/src/a.ts', `import '@gatehouse/users';`, /a service imports no other service/],
+  ['packages/testing/src/a.ts', `import '@gatehouse/testing/tokens';`, /does not declare it/],
+  ['services/users/src/a.ts', `import 'fs';`, /does not declare it/],
+  ['services/users/test/a.test.ts', `import 'playwright-core';`, /does not declare it/],
+  ['deploy/docker/healthcheck.mjs', `import 'undici';`, /deploy\/docker\/package\.json does not declare it/],
+  // Cycles.
+  [
+    'packages/kit/src/a.ts',
+    `import './a.ts';`,
+    /^import cycle: packages\/kit\/src\/a\.ts → packages\/kit\/src\/a/,
+  ],
+  [
+    'packages/kit/src/logger.ts',
+    `import type { A } from '@gatehouse/tokens/verifier';`,
+    /cycle: packages\/kit\/src\/logger\.ts → packages\/tokens\/src\/verifier\.ts → packages\/kit\/src\/logger\.ts$/,
+  ],
+  [
+    'services/users/src/user.ts',
+    `import type { A } from './user-access.ts';`,
+    /cycle: services\/users\/src\/user\.ts → services\/users\/src\/user-access\.ts → services\/users\/src\/user\.ts$/,
+  ],
+  [
+    'services/identity/src/service.ts',
+    `import type { A } from '@gatehouse/identity';`,
+    /cycle: services\/identity\/src\/service\.ts → services\/identity\/src\/service\.ts$/,
+  ],
+];
+
+for (const [path, text, says] of BROKEN) {
+  t.test(`${path}: ${text.trim()}`, async (t) => {
+    const violations = check({ [path]: text });
+    t.ok(
+      violations.some((violation) => says.test(violation)),
+      says.source,
+      { violations },
+    );
+  });
+}
+
+t.test('a rule that is broken once is reported once', async (t) => {
+  t.same(check({ 'services/users/src/user.ts': `import '@gatehouse/identity';` }), [
+    `services/users/src/user.ts:1 imports '@gatehouse/identity': a service imports no other service`,
+  ]);
+});
+
+t.test('what only looks like an import', async (t) => {
+  const texts = [
+    `// import 'jose';`,
+    `/* import a from 'jose';\n export * from 'jose' */`,
+    `const text = "import 'jose'";`,
+    `const text = 'import "jose"';`,
+    'const text = `import "jose" from \'jose\'`;',
+    `const pattern = /from 'jose'/;`,
+    `const bytes = Buffer.from('jose');`,
+    `t.mockImport('jose'); loader.import('jose');`,
+    `// Nothing reads process.env here, and 'process.env' is a text.`,
+  ];
+  t.same(check({ 'packages/kit/src/a.ts': texts.join('\n') }), []);
+});
+
+t.test('this repository', async (t) => {
+  const sources = readSources(join(import.meta.dirname, '../../..'));
+  t.ok(sources.length > 50, 'the files were found');
+  t.same(findViolations(sources), []);
+});
