@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from '@fastify/cors';
+import { discardBody } from '@gatehouse/kit/discard-body';
 import { type ErrorKind, ServiceError, STATUS_OF_KIND } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
@@ -90,11 +91,16 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
     requestInfo(request.raw).route = request.routeOptions.url;
   });
 
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
+  app.setErrorHandler(async (error, request, reply) => {
+    if (callersError(error)?.kind === 'too_large') {
+      await discardBody(request.raw);
+      reply.header('connection', 'close');
+    }
+    return sendError(error, request, reply);
+  });
   app.setNotFoundHandler((request, reply) => {
-    const allowed = [...patterns]
-      .filter(([pattern]) => matches(pattern, pathOf(request)))
-      .flatMap(([, methods]) => [...methods]);
+    const fitting = [...patterns].filter(([pattern]) => matches(pattern, pathOf(request)));
+    const allowed = [...new Set(fitting.flatMap(([, methods]) => [...methods]))];
     const error =
       allowed.length === 0
         ? new ServiceError('not_found', 'There is nothing here.')
@@ -117,7 +123,8 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
   }
 
   function fault(thrown: unknown, request: FastifyRequest): ServiceError {
-    request.log.error({ err: thrown, req_id: request.id }, 'fault');
+    // A caller who hung up is in the log as the request's status 499.
+    if (!request.raw.socket.destroyed) request.log.error({ err: thrown, req_id: request.id }, 'fault');
     return new ServiceError('internal', `Something went wrong on our side. Request id: ${request.id}.`);
   }
 
@@ -152,11 +159,7 @@ function callersError(thrown: unknown): ServiceError | undefined {
   const kind =
     code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'not_found' : (KIND_OF_STATUS.get(statusCode) ?? 'invalid');
   const message = MESSAGES[kind] ?? 'The request is not valid.';
-  return new ServiceError(kind, message, {
-    cause: thrown,
-    // The rest of the body is not read, so the connection cannot be used again.
-    ...(kind === 'too_large' ? { headers: { connection: 'close' } } : {}),
-  });
+  return new ServiceError(kind, message, { cause: thrown });
 }
 
 const MESSAGES: Partial<Record<ErrorKind, string>> = {

@@ -1,5 +1,6 @@
 import { OffsetQuery } from '@gatehouse/http/paging';
 import { bodyValidator, invalidFields, queryValidator, serializer } from '@gatehouse/http/schema';
+import type { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
 import { Type } from 'typebox';
 
@@ -63,10 +64,24 @@ const BAD_BODIES: [label: string, body: unknown, message: string, fields: string
   ['several', { age: 'x' }, 'name is required; age must be a whole number.', ['name', 'age']],
 ];
 
+function refusal(action: () => unknown): ServiceError {
+  try {
+    action();
+  } catch (error) {
+    return error as ServiceError;
+  }
+  throw new Error('it was accepted');
+}
+
 t.test('bodies that do not, with the fields at fault', async (t) => {
   for (const [label, body, message, fields] of BAD_BODIES) {
-    const error = t.throws(() => checkBody(body), { name: 'ServiceError', kind: 'invalid', message }, label);
-    t.match(error, { details: fields.map((field) => ({ field, message: String })) }, label);
+    const refused = refusal(() => checkBody(body));
+    t.strictSame([refused.kind, refused.message], ['invalid', message], label);
+    t.strictSame(
+      refused.details?.map(({ field }) => field),
+      fields,
+      label,
+    );
   }
   for (const name of ['A', 'Abcdef', '']) {
     t.throws(
@@ -79,17 +94,14 @@ t.test('bodies that do not, with the fields at fault', async (t) => {
 
 t.test('a body that is wrong in a hundred thousand places gets a short answer', async (t) => {
   const body = { name: 'Ann', tags: Array(100_000).fill(0) };
-  const error = t.throws(() => checkBody(body), { name: 'ServiceError' }) as {
-    details?: unknown[];
-    message: string;
-  };
-  t.ok(JSON.stringify([error.message, error.details]).length < 20_000);
+  const { message, details } = refusal(() => checkBody(body));
+  t.ok(JSON.stringify([message, details]).length < 20_000);
 });
 
 t.test('the result of one check is not that of another', async (t) => {
-  const bad = t.throws(() => checkBody({})) as { details?: unknown };
+  const bad = refusal(() => checkBody({}));
   const before = JSON.stringify(bad.details);
-  t.throws(() => checkBody({ name: 1, age: 'x' }));
+  refusal(() => checkBody({ name: 1, age: 'x' }));
   checkBody({ name: 'Ann' });
   t.equal(JSON.stringify(bad.details), before);
 });
@@ -161,11 +173,10 @@ const BAD_QUERIES: [query: Record<string, unknown>, message: string | RegExp][] 
 
 t.test('queries that do not', async (t) => {
   for (const [query, message] of BAD_QUERIES) {
-    t.throws(
-      () => checkQuery(query),
-      { name: 'ServiceError', kind: 'invalid', message },
-      JSON.stringify(query),
-    );
+    const refused = refusal(() => checkQuery(query));
+    t.equal(refused.kind, 'invalid', JSON.stringify(query));
+    if (typeof message === 'string') t.equal(refused.message, message);
+    else t.match(refused.message, message);
   }
 });
 
@@ -174,11 +185,8 @@ t.test('invalidFields', async (t) => {
     { field: 'a', message: 'is bad' },
     { field: 'b.c', message: 'is worse' },
   ];
-  t.match(invalidFields(problems), {
-    kind: 'invalid',
-    message: 'a is bad; b.c is worse.',
-    details: problems,
-  });
+  const { kind, message, details } = invalidFields(problems);
+  t.strictSame([kind, message, details], ['invalid', 'a is bad; b.c is worse.', problems]);
 });
 
 t.test('what the schema does not name is not written', async (t) => {

@@ -28,7 +28,10 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`"(${SECRET_NAMES})":(?:${STRING}|${LIST})`, 'gi'), `"$1":"${REDACTED}"`],
   // Inside a text that holds JSON, where quotes have backslashes before them, how far the value goes is not worth
   // finding out: the rest of the text goes with it.
-  [new RegExp(`\\\\+"(${SECRET_NAMES})\\\\+"\\s*:(?:[^"\\\\]|\\\\.)*`, 'gi'), `\\"$1\\":${REDACTED}`],
+  [
+    new RegExp(`(?<!\\\\)\\\\+"(${SECRET_NAMES})\\\\+"\\s*:(?:[^"\\\\]|\\\\.)*`, 'gi'),
+    `\\"$1\\":${REDACTED}`,
+  ],
   [new RegExp(`\\b(${SECRET_NAMES}|code)=[^&\\s"\\\\]+`, 'gi'), `$1=${REDACTED}`],
   [/\b((?:set-)?cookie): [^"\\]+/gi, `$1: ${REDACTED}`],
   // Three base64url parts that begin with a JSON object: a signed token, access or ID.
@@ -68,7 +71,8 @@ export function createLogger(options: {
           ignore: 'pid,hostname,name',
           messageFormat: '{if service}{service}: {end}{msg}',
         })
-      : pino.destination({ dest: 1, sync: false, minLength: 0 }));
+      : // Synchronous: the last lines before a crash are the ones that are needed.
+        pino.destination({ dest: 1, sync: true }));
   return pino(
     {
       name: options.name,

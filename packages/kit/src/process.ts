@@ -32,8 +32,9 @@ export async function runProcess<C extends ServerConfig>(
 }
 
 /**
- * Stops and exits with status 0 on SIGINT, SIGTERM and SIGHUP.
- * moments (from the terminal and through npm): only one that comes a second later forces the end.
+ * Stops and exits with status 0 on SIGINT, SIGTERM and SIGHUP; `after` runs when everything has stopped. A
+ * terminal's Ctrl-C can arrive twice within moments (from the terminal and through npm): only one that comes a
+ * second later forces the end, with status 1.
  */
 export function stopOnSignal(
   running: Running,

@@ -47,6 +47,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     unused.delete(request.socket);
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
+    toOriginForm(request);
     const path = pathOf(request);
     logWhenDone(request, response, info, path, logger);
     response.setHeader('x-request-id', info.id);
@@ -110,6 +111,14 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   };
 }
 
+/** RFC 9112 §3.2.2: a server takes the absolute form too; the services know the origin form only. */
+function toOriginForm(request: IncomingMessage): void {
+  const origin = /^https?:\/\/[^/?#]*/i.exec(request.url ?? '')?.[0];
+  if (origin === undefined) return;
+  const rest = request.url?.slice(origin.length) ?? '';
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 function pathOf(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const end = url.indexOf('?');
@@ -162,8 +171,8 @@ function logWhenDone(
     const line = {
       req_id: info.id,
       method: request.method,
-      // Where no route matched, the path tells what was looked for; it has no query.
-      route: info.route ?? path,
+      // Where no route matched, the path tells what was looked for; it has no query, and may be long.
+      route: info.route ?? path.slice(0, 256),
       status,
       ms: Math.round((performance.now() - begin) * 100) / 100,
       client: info.client,

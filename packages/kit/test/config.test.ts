@@ -101,11 +101,8 @@ const BAD: [label: string, setting: Setting<unknown>, raw: string | undefined, p
 
 t.test('settings that do not, each with its sentence', async (t) => {
   for (const [label, setting, raw, problem] of BAD) {
-    t.throws(
-      () => read(setting, raw),
-      { name: 'SettingsError', message: `The setting X ${problem}.` },
-      label,
-    );
+    const error = t.throws(() => read(setting, raw), label) as Error;
+    t.strictSame([error.name, error.message], ['SettingsError', `The setting X ${problem}.`], label);
   }
 });
 

@@ -254,6 +254,34 @@ t.test('what is not HTTP is answered in JSON', async (t) => {
   t.equal((await fetch(`${url}/a`)).status, 200, 'and the server goes on');
 });
 
+const ABSOLUTE: [target: string, status: number, body: string, route: string][] = [
+  ['http://x/a?b=c', 200, 'a /a?b=c', '/a'],
+  ['HTTPS://x.example:8443/a/b', 200, 'a /a/b', '/a/b'],
+  ['http://user:hidden@x/a', 200, 'a /a', '/a'],
+  ['http://x//a', 404, 'not_found', '//a'],
+  ['http://x', 404, 'not_found', '/'],
+  ['http://x?b=/a', 404, 'not_found', '/'],
+];
+
+t.test('the absolute form of a URL (RFC 9112 §3.2.2)', async (t) => {
+  const { running, lines } = await serve(t, [service('a')]);
+  for (const [target, status, expected, route] of ABSOLUTE) {
+    lines.length = 0;
+    const sent = `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+    const { head, body } = await answer(await open(t, running.port, sent));
+    t.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), target);
+    t.match(body, expected, target);
+    t.match(await until(() => lines[0]), { route, status });
+    t.notMatch(JSON.stringify(lines), 'hidden');
+  }
+});
+
+t.test('OPTIONS * is of no service', async (t) => {
+  const { running } = await serve(t, [service('a', { prefixes: [''] })]);
+  const sent = 'OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+  t.match((await answer(await open(t, running.port, sent))).head, /^HTTP\/1\.1 404 /);
+});
+
 t.test('a caller who leaves in the middle of a request hurts nobody', async (t) => {
   const { running, url, lines } = await serve(t, [service('a')]);
   const socket = await open(t, running.port, 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-le');
