@@ -6,6 +6,7 @@ import { downloadedMongod } from './links/download.ts';
 import { embeddedEngine } from './links/embedded.ts';
 import { installedMongod } from './links/mongod.ts';
 import { requireReachable } from './links/uri.ts';
+import { DataInUse } from './start-failure.ts';
 import { superviseDatabase } from './supervisor.ts';
 
 const CHAIN: readonly Link[] = [installedMongod, embeddedEngine, downloadedMongod];
@@ -44,6 +45,11 @@ export class NoMongoError extends Error {
   override name = 'NoMongoError';
 }
 
+/** There is one, but another process has its data open. */
+export class DataInUseError extends NoMongoError {
+  override name = 'DataInUseError';
+}
+
 /**
  * Finds or starts a MongoDB: the one MONGODB_URI names, a mongod on the PATH, the embedded engine, or a
  * downloaded mongod. What it starts ends with this process, and is started again when it ends before.
@@ -53,6 +59,7 @@ export async function startLocalMongo(options: StartOptions): Promise<LocalMongo
   try {
     return await tryLinks(options);
   } catch (error) {
+    if (error instanceof DataInUse) throw new DataInUseError(error.message);
     if (error instanceof FinalFailure) throw new NoMongoError(error.message);
     // A directory that cannot be made, a full disk: the system's own words name the file.
     if (isSystemError(error)) throw new NoMongoError(`MongoDB could not be started: ${error.message}.`);
@@ -114,9 +121,14 @@ async function startLink(
     throw error;
   });
   const ms = Math.round(performance.now() - startedAt);
-  logger.info({ database: launch.kind, pid: database.pid, dataDirectory, ms }, 'the local MongoDB is ready');
+  logger.info(
+    { database: launch.kind, databasePid: database.pid, dataDirectory, ms },
+    'the local MongoDB is ready',
+  );
   return {
-    uri: `mongodb://${encodeURIComponent(database.socketPath)}/?directConnection=true`,
+    // w=1: the embedded engine acknowledges `majority` before the write is in its journal, and a kill -9 then
+    // loses it; 1 together with journal=true it keeps.
+    uri: `mongodb://${encodeURIComponent(database.socketPath)}/?directConnection=true&w=1&journal=true`,
     kind: launch.kind,
     get pid() {
       return database.pid;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { NoMongoError, startLocalMongo } from '../src/start.ts';
+import { DataInUseError, startLocalMongo } from '../src/start.ts';
 import { connect, recordingLogger, temporaryDirectory } from './fixture.ts';
 import { startHolder } from './holder.ts';
 
@@ -11,7 +11,7 @@ t.test('data that another process has open is refused, and the other is not dist
   const client = await connect(t, holder.uri);
   const { logger } = recordingLogger();
   await t.rejects(startLocalMongo({ dataDir, env, logger }), {
-    constructor: NoMongoError,
+    constructor: DataInUseError,
     message:
       /^Another process, .* is using the MongoDB data in .*\. Stop it, or use another data directory\.$/,
   });

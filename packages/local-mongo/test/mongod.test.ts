@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Launch, LinkFailure } from '../src/link.ts';
 import { embeddedEngine } from '../src/links/embedded.ts';
-import { NoMongoError, startLocalMongo } from '../src/start.ts';
+import { DataInUseError, startLocalMongo } from '../src/start.ts';
 import { becomes, connect, JOURNALLED, recordingLogger, temporaryDirectory } from './fixture.ts';
 import { startHolder } from './holder.ts';
 import { isAlive, parentOf, pidOf } from './processes.ts';
@@ -81,7 +81,7 @@ t.test('data that another mongod has open is refused', { skip }, async (t) => {
   const holder = await startHolder(t, dataDir, env);
   const { logger } = recordingLogger();
   await t.rejects(startLocalMongo({ dataDir, env, logger }), {
-    constructor: NoMongoError,
+    constructor: DataInUseError,
     message: /^Another process/,
   });
   const client = await connect(t, holder.uri);

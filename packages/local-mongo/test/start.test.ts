@@ -14,7 +14,7 @@ t.test('a database that can be written and read, and found again at the same uri
 
   const first = await startLocalMongo({ dataDir, env, logger });
   t.teardown(() => first.stop());
-  t.match(first.uri, /^mongodb:\/\/%2F.*\.sock\/\?directConnection=true$/);
+  t.match(first.uri, /^mongodb:\/\/%2F.*\.sock\/\?directConnection=true&w=1&journal=true$/);
   t.match(lines.join(), /the local MongoDB is ready/);
   const client = await connect(t, first.uri);
   await client.db('shop').collection('orders').insertOne({ total: 7 }, JOURNALLED);

@@ -23,18 +23,24 @@ const TIMEOUTS = {
   greeting: 3000,
   /** How long an operation waits for a free connection. */
   queue: 5000,
+  /** How long the server may be silent on an operation. */
+  answer: 10_000,
   ping: 1500,
 };
+/** How often a connected database is looked after, and how long the driver has to find back by itself. */
+const WATCH = { every: 2000, patience: 6000 };
 const RETRY_DELAY = { first: 200, most: 5000 };
 
 /**
- * A service's own database. The name is used where the URI names none. Every write is acknowledged only
- * when it is in the journal of a majority, since an acknowledged write must survive any crash.
+ * A service's own database. The name is used where the URI names none. Every write is acknowledged only when it
+ * is in the journal, since an acknowledged write must survive any crash: of a majority, or of as many servers as
+ * the URI's `w` says.
  */
 export function createDatabase(options: { uri: string; name: string; logger: Logger }): Database {
   const { uri, name, logger } = options;
   const connection = mongoose.createConnection();
   const stopping = new AbortController();
+  let watching: Promise<void> | undefined;
 
   async function connect(): Promise<void> {
     await connection.openUri(uri, {
@@ -47,35 +53,75 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       serverSelectionTimeoutMS: TIMEOUTS.selection,
       connectTimeoutMS: TIMEOUTS.greeting,
       waitQueueTimeoutMS: TIMEOUTS.queue,
+      socketTimeoutMS: TIMEOUTS.answer,
       // The default of 10 s between two checks of the server's health would be slow to notice its return.
       heartbeatFrequencyMS: 1000,
       minHeartbeatFrequencyMS: 100,
-      writeConcern: { w: 'majority', journal: true },
+      writeConcern: { w: ownWriteConcern(uri) ?? 'majority', journal: true },
       maxPoolSize: 50,
     });
     for (const model of Object.values(connection.models)) await model.createIndexes();
   }
 
+  /** Tries for as long as it takes; throws what waiting cannot mend, and when stop() comes first. */
+  async function connectAtLast(): Promise<void> {
+    let delay = RETRY_DELAY.first;
+    while (!stopping.signal.aborted) {
+      try {
+        await connect();
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted) break;
+        if (!isAway(error, connection)) throw error;
+        logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
+        await connection.close().catch(() => {});
+      }
+      await pause(delay);
+      delay = Math.min(delay * 2, RETRY_DELAY.most);
+    }
+    throw new Error('stopped while waiting for the database');
+  }
+
+  /** Connects anew when the driver has not found back to the database by itself. */
+  async function watch(): Promise<void> {
+    let awaySince: number | undefined;
+    while (!stopping.signal.aborted) {
+      await pause(WATCH.every);
+      if (stopping.signal.aborted) return;
+      if (await answers()) {
+        awaySince = undefined;
+        continue;
+      }
+      awaySince ??= performance.now();
+      if (performance.now() - awaySince < WATCH.patience) continue;
+      logger.warn('the database has been away for a while; connecting anew');
+      await connection.close(true).catch(() => {});
+      await connectAtLast().catch((error: unknown) => {
+        if (!stopping.signal.aborted) logger.error({ err: error }, 'could not connect anew');
+      });
+      awaySince = undefined;
+    }
+  }
+
+  /** Whether the server answers in time; the driver notices only later that one hangs. */
+  function answers(): Promise<boolean> {
+    const ping = connection.db?.command({ ping: 1 }) ?? Promise.reject(new Error('not connected'));
+    const answered = ping.then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([answered, sleep(TIMEOUTS.ping, false, { ref: false })]);
+  }
+
+  function pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
+  }
+
   return {
     connection,
     async start() {
-      for (
-        let delay = RETRY_DELAY.first;
-        !stopping.signal.aborted;
-        delay = Math.min(delay * 2, RETRY_DELAY.most)
-      ) {
-        try {
-          await connect();
-          return;
-        } catch (error) {
-          if (stopping.signal.aborted) break;
-          if (!isAway(error, connection)) throw error;
-          logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
-          await connection.close().catch(() => {});
-        }
-        await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
-      }
-      throw new Error('stopped while waiting for the database');
+      await connectAtLast();
+      watching = watch();
     },
     async stop() {
       stopping.abort();
@@ -83,16 +129,11 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       if (connection.readyState === mongoose.ConnectionStates.connecting)
         await connection.getClient()?.close();
       await connection.close();
+      await watching;
     },
     async unready() {
       if (connection.db === undefined) return 'not yet connected to its database';
-      const answered = connection.db.command({ ping: 1 }).then(
-        () => true,
-        () => false,
-      );
-      // A server that hangs is noticed by the driver only later.
-      const inTime = await Promise.race([answered, sleep(TIMEOUTS.ping, false, { ref: false })]);
-      return inTime ? undefined : 'its database cannot be reached';
+      return (await answers()) ? undefined : 'its database cannot be reached';
     },
     unavailable(error) {
       return isAway(error, connection)
@@ -105,6 +146,12 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
 /** Whether the URI's path names a database. */
 function namesDatabase(uri: string): boolean {
   return /^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(uri);
+}
+
+/** The number of servers that the URI wants a write to be acknowledged by, if it says. */
+function ownWriteConcern(uri: string): number | undefined {
+  const count = /[?&]w=(\d+)(?:&|$)/.exec(uri)?.[1];
+  return count === undefined ? undefined : Number(count);
 }
 
 const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
