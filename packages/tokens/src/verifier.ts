@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { unavailable } from '@gatehouse/kit/errors';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { type Caller, unauthenticated } from './caller.ts';
-import { isRole, parseScope } from './scopes.ts';
+import { parseScope, ROLES } from './scopes.ts';
 
 export type VerifierOptions = {
   issuer: string;
@@ -79,7 +79,7 @@ function callerOf(claims: JWTPayload): Caller {
     throw new errors.JWTInvalid('sub, client_id and exp must be a string, a string and a number');
   }
   const ofMachine = sub === clientId;
-  const role = Array.isArray(roles) ? roles.find(isRole) : undefined;
+  const role = Array.isArray(roles) ? ROLES.findLast((name) => roles.includes(name)) : undefined;
   // A machine without the mark stands under its owner, whom the token must then name.
   const personId = ofMachine ? claims.owner : sub;
   const person = typeof personId === 'string' ? { id: personId, role: role ?? 'user' } : undefined;

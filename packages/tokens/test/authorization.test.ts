@@ -1,3 +1,4 @@
+import type { ServiceError } from '@gatehouse/kit/errors';
 import { bearerToken } from '@gatehouse/tokens/authorization';
 import t from 'tap';
 
@@ -15,13 +16,19 @@ t.test('the token in the header', async (t) => {
   for (const [header, token] of GOOD) t.equal(bearerToken(header), token, header);
 });
 
+/** The status and the challenge that a header is refused with. */
+function refusal(header: string | undefined): unknown[] {
+  try {
+    return [bearerToken(header)];
+  } catch (error) {
+    const { kind, status, headers } = error as ServiceError;
+    return [kind, status, headers];
+  }
+}
+
 t.test('no header: a challenge without an error code (RFC 6750 §3.1)', async (t) => {
-  t.throws(() => bearerToken(undefined), {
-    name: 'ServiceError',
-    kind: 'unauthenticated',
-    status: 401,
-    headers: { 'www-authenticate': 'Bearer realm="gatehouse"' },
-  });
+  const challenge = { 'www-authenticate': 'Bearer realm="gatehouse"' };
+  t.strictSame(refusal(undefined), ['unauthenticated', 401, challenge]);
 });
 
 const BAD = [
@@ -45,15 +52,8 @@ const BAD = [
 ];
 
 t.test('another form: invalid_request', async (t) => {
+  const challenge = { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_request"' };
   for (const header of BAD) {
-    t.throws(
-      () => bearerToken(header),
-      {
-        name: 'ServiceError',
-        kind: 'unauthenticated',
-        headers: { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_request"' },
-      },
-      JSON.stringify(header),
-    );
+    t.strictSame(refusal(header), ['unauthenticated', 401, challenge], JSON.stringify(header));
   }
 });

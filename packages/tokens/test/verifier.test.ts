@@ -2,6 +2,7 @@ import { createHmac, KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ServiceError } from '@gatehouse/kit/errors';
 import { createTokenVerifier, type VerifierOptions } from '@gatehouse/tokens/verifier';
 import {
   CompactSign,
@@ -136,6 +137,15 @@ t.test('forms of a token that hold as well', async (t) => {
   }
 });
 
+async function refusal(verified: Promise<unknown>): Promise<unknown> {
+  try {
+    return await verified;
+  } catch (error) {
+    const { kind, message, headers } = error as ServiceError;
+    return { kind, message, headers };
+  }
+}
+
 t.test('a token that does not hold', async (t) => {
   const es384 = await makeKey('es384', 'ES384');
   const { verifier, published } = await setUp(t, {}, [ours, es384]);
@@ -229,18 +239,11 @@ t.test('a token that does not hold', async (t) => {
       .sign(ours.privateKey);
   }
 
+  const headers = { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_token"' };
   for (const [label, token, message] of CASES) {
-    for (const attempt of ['first', 'second']) {
-      await t.rejects(
-        verifier.verify(token),
-        {
-          kind: 'unauthenticated',
-          message,
-          headers: { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_token"' },
-        },
-        `${label}, ${attempt} attempt`,
-      );
-    }
+    const expected = { kind: 'unauthenticated', message, headers };
+    t.strictSame(await refusal(verifier.verify(token)), expected, label);
+    t.strictSame(await refusal(verifier.verify(token)), expected, `${label}, again`);
   }
   t.equal(published.fetches, 1, 'strange tokens do not make it fetch the keys at will');
   t.match(await verifier.verify(good), { subject: 'usr_1' });
@@ -252,6 +255,11 @@ const CALLERS: [label: string, change: Claims, expected: Claims][] = [
   ['no roles', { roles: undefined }, { person: { id: 'usr_1', role: 'user' } }],
   ['unknown roles', { roles: ['owner', 7, null] }, { person: { id: 'usr_1', role: 'user' } }],
   ['roles that are no list', { roles: 'admin' }, { person: { id: 'usr_1', role: 'user' } }],
+  [
+    'several roles: the highest',
+    { roles: ['user', 'admin', 'editor'] },
+    { person: { id: 'usr_1', role: 'admin' } },
+  ],
   ['a known role among others', { roles: ['owner', 'admin'] }, { person: { id: 'usr_1', role: 'admin' } }],
   [
     'a person is never trusted like a machine',

@@ -12,7 +12,7 @@ import {
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './signing-keys.ts';
 
-/** A trusted machine application that is created at start when it does not exist. */
+/** A trusted machine application that is created at the first start with it. */
 export type FirstMachine = {
   clientId: string;
   clientSecret: string;

@@ -13,6 +13,23 @@ const OAUTH_CODES: Partial<Record<ErrorKind, string>> = {
 };
 
 /**
+ * What oidc-provider calls invalid_request, and RFC 6749 §5.2 invalid_client: no authentication included, or an
+ * Authorization header that holds none.
+ */
+const NO_AUTHENTICATION = new Set([
+  'no client authentication mechanism provided',
+  'invalid authorization header value format',
+  'client_id and client_secret in the authorization header are not properly encoded',
+  'client_secret must be provided in the Authorization header',
+]);
+
+function refuseClient(ctx: Context, description: string): void {
+  ctx.body = { error: 'invalid_client', error_description: description };
+  ctx.status = 401;
+  if (ctx.get('authorization') !== '') ctx.set('www-authenticate', 'Basic realm="gatehouse"');
+}
+
+/**
  * Makes every error of what follows `{error, error_description}`, never cached (RFC 6749 §5.2): our own, and
  * those that oidc-provider answers by itself. `faultOf` gives what made oidc-provider answer server_error.
  */
@@ -46,6 +63,10 @@ export function oauthErrors(options: {
     if (status < 400) return;
     ctx.set('cache-control', 'no-store');
     const { error, error_description: description } = (ctx.body ?? {}) as Record<string, unknown>;
+    if (NO_AUTHENTICATION.has(String(description))) {
+      refuseClient(ctx, String(description));
+      return;
+    }
     ctx.body =
       typeof error === 'string'
         ? { error, error_description: description ?? error }

@@ -112,7 +112,8 @@ function settleScope(ctx: KoaContextWithOIDC, application: Application | undefin
   const requested = parseScope(String(params.scope ?? ''));
   const refused = requested.filter((scope) => !application.scopes.includes(scope));
   if (refused.length > 0) {
-    throw new errors.InvalidScope(`this application may not ask for ${refused.join(' ')}`, refused.join(' '));
+    const named = refused.join(' ').slice(0, 100);
+    throw new errors.InvalidScope(`this application may not ask for ${named}`, named);
   }
   if (requested.length === 0) params.scope = application.scopes.join(' ');
 }

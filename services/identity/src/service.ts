@@ -6,6 +6,7 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import { PUBLIC_PREFIXES } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { onceInDatabase } from '@gatehouse/mongo/once';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import Router from '@koa/router';
 import Koa, { type Middleware } from 'koa';
@@ -78,12 +79,18 @@ export function createIdentityService(config: IdentityConfig, parentLogger: Logg
   app.use(
     router.allowedMethods({
       throw: true,
+      // A method that this router knows of no path.
+      notImplemented: () =>
+        new ServiceError('method_not_allowed', 'This path takes POST.', { headers: { allow: 'POST' } }),
       methodNotAllowed: () =>
         new ServiceError('method_not_allowed', 'This path takes POST.', { headers: { allow: 'POST' } }),
     }),
   );
   app.use((ctx, next) => provider(ctx, next));
-  app.on('error', (error: unknown) => logger.error({ err: error }, 'fault'));
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    // A caller who hung up is in the log as the request's status 499.
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');
+  });
 
   let started = false;
   return {
@@ -92,7 +99,11 @@ export function createIdentityService(config: IdentityConfig, parentLogger: Logg
     handle: app.callback(),
     async start() {
       await database.start();
-      for (const machine of config.firstMachines) await createFirst(applications, machine);
+      if (config.firstMachines.length > 0) {
+        await onceInDatabase(database.connection, 'first machines', async () => {
+          for (const machine of config.firstMachines) await createFirst(applications, machine);
+        });
+      }
       await buildProvider();
       sweeper.start();
       started = true;

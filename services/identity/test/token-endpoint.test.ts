@@ -102,7 +102,7 @@ t.test('errors: {error, error_description}, never cached, the same on both paths
     ],
     ['unknown client', { ...grant, client_id: 'app_unknown', client_secret: 'x' }, 401, 'invalid_client'],
     ['no secret', { ...grant, client_id: MACHINE.client_id }, 401, 'invalid_client'],
-    ['no client', grant, 400, 'invalid_request'],
+    ['no client', grant, 401, 'invalid_client'],
     ['unknown grant', { ...MACHINE, grant_type: 'telepathy' }, 400, 'unsupported_grant_type'],
     [
       'password grant',
@@ -155,9 +155,13 @@ t.test('what is not a token request', async (t) => {
     ],
     [
       'a parameter twice',
-      post('/oauth2/token', 'grant_type=client_credentials&grant_type=client_credentials', {
-        'content-type': 'application/x-www-form-urlencoded',
-      }),
+      post(
+        '/oauth2/token',
+        `grant_type=client_credentials&grant_type=client_credentials&${new URLSearchParams(MACHINE)}`,
+        {
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+      ),
       400,
     ],
     ['two ways to authenticate', form({ ...grant, ...MACHINE }, { authorization: 'Basic YTpi' }), 400],
@@ -172,6 +176,8 @@ t.test('what is not a token request', async (t) => {
   const get = await fetch(`${base}/oauth/token`);
   t.equal(get.status, 405);
   t.equal(get.headers.get('allow'), 'POST');
+  const propfind = await fetch(`${base}/oauth/token`, { method: 'PROPFIND' });
+  t.equal(propfind.status, 405);
   const nothing = await fetch(`${base}/oauth2/nothing`);
   t.equal(nothing.status, 404);
   t.match(await nothing.json(), { error: 'invalid_request' });
@@ -181,6 +187,17 @@ t.test('a wrong secret by Basic gets the challenge of RFC 6749 §5.2', async (t)
   const { status, headers } = await form(grant, { authorization: `Basic ${btoa('app_machine:wrong')}` });
   t.equal(status, 401);
   t.match(headers.get('www-authenticate'), /^Basic /);
+  for (const header of [
+    'Basic !!',
+    'Basic',
+    'Bearer x',
+    `Basic ${btoa('app_machine')}`,
+    `Basic ${btoa('a:')}`,
+  ]) {
+    const refused = await form(grant, { authorization: header });
+    t.match(refused, { status: 401, body: { error: 'invalid_client' } }, header);
+    t.match(refused.headers.get('www-authenticate'), /^Basic /, header);
+  }
 });
 
 t.test('too many requests are 429 rate_limited', async (t) => {

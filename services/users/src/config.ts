@@ -20,7 +20,7 @@ export type UsersConfig = {
   /** How many passwords are hashed at a time. */
   hashConcurrency: number;
   rateLimit: 'on' | 'off';
-  /** People who are created at start when they do not exist. */
+  /** People who are created at the first start with them. */
   firstUsers: readonly NewUser[];
 };
 

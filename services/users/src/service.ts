@@ -6,6 +6,7 @@ import type { Logger } from '@gatehouse/kit/logger';
 import { isUnder, PUBLIC_PREFIXES } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { onceInDatabase } from '@gatehouse/mongo/once';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import type { UsersConfig } from './config.ts';
@@ -45,7 +46,9 @@ export function createUsersService(config: UsersConfig, parentLogger: Logger): S
     async start() {
       await app.ready();
       await database.start();
-      await createFirst(users, config.firstUsers);
+      if (config.firstUsers.length > 0) {
+        await onceInDatabase(database.connection, 'first users', () => createFirst(users, config.firstUsers));
+      }
       started = true;
     },
     async stop() {

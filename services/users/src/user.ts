@@ -121,10 +121,11 @@ function refuse(problems: readonly FieldProblem[]): void {
 
 /**
  * The key by which usernames and emails are unique and sorted: two spellings that differ in case or in
- * Unicode form only are one (NFKC, case-folded). Upper before lower case folds ß with ss.
+ * Unicode form only are one (NFKC, case-folded). Lower, upper and lower case once more fold ß and
+ * ẞ with ss.
  */
 export function foldedKey(text: string): string {
-  return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+  return text.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 /** Lengths in characters (code points), both ends included. */
@@ -141,8 +142,16 @@ function usernameProblems(username: string): FieldProblem[] {
   if (!/^[\p{L}\p{M}\p{N}._+-]+$/u.test(username)) {
     return [{ field, message: 'may hold letters, digits, dot, underscore, plus and hyphen only' }];
   }
+  if (INVISIBLE.test(username) || !/[\p{L}\p{N}]/u.test(username)) {
+    return [
+      { field, message: 'must be made of characters that can be seen, one of them a letter or a digit' },
+    ];
+  }
   return [];
 }
+
+/** Characters that show nothing, by which two names could look the same and differ (UAX #31 §2.3). */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
 function emailProblems(email: string): FieldProblem[] {
   const field = 'email';
@@ -154,6 +163,7 @@ function emailProblems(email: string): FieldProblem[] {
   const [local = '', domain = '', ...rest] = email.split('@');
   const valid =
     rest.length === 0 &&
+    !INVISIBLE.test(email) &&
     local.length <= 64 &&
     new RegExp(`^${atom}(?:\\.${atom})*$`, 'u').test(local) &&
     new RegExp(`^${label}(?:\\.${label})+$`, 'u').test(domain);

@@ -92,6 +92,7 @@ t.test('folded keys', async (t) => {
   for (const [a, b] of [
     ['Ann', 'aNN'],
     ['Straße', 'STRASSE'],
+    ['straße', 'straẞe'],
     ['ﬁnn', 'FINN'],
     ['Å', 'A\u030a'],
     ['ΣΊΣΥΦΟΣ', 'σίσυφος'],
