@@ -5,7 +5,8 @@ import { demoFile } from './demo.ts';
 export function banner(baseUrl: string, dataDir: string, mongo: string): string {
   const file = demoFile(dataDir);
   const near = relative(process.cwd(), file);
-  const shown = near.startsWith('..') ? file : near;
+  // A name that begins with a hyphen must not be taken for an option.
+  const shown = near.startsWith('..') ? file : near.startsWith('-') ? `./${near}` : near;
   const quoted = shown.replaceAll("'", String.raw`'\''`);
   const body = `JSON.stringify({grant_type:"client_credentials",...JSON.parse(fs.readFileSync(process.argv[1])).machine})`;
   const token =

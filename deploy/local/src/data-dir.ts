@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartFailure } from './failure.ts';
 
 const KEY_FILE = 'master.key';
+export const DEMO_FILE = 'demo.json';
+/** What npm start keeps in the data directory, beside the database. */
+export const DATA_FILES = [DEMO_FILE, KEY_FILE];
+export const MONGODB_DIRECTORY = 'mongodb';
 const WRITE_TEST = '.write-test';
 
 /** Makes the data directory, for its owner only. Throws a StartFailure when it cannot be written to. */
@@ -45,9 +50,18 @@ export async function readMasterKey(dataDir: string): Promise<Buffer> {
     if (key.length !== 32) throw new StartFailure(`${file} does not hold a key: put the right one back.`);
     return key;
   }
+  refuseWithData(dataDir, file);
   const key = randomBytes(32);
   await writePrivateFile(file, `${key.toString('hex')}\n`);
   return key;
+}
+
+/** Throws when there is a database already: the file belongs to it, and a new one would not fit. */
+export function refuseWithData(dataDir: string, file: string): void {
+  if (!existsSync(join(dataDir, MONGODB_DIRECTORY))) return;
+  throw new StartFailure(
+    `${file} is gone, and the database was made with it: put it back, or begin anew with npm run reset.`,
+  );
 }
 
 export async function readIfThere(file: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
-import { readIfThere, writePrivateFile } from './data-dir.ts';
+import { DEMO_FILE, readIfThere, refuseWithData, writePrivateFile } from './data-dir.ts';
 import { StartFailure } from './failure.ts';
 
 /** Someone to sign in as. */
@@ -24,6 +24,7 @@ const MACHINE_SCOPE = 'read:users write:users read:data write:data read:all';
 export async function prepareDemo(dataDir: string, baseUrl: string): Promise<Demo> {
   const file = demoFile(dataDir);
   const existing = await readIfThere(file);
+  if (existing === undefined) refuseWithData(dataDir, file);
   const demo = existing === undefined ? newDemo(baseUrl) : { ...parse(existing, file), base_url: baseUrl };
   const text = `${JSON.stringify(demo, null, 2)}\n`;
   if (text !== existing) await writePrivateFile(file, text);
@@ -31,7 +32,7 @@ export async function prepareDemo(dataDir: string, baseUrl: string): Promise<Dem
 }
 
 export function demoFile(dataDir: string): string {
-  return join(dataDir, 'demo.json');
+  return join(dataDir, DEMO_FILE);
 }
 
 function newDemo(baseUrl: string): Demo {
@@ -55,7 +56,12 @@ function newDemo(baseUrl: string): Demo {
 function parse(text: string, file: string): Demo {
   try {
     const demo = JSON.parse(text) as Demo;
-    if (demo.admin.user_id && demo.user.user_id && demo.machine.client_id) return demo;
+    const { admin, user, machine } = demo;
+    const fields = [
+      ...[admin.username, admin.password, admin.user_id, user.username, user.password, user.user_id],
+      ...[machine.client_id, machine.client_secret, machine.scope],
+    ];
+    if (fields.every((field) => typeof field === 'string' && field !== '')) return demo;
   } catch {
     // Said below: whether it is no JSON or lacks something, the remedy is the same.
   }

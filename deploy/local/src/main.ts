@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createIdentityService } from '@gatehouse/identity';
 import { createLogger } from '@gatehouse/kit/logger';
 import { exitOnFault, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
@@ -13,25 +14,31 @@ import { prepareDemo } from './demo.ts';
 import { StartFailure } from './failure.ts';
 import { readLocalSettings } from './settings.ts';
 
+const START_LIMIT_MS = 60_000;
+
 const settings = readOrExit(readLocalSettings);
 const logger = createLogger({ name: 'gatehouse', level: settings.logLevel });
 exitOnFault(logger);
+// The process that started this one, such as the bootstrap, is gone and could send no signal.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 let mongo: LocalMongo | undefined;
 let running: Running | undefined;
 try {
   const { dataDir, port, host, publicUrl, rateLimit } = settings;
-  await prepareDataDir(dataDir);
   await requireFreePort(port, host);
-  mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
+  await prepareDataDir(dataDir);
+  // Both before the database is started: where there is data already, they must be there too.
+  const masterKey = await readMasterKey(dataDir);
   const demo = await prepareDemo(dataDir, publicUrl);
+  mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
   const here = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
   const identity = createIdentityService(
     {
       publicUrl,
       mongodbUri: databaseUri(mongo.uri, 'identity'),
-      masterKey: await readMasterKey(dataDir),
+      masterKey,
       accessTokenAlgorithm: 'ES256',
       accessTokenLifetime: 3600,
       rateLimit,
@@ -72,7 +79,7 @@ try {
     drainSeconds: 5,
   });
   stopOnSignal(running, logger, () => mongo?.stop());
-  await running.started;
+  await Promise.race([running.started, tooLate(mongo.kind)]);
   await checkDemo(here, demo, dataDir);
   process.stdout.write(banner(publicUrl, dataDir, mongo.kind));
 } catch (error) {
@@ -85,13 +92,24 @@ try {
   process.exit(1);
 }
 
+/** A database that takes connections and never answers would be waited for without end. */
+async function tooLate(kind: string): Promise<never> {
+  await sleep(START_LIMIT_MS, undefined, { ref: false });
+  throw new StartFailure(
+    `The database (${kind}) has not answered for a minute: see to it, then start again.`,
+  );
+}
+
 /** Asked before the database is started, so that the answer comes at once and leaves nothing behind. */
 function requireFreePort(port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'in use' : `not to be had on ${host} (${error.code})`;
-      reject(new StartFailure(`Port ${port} is ${why}: stop what uses it, or set PORT to another.`));
+      const sentence =
+        error.code === 'EADDRINUSE'
+          ? `Port ${port} is in use: stop what uses it, or set PORT to another.`
+          : `Port ${port} cannot be opened on ${host} (${error.code}): set HOST or PORT to others.`;
+      reject(new StartFailure(sentence));
     });
     probe.listen({ port, host }, () => probe.close(() => resolve()));
   });

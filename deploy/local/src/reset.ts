@@ -1,34 +1,38 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createLogger } from '@gatehouse/kit/logger';
 import { readOrExit } from '@gatehouse/kit/process';
-import { readIfThere } from './data-dir.ts';
-import { demoFile } from './demo.ts';
+import { DataInUseError, startLocalMongo } from '@gatehouse/local-mongo/start';
+import { DATA_FILES, MONGODB_DIRECTORY } from './data-dir.ts';
 import { readLocalSettings } from './settings.ts';
 
-// `npm run reset`: forgets everything that npm start has made in DATA_DIR.
-const { dataDir } = readOrExit(readLocalSettings);
+// `npm run reset`: forgets everything that npm start has made in DATA_DIR, and touches nothing else in it: a
+// mistyped DATA_DIR must not cost anybody their files.
+const settings = readOrExit(readLocalSettings);
+if (!existsSync(settings.dataDir)) say(0, `There is nothing to forget: ${settings.dataDir} does not exist.`);
 
-if (!existsSync(dataDir)) say(0, `There is nothing to forget: ${dataDir} does not exist.`);
-// A mistyped DATA_DIR must not cost anybody their files.
-if (!existsSync(join(dataDir, 'master.key')) && !existsSync(demoFile(dataDir))) {
-  say(1, `${dataDir} does not look like a data directory of npm start: nothing was removed.`);
+const dataDir = await realpath(settings.dataDir);
+const own = [...DATA_FILES, MONGODB_DIRECTORY].filter((name) => existsSync(join(dataDir, name)));
+if (own.length === 0) say(0, `There is nothing to forget: npm start has made nothing in ${dataDir}.`);
+if (own.includes(MONGODB_DIRECTORY) && (await isInUse())) {
+  say(1, `npm start is running on ${dataDir}: stop it first. Nothing was removed.`);
 }
-if (await isServed()) say(1, `npm start is running on ${dataDir}: stop it first. Nothing was removed.`);
-await rm(dataDir, { recursive: true, force: true });
-say(0, `Removed ${dataDir}: the next npm start begins anew.`);
+for (const name of own) await rm(join(dataDir, name), { recursive: true });
+if ((await readdir(dataDir)).length === 0) await rmdir(dataDir);
+const elsewhere = settings.mongodbUri === undefined ? '' : ' The database of MONGODB_URI is as it was.';
+say(0, `Removed ${own.join(', ')} of ${dataDir}: the next npm start begins anew.${elsewhere}`);
 
-/** Whether something listens where the last start did. */
-async function isServed(): Promise<boolean> {
-  const demo = await readIfThere(demoFile(dataDir));
-  const url = URL.parse((JSON.parse(demo ?? '{}') as { base_url?: string }).base_url ?? '');
-  if (url === null) return false;
-  return new Promise((resolve) => {
-    const socket = connect(Number(url.port || 80), url.hostname);
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
+/** Whether somebody has the database open: only one process can, so it is tried. */
+async function isInUse(): Promise<boolean> {
+  const logger = createLogger({ name: 'reset', level: 'silent', readable: false });
+  try {
+    const mongo = await startLocalMongo({ dataDir, env: process.env, logger });
+    await mongo.stop();
+    return false;
+  } catch (error) {
+    return error instanceof DataInUseError;
+  }
 }
 
 function say(status: number, sentence: string): never {

@@ -13,7 +13,7 @@ t.test('kill -9 of everything directly after a 201, ten times in a row', async (
       t.equal(await statusOf(`${gatehouse.base}/v1/users/${id}`, token), 200, `round ${round}: ${id}`);
     }
     const { status, id } = await createUser(gatehouse.base, token, `survivor${round}`);
-    const engine = Number(/"pid":(\d+),"dataDirectory"/.exec(gatehouse.output())?.[1]);
+    const engine = Number(/"databasePid":(\d+)/.exec(gatehouse.output())?.[1]);
     process.kill(engine, 'SIGKILL');
     gatehouse.child.kill('SIGKILL');
     t.equal(status, 201);

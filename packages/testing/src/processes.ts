@@ -10,9 +10,12 @@ export type SpawnedNode = {
   output(): string;
 };
 
-/** Runs a script as a process of its own, with these variables over the test's; undefined takes one away. */
-export function spawnNode(script: string, env: Record<string, string | undefined>): SpawnedNode {
-  const child = spawn(process.execPath, [script], {
+/** Runs a script, or one with arguments, as a process of its own, with these variables over the test's; undefined takes one away. */
+export function spawnNode(
+  script: string | readonly string[],
+  env: Record<string, string | undefined>,
+): SpawnedNode {
+  const child = spawn(process.execPath, [script].flat(), {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
