@@ -1,0 +1,89 @@
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import t from 'tap';
+
+const root = resolve(import.meta.dirname, '../../..');
+const caddyfile = readFileSync(resolve(root, 'deploy/docker/Caddyfile'), 'utf8');
+const compose = readFileSync(resolve(root, 'docker-compose.yml'), 'utf8');
+// Found by its path as they are, since this folder is no package that could depend on another.
+const { PUBLIC_PREFIXES }: { PUBLIC_PREFIXES: Record<string, readonly string[]> } = await import(
+  resolve(root, 'packages/kit/src/routes.ts')
+);
+
+/** The paths of each named matcher, such as `@users path /v1/users /v1/users/*`. */
+function pathMatchers(): Record<string, string[]> {
+  const lines = caddyfile.matchAll(/^\s*@(\w+) path (.+)$/gm);
+  return Object.fromEntries([...lines].map(([, name = '', paths = '']) => [name, paths.trim().split(/\s+/)]));
+}
+
+/** To which service each named matcher's requests go. */
+function targets(): Record<string, string> {
+  const handles = caddyfile.matchAll(/handle @(\w+) \{\s*vars service (\w+)\s*import pass_on\s*\}/g);
+  return Object.fromEntries([...handles].map(([, matcher = '', service = '']) => [matcher, service]));
+}
+
+/** The text of each entry below `services:`. */
+function composeServices(): Map<string, string> {
+  const [, section = ''] = /^services:\n((?:(?: .*)?\n)*)/m.exec(compose) ?? [];
+  const entries = section.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)*)/gm);
+  return new Map([...entries].map(([, name = '', text = '']) => [name, text]));
+}
+
+const runnable = globSync('services/*/src/main.ts', { cwd: root }).map((file) => file.split('/')[1] ?? '');
+
+t.test('the edge passes on the public prefixes, by whole segments, and nothing else', async (t) => {
+  const expected = Object.entries(PUBLIC_PREFIXES).map(([service, prefixes]) => [
+    service,
+    prefixes.flatMap((prefix) => [prefix, `${prefix}/*`]),
+  ]);
+  t.same(pathMatchers(), Object.fromEntries(expected));
+});
+
+t.test('each matcher leads to the service that has the prefixes', async (t) => {
+  const services = Object.keys(PUBLIC_PREFIXES);
+  t.same(targets(), Object.fromEntries(services.map((name) => [name, name])));
+});
+
+t.test('no request is passed on by another way than the matchers', async (t) => {
+  t.equal(caddyfile.match(/^\s*reverse_proxy\b/gm)?.length, 1, 'one reverse_proxy, in the snippet');
+  t.equal(caddyfile.match(/import pass_on/g)?.length, Object.keys(targets()).length);
+  for (const path of ['/internal', '/health', '/metrics']) {
+    t.notOk(
+      Object.values(pathMatchers())
+        .flat()
+        .some((matched) => matched.startsWith(path)),
+      path,
+    );
+  }
+});
+
+t.test('every service that can run by itself is in docker-compose.yml', async (t) => {
+  const services = composeServices();
+  t.ok(runnable.length > 0, 'there are services');
+  for (const name of runnable) {
+    t.match(services.get(name), `command: [node, services/${name}/src/main.ts]`, name);
+  }
+});
+
+t.test('only the edge publishes ports, and the databases are on internal networks only', async (t) => {
+  const publishing = [...composeServices()].filter(([, text]) => /^ {4}ports:/m.test(text));
+  t.same(
+    publishing.map(([name]) => name),
+    ['caddy'],
+  );
+  const networksOf = (text = '') => /^ {4}networks: \[(.*)\]$/m.exec(text)?.[1]?.split(', ') ?? [];
+  const networks = ['mongo', 'nats'].flatMap((name) => networksOf(composeServices().get(name)));
+  t.ok(networks.length > 0, 'they are on networks');
+  for (const network of networks) {
+    t.match(compose, new RegExp(`^ {2}${network}:\\n {4}internal: true$`, 'm'), `${network} is internal`);
+  }
+});
+
+t.test('no two services share a network besides the edge', async (t) => {
+  // On another, a service would call from an address outside TRUSTED_PROXIES and be refused as plain HTTP.
+  const networksOf = (name: string) =>
+    /^ {4}networks: \[(.*)\]$/m.exec(composeServices().get(name) ?? '')?.[1]?.split(', ') ?? [];
+  const others = runnable.flatMap((name) => networksOf(name).filter((network) => network !== 'edge'));
+  t.same(others, [...new Set(others)]);
+  for (const name of runnable) t.ok(networksOf(name).includes('edge'), `${name} is on the edge network`);
+});
