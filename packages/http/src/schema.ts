@@ -27,6 +27,12 @@ export function queryValidator<S extends TObject>(schema: S): (query: unknown) =
   return (query) => {
     // A copy without a prototype, as the validator writes into what it checks.
     const copy = Object.assign(Object.create(null), query);
+    // The validator would also read "0x10", "1e1" and " 1": it gets something that it refuses.
+    for (const [field, { type }] of Object.entries(schema.properties) as [string, { type?: string }][]) {
+      if (type === 'integer' && typeof copy[field] === 'string' && !/^-?\d+$/.test(copy[field])) {
+        copy[field] = {};
+      }
+    }
     if (!validate(copy)) throw invalid(validate.errors ?? []);
     // "Infinity" and "1e400" are numbers to the validator, and beyond all its bounds.
     for (const [field, value] of Object.entries(copy)) {

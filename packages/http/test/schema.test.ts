@@ -154,6 +154,9 @@ const BAD_QUERIES: [query: Record<string, unknown>, message: string | RegExp][] 
   [{ limit: '' }, 'limit must be a whole number.'],
   [{ limit: 'ten' }, 'limit must be a whole number.'],
   [{ limit: '1.5' }, 'limit must be a whole number.'],
+  [{ limit: '0x10' }, 'limit must be a whole number.'],
+  [{ limit: '1e1' }, 'limit must be a whole number.'],
+  [{ limit: ' 7 ' }, 'limit must be a whole number.'],
   [{ limit: 'NaN' }, 'limit must be a whole number.'],
   // Ajv reads these as infinite, and then skips the bounds.
   [{ limit: '1e400' }, /^limit must be/],

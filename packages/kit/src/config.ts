@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /**
  * Settings come from the environment, are read once, in a service's config.ts, and are passed on as plain
  * values. A setting that is set to the empty string counts as not set (compose files pass such).
@@ -71,19 +73,31 @@ export function list(name: string, fallback: readonly string[] = []): Setting<re
   );
 }
 
+/** A comma-separated list of addresses and CIDR ranges. */
+export function addresses(name: string): Setting<readonly string[]> {
+  const inner = list(name);
+  return {
+    name,
+    read(raw) {
+      const entries = inner.read(raw);
+      for (const entry of entries) {
+        const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+        const most = isIP(address) === 6 ? 128 : 32;
+        if (isIP(address) === 0 || Number(bits ?? 0) > most) {
+          throw new BadSetting('must list addresses or ranges such as 10.0.0.0/8');
+        }
+      }
+      return entries;
+    },
+  };
+}
+
 /** An http or https origin, without path, query or user information; returned without a trailing slash. */
 export function origin(name: string, fallback?: string): Setting<string> {
   return setting(name, fallback, (raw) => {
-    const url = URL.parse(raw);
-    const isOrigin =
-      url !== null &&
-      /^https?:$/.test(url.protocol) &&
-      url.pathname === '/' &&
-      url.search === '' &&
-      url.hash === '' &&
-      url.username === '' &&
-      url.password === '';
-    if (!isOrigin) throw new BadSetting('must be an origin such as https://id.example.com');
+    // What the parser would mend in silence is refused: only scheme, host and port, and a slash at most.
+    const url = /^https?:\/\/[^\s/?#@*\\]+\/?$/i.test(raw) ? URL.parse(raw) : null;
+    if (url === null) throw new BadSetting('must be an origin such as https://id.example.com');
     return url.origin;
   });
 }
@@ -103,7 +117,9 @@ export function url(name: string, schemes: readonly string[], fallback?: string)
 export function key256(name: string): Setting<Buffer> {
   return setting<Buffer>(name, undefined, (raw) => {
     const value = /^[0-9a-f]{64}$/i.test(raw) ? Buffer.from(raw, 'hex') : Buffer.from(raw, 'base64');
-    if (value.length !== 32) throw new BadSetting('must be 32 bytes, in hexadecimal or base64');
+    // 43 digits of base64 or base64url and perhaps a pad: Buffer.from leaves out what is not one.
+    const isKey = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i.test(raw);
+    if (!isKey || value.length !== 32) throw new BadSetting('must be 32 bytes, in hexadecimal or base64');
     return value;
   });
 }
@@ -135,7 +151,7 @@ export const serverSettings = {
   port: integer('PORT', { min: 1, max: 65535, default: 3000 }),
   host: text('HOST', '::'),
   publicUrl: origin('PUBLIC_URL'),
-  trustedProxies: list('TRUSTED_PROXIES'),
+  trustedProxies: addresses('TRUSTED_PROXIES'),
   logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),

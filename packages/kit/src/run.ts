@@ -96,7 +96,11 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const closed = close(server, drainSeconds);
     for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
     await closed;
-    for (const service of services.toReversed()) await service.stop();
+    const failures: unknown[] = [];
+    for (const service of services.toReversed()) {
+      await service.stop().catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'not every service stopped cleanly');
   };
   return {
     port: (server.address() as AddressInfo).port,

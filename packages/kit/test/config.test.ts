@@ -1,4 +1,5 @@
 import {
+  addresses,
   integer,
   key256,
   list,
@@ -150,4 +151,21 @@ t.test('the settings of every process', async (t) => {
     rateLimit: 'on',
   });
   t.throws(() => readSettings(serverSettings, {}), { message: 'The setting PUBLIC_URL is required.' });
+});
+
+t.test('what a lenient parser would mend in silence is refused', async (t) => {
+  const cases = [
+    [origin('X'), 'https://*'],
+    [origin('X'), 'https:a.b'],
+    [origin('X'), 'https://a?'],
+    [origin('X'), ' https://a.example'],
+    [key256('X'), `${'*'.repeat(10)}${'A'.repeat(43)}`],
+    [addresses('X'), 'localhost'],
+    [addresses('X'), '10.0.0.0/33'],
+    [addresses('X'), '10.0.0.0/'],
+  ] as const;
+  for (const [setting, raw] of cases) {
+    t.throws(() => readSettings({ value: setting }, { X: raw }), /^The setting X must/, raw);
+  }
+  t.same(readSettings({ value: addresses('X') }, { X: '10.0.0.0/8, ::1' }), { value: ['10.0.0.0/8', '::1'] });
 });

@@ -154,6 +154,8 @@ function ownWriteConcern(uri: string): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
+/** A server that shuts down, steps down or recovers says so: InterruptedAtShutdown, NotWritablePrimary and so on. */
+const LEAVING_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);
 const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
 
 /** Errors of the driver and of mongoose by which they say that no server could be reached. */
@@ -167,6 +169,7 @@ function isAway(error: unknown, connection: Connection): boolean {
     error instanceof mongo.MongoClientClosedError ||
     // Not exported by the driver.
     (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError') ||
+    (error instanceof mongo.MongoServerError && LEAVING_CODES.has(error.code)) ||
     // The driver lets the socket's own error through when it writes on a connection that was just lost.
     SOCKET_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '') ||
     error instanceof mongoose.Error.MongooseServerSelectionError ||

@@ -23,26 +23,31 @@ export function createSweeper(
 
   async function sweep(): Promise<void> {
     for (const name of collections) {
-      const collection = connection.collection(name);
-      for (let full = true; full && !stopped; ) {
-        const due = { expires_at: { $lte: new Date() } };
-        const expired = await collection.find(due, { projection: { _id: 1 }, limit: BATCH }).toArray();
-        // What was renewed since the look is not due any more.
-        if (expired.length > 0) {
-          await collection.deleteMany({ ...due, _id: { $in: expired.map(({ _id }) => _id) } });
-        }
-        full = expired.length === BATCH;
+      // One collection that cannot be swept must not keep the others from it.
+      await sweepOne(name).catch((error: unknown) =>
+        logger.warn({ err: error, collection: name }, 'a sweep failed; the next one goes on'),
+      );
+    }
+  }
+
+  async function sweepOne(name: string): Promise<void> {
+    const collection = connection.collection(name);
+    for (let full = true; full && !stopped; ) {
+      const due = { expires_at: { $lte: new Date() } };
+      const expired = await collection.find(due, { projection: { _id: 1 }, limit: BATCH }).toArray();
+      // What was renewed since the look is not due any more.
+      if (expired.length > 0) {
+        await collection.deleteMany({ ...due, _id: { $in: expired.map(({ _id }) => _id) } });
       }
+      full = expired.length === BATCH;
     }
   }
 
   function schedule(): void {
     timer = setTimeout(() => {
-      running = sweep()
-        .catch((error: unknown) => logger.warn({ err: error }, 'a sweep failed; the next one goes on'))
-        .finally(() => {
-          if (!stopped) schedule();
-        });
+      running = sweep().finally(() => {
+        if (!stopped) schedule();
+      });
     }, everySeconds * 1000);
     timer.unref();
   }
