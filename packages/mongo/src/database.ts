@@ -95,7 +95,8 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       awaySince ??= performance.now();
       if (performance.now() - awaySince < WATCH.patience) continue;
       logger.warn('the database has been away for a while; connecting anew');
-      await connection.close(true).catch(() => {});
+      // Not by force: mongoose would refuse every operation from then on.
+      await connection.close().catch(() => {});
       await connectAtLast().catch((error: unknown) => {
         if (!stopping.signal.aborted) logger.error({ err: error }, 'could not connect anew');
       });

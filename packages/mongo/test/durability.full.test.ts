@@ -4,11 +4,48 @@ import { join } from 'node:path';
 import { createLogger } from '@gatehouse/kit/logger';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { until } from '@gatehouse/testing/processes';
+import { Schema } from 'mongoose';
 import t from 'tap';
 import { createDatabase } from '../src/database.ts';
 
 t.setTimeout(120_000);
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+
+t.test('after a long silence it connects anew, and goes on', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-silence-'));
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
+  const mongo = await startLocalMongo({ dataDir, env: process.env, logger });
+  t.teardown(() => mongo.stop());
+  const said: string[] = [];
+  const destination = { write: (line: string) => void said.push(line) };
+  const database = createDatabase({
+    uri: mongo.uri,
+    name: 'silence',
+    logger: createLogger({ name: 'test', level: 'warn', readable: false, destination }),
+  });
+  const Thing = database.connection.model('Thing', new Schema({ name: String }));
+  await database.start();
+  t.teardown(() => database.stop());
+  await Thing.create({ name: 'before' });
+
+  const stopped = mongo.pid ?? Number.NaN;
+  process.kill(stopped, 'SIGSTOP');
+  t.teardown(() => existsSync(`/proc/${stopped}`) && process.kill(stopped, 'SIGCONT'));
+  const begin = performance.now();
+  const refused = await Thing.findOne().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  t.equal(database.unavailable(refused)?.kind, 'unavailable');
+  t.ok(performance.now() - begin < 12_000, 'an operation ends within seconds');
+  await until(() => said.some((line) => line.includes('connecting anew')), 30_000);
+  process.kill(stopped, 'SIGCONT');
+
+  await until(async () => (await database.unready()) === undefined, 20_000);
+  t.match(await Thing.findOne().lean(), { name: 'before' });
+  await Thing.create({ name: 'after' });
+  t.equal(await Thing.countDocuments(), 2);
+});
 
 t.test('kill -9 of the database under eight writers loses nothing that was acknowledged', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-durability-'));
