@@ -38,7 +38,9 @@ const RETRY_DELAY = { first: 200, most: 5000 };
  */
 export function createDatabase(options: { uri: string; name: string; logger: Logger }): Database {
   const { uri, name, logger } = options;
-  const connection = mongoose.createConnection();
+  // An instance of its own: without buffering, an operation while there is no connection is a 503 at once and
+  // not a wait, and only as an instance's setting does that hold before the first connection, too.
+  const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
   const stopping = new AbortController();
   let watching: Promise<void> | undefined;
 

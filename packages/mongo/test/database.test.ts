@@ -142,6 +142,16 @@ t.test('and of as many servers as the URI says', parallel(), async (t) => {
   }
 });
 
+t.test('an operation before the start is refused at once', parallel(), async (t) => {
+  const { database } = open(t, `mongodb://127.0.0.1:${await freePort()}/`);
+  const Thing = defineThings(database.connection);
+  const begin = performance.now();
+  const { failures, untold } = await outcomes(database, [Thing.findOne(), Thing.create({ name: 'a' })]);
+  t.equal(failures.length, 2);
+  t.strictSame(untold, []);
+  t.ok(performance.now() - begin < 1000);
+});
+
 t.test('start waits until the server is there', parallel(), async (t) => {
   const dataDir = await temporaryDirectory(t);
   const before = await startLocalMongo({ dataDir, env: process.env, logger: recorder().logger });
