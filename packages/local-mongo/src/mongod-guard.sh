@@ -28,8 +28,10 @@ watcher=$!
 echo "$database" >&4
 exec 3<&- 4>&-
 
+# Asked for first: of a program that has ended already, wait still knows the exit status.
+wait "$database"
+status=$?
 # A trapped signal makes wait return early, with the database still there.
-status=0
 while kill -0 "$database" 2>/dev/null; do
   wait "$database"
   status=$?
