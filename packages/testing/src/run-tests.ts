@@ -118,6 +118,8 @@ function summarize(): number {
   const failed = total((result) => result.failed);
   const skipped = total((result) => result.skipped);
   if (files.length === 0) process.stdout.write('No test file matches.\n');
+  // By file, and not in the order in which they happened to end.
+  results.sort((a, b) => (a.file < b.file ? -1 : 1));
   const notRun = results.flatMap((result) => result.notRun);
   if (notRun.length > 0) process.stdout.write(`\nNot run:\n${indent(notRun.join('\n'))}\n`);
   process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
