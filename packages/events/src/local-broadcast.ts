@@ -1,0 +1,38 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { unavailable } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { Broadcast } from './broadcast.ts';
+import { checkSubject, createListeners, encode } from './listeners.ts';
+
+/**
+ * A broadcast within this process: what NATS is between processes. All who share it share one start() and stop().
+ * Messages become JSON on their way, so that nothing works here that would not over NATS.
+ */
+export function createLocalBroadcast({ logger }: { logger?: Logger } = {}): Broadcast {
+  const listeners = createListeners(logger);
+  let started = false;
+  let stopped = false;
+
+  return {
+    async publish(subject, message) {
+      checkSubject(subject);
+      const json = encode(message);
+      if (!started || stopped) throw unavailable('The broadcast is not running.');
+      setImmediate(() => listeners.deliver(subject, json));
+    },
+    subscribe: listeners.add,
+    onReconnect: listeners.addOnConnect,
+    async start() {
+      if (started) return;
+      started = true;
+      setImmediate(() => {
+        if (!stopped) listeners.connected();
+      });
+    },
+    async stop() {
+      stopped = true;
+      // Behind all that was published.
+      await nextTurn();
+    },
+  };
+}

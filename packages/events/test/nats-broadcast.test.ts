@@ -1,0 +1,177 @@
+import { createLogger } from '@gatehouse/kit/logger';
+import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { freePort, until } from '@gatehouse/testing/processes';
+import { connect } from '@nats-io/transport-node';
+import t, { type Test } from 'tap';
+import { createNatsBroadcast } from '../src/nats-broadcast.ts';
+
+const parallel = () => ({ buffered: true });
+
+const SUBJECT = 'gatehouse.test';
+const failure = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+function setUp(t: Test, url: string) {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const logger = createLogger({ name: 'test', level: 'info', readable: false, destination });
+  const broadcast = createNatsBroadcast({ url, name: 'test', logger });
+  t.teardown(() => broadcast.stop());
+  const got: unknown[] = [];
+  let connections = 0;
+  broadcast.subscribe(SUBJECT, (message) => got.push(message));
+  broadcast.onReconnect(() => {
+    connections += 1;
+  });
+  return { broadcast, got, lines, connections: () => connections };
+}
+
+t.test('with a server', { skip }, async (t) => {
+  // They wait much, each for a server of its own.
+  t.jobs = 4;
+
+  t.test('every replica gets every message', parallel(), async (t) => {
+    const { url } = await startNats(t);
+    const replicas = [setUp(t, url), setUp(t, url), setUp(t, url)];
+    for (const { broadcast } of replicas) await broadcast.start();
+    await until(() => replicas.every(({ connections }) => connections() === 1), 5000);
+    for (const [i, { broadcast }] of replicas.entries()) await broadcast.publish(SUBJECT, i);
+    await until(() => replicas.every(({ got }) => got.length === 3), 5000);
+    for (const { got } of replicas) t.same([...got].sort(), [0, 1, 2]);
+  });
+
+  t.test('a server that is away at the start, dies and comes back', parallel(), async (t) => {
+    const server = await startNats(t);
+    await server.kill();
+    const { broadcast, got, lines, connections } = setUp(t, server.url);
+    const begin = performance.now();
+    await broadcast.start();
+    t.ok(performance.now() - begin < 500, 'the start waits for nobody');
+    await until(() => lines.length >= 2, 5000);
+    t.match(lines[0], /"level":"warn".*NATS cannot be reached/);
+    t.match(await failure(broadcast.publish(SUBJECT, 'lost')), { kind: 'unavailable' });
+    t.equal(connections(), 0);
+
+    for (let round = 1; round <= 3; round += 1) {
+      await server.start();
+      await until(() => connections() === round, 10_000);
+      await broadcast.publish(SUBJECT, round);
+      await until(() => got.length === round, 5000);
+      await server.kill();
+      await until(async () => (await failure(broadcast.publish(SUBJECT, 'lost'))) !== undefined, 5000);
+    }
+    t.strictSame(got, [1, 2, 3]);
+    t.equal(connections(), 3);
+  });
+
+  t.test('messages published while the server dies are delivered or rejected', parallel(), async (t) => {
+    const server = await startNats(t);
+    const sender = setUp(t, server.url);
+    const other = setUp(t, server.url);
+    await Promise.all([sender.broadcast.start(), other.broadcast.start()]);
+    await until(() => sender.connections() === 1 && other.connections() === 1, 5000);
+    const results = Array.from({ length: 200 }, (_, i) =>
+      sender.broadcast.publish(SUBJECT, i).then(
+        () => 'sent',
+        () => 'rejected',
+      ),
+    );
+    await server.kill();
+    const outcome = await Promise.all(results);
+    t.equal(outcome.length, 200, 'and none waits for ever');
+    await server.start();
+    await until(() => sender.connections() === 2 && other.connections() === 2, 10_000);
+    await sender.broadcast.publish(SUBJECT, 'after');
+    await until(() => other.got.includes('after'), 5000);
+  });
+
+  t.test(
+    'a server that hangs: publish rejects in time, and all goes on when it is back',
+    { skip },
+    async (t) => {
+      const server = await startNats(t);
+      const { broadcast, got, connections } = setUp(t, server.url);
+      await broadcast.start();
+      await until(() => connections() === 1, 5000);
+      await server.hang();
+      t.teardown(() => server.goOn());
+      const begin = performance.now();
+      t.match(await failure(broadcast.publish(SUBJECT, 'slow')), { kind: 'unavailable' });
+      t.ok(performance.now() - begin < 4000);
+      server.goOn();
+      await until(() => got.includes('slow'), 5000);
+      await broadcast.publish(SUBJECT, 'after');
+      await until(() => got.includes('after'), 5000);
+    },
+  );
+
+  t.test('stop ends while the server hangs, and while there is none', parallel(), async (t) => {
+    const server = await startNats(t);
+    const connected = setUp(t, server.url);
+    await connected.broadcast.start();
+    await until(() => connected.connections() === 1, 5000);
+    await server.hang();
+    t.teardown(() => server.goOn());
+    const connecting = setUp(t, server.url);
+    await connecting.broadcast.start();
+    const nobody = setUp(t, `nats://127.0.0.1:${await freePort()}`);
+    await nobody.broadcast.start();
+    const begin = performance.now();
+    await Promise.all([connected, connecting, nobody].map(({ broadcast }) => broadcast.stop()));
+    t.ok(performance.now() - begin < 5000);
+  });
+
+  t.test('what is not JSON is dropped with a warning that does not quote it', parallel(), async (t) => {
+    const { url, port } = await startNats(t);
+    const { broadcast, got, lines, connections } = setUp(t, url);
+    await broadcast.start();
+    await until(() => connections() === 1, 5000);
+    const other = await connect({ servers: `127.0.0.1:${port}` });
+    t.teardown(() => other.close());
+    for (const payload of ['{"half":', '', 'a secret', Uint8Array.of(255, 254)])
+      other.publish(SUBJECT, payload);
+    other.publish(SUBJECT, '"good"');
+    await until(() => got.length === 1, 5000);
+    t.strictSame(got, ['good']);
+    const warnings = lines.filter((line) => line.includes('"warn"'));
+    t.equal(warnings.length, 4);
+    t.match(warnings[2], /"subject":"gatehouse.test","bytes":8.*not JSON/);
+    t.notMatch(lines.join(), /a secret/);
+  });
+
+  t.test('credentials come from the URL and go into no log', parallel(), async (t) => {
+    const secret = 'p@ss:w/rd';
+    const { port, url, kill } = await startNats(t, '--user', 'gate', '--pass', secret);
+    const good = setUp(t, `nats://gate:${encodeURIComponent(secret)}@127.0.0.1:${port}`);
+    const bad = setUp(t, `nats://gate:wr0ngsecret@127.0.0.1:${port}`);
+    const none = setUp(t, url);
+    for (const { broadcast } of [good, bad, none]) await broadcast.start();
+    await until(() => good.connections() === 1, 5000);
+    await good.broadcast.publish(SUBJECT, 1);
+    // Refused again and again, and still trying.
+    await until(() => bad.lines.length >= 4 && none.lines.length >= 4, 10_000);
+    t.match(bad.lines.at(-1), /cannot be reached/);
+    await t.rejects(bad.broadcast.publish(SUBJECT, 1));
+    await kill();
+    await until(() => good.lines.some((line) => line.includes('cannot be reached')), 5000);
+    for (const { broadcast } of [good, bad, none]) await broadcast.stop();
+    const all = [good, bad, none].flatMap(({ lines }) => lines).join('\n');
+    for (const text of [secret, encodeURIComponent(secret), 'wr0ngsecret', 'w/rd'])
+      t.notOk(all.includes(text));
+  });
+
+  t.test('a token in the URL', parallel(), async (t) => {
+    const { port } = await startNats(t, '--auth', 't0ken');
+    const { broadcast, connections } = setUp(t, `nats://t0ken@127.0.0.1:${port}`);
+    await broadcast.start();
+    await until(() => connections() === 1, 5000);
+  });
+});
+
+t.test('what is no URL of NATS is refused without quoting it', async (t) => {
+  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+  for (const url of ['http://user:secret@host', 'secret', 'nats://', 'nats://user:secret@host:port']) {
+    t.throws(() => createNatsBroadcast({ url, name: 'test', logger }), {
+      message: 'The URL of NATS is nats://host:port or tls://host:port.',
+    });
+  }
+});

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { spawnNode, until } from '@gatehouse/testing/processes';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import t from 'tap';
+import { createOutboxRelay } from '../src/outbox-relay.ts';
+
+t.setTimeout(120_000);
+
+t.test('kill -9 of writers and relays loses no event whose cause was acknowledged', async (t) => {
+  const uri = await testDatabase(t);
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const database = createDatabase({ uri, name: 'test', logger });
+  await database.start();
+  t.teardown(() => database.stop());
+  const { connection } = database;
+  const acknowledged = new Set<string>();
+  for (let round = 0; round < 5; round += 1) {
+    const writer = spawnNode([join(import.meta.dirname, 'outbox-writer.ts'), uri], {});
+    t.teardown(() => writer.child.kill('SIGKILL'));
+    const ids = () => writer.output().split('\n').slice(0, -1);
+    await until(() => ids().length > 200 + round * 37, 20_000);
+    writer.child.kill('SIGKILL');
+    await writer.ended;
+    for (const id of ids()) acknowledged.add(id);
+  }
+
+  const received = connection.collection<{ _id: string }>('received');
+  const before = await received.countDocuments();
+  t.ok(before > 0 && before < acknowledged.size, `${before} of ${acknowledged.size} were delivered before`);
+  const relay = createOutboxRelay({
+    collection: connection.collection('things'),
+    deliver: async ({ id }) => {
+      await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
+    },
+    logger,
+    sweepSeconds: 0.1,
+  });
+  relay.start();
+  t.teardown(() => relay.stop());
+  const things = connection.collection('things');
+  await until(async () => (await things.countDocuments({ 'outbox.at': { $gt: new Date(0) } })) === 0, 60_000);
+  const there = new Set((await received.find().toArray()).map(({ _id }) => _id));
+  t.strictSame(
+    [...acknowledged].filter((id) => !there.has(id)),
+    [],
+  );
+});

@@ -1,0 +1,32 @@
+// Writes documents with two events each into the database of its first argument, delivers some of them through a
+// relay of its own, and prints the ids of what was acknowledged, until it is killed.
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { createOutboxRelay, OUTBOX_INDEX, outboxEvent } from '../src/outbox-relay.ts';
+
+const logger = createLogger({ name: 'writer', level: 'silent', readable: false });
+const database = createDatabase({ uri: process.argv[2] ?? '', name: 'test', logger });
+await database.start();
+const { connection } = database;
+const things = connection.collection<Record<string, unknown>>('things');
+await things.createIndex({ ...OUTBOX_INDEX.fields }, { ...OUTBOX_INDEX.options });
+const received = connection.collection<{ _id: string }>('received');
+const relay = createOutboxRelay({
+  collection: connection.collection('things'),
+  deliver: async ({ id }) => {
+    await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
+  },
+  logger,
+});
+relay.start();
+
+async function write(writer: number): Promise<void> {
+  for (let i = 0; ; i += 1) {
+    const outbox = [outboxEvent('things', { i }), outboxEvent('things', { i })];
+    const _id = `${process.pid}.${writer}.${i}`;
+    await things.insertOne({ _id, outbox } as never);
+    process.stdout.write(`${outbox.map(({ id }) => id).join('\n')}\n`);
+    if (i % 3 === 0) void relay.push(_id);
+  }
+}
+for (let writer = 0; writer < 4; writer += 1) void write(writer);

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { connect } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { freePort, until } from './processes.ts';
+
+type Teardown = { teardown(action: () => unknown): void };
+
+/** The nats-server of this machine, if it has one. Debian keeps it where only root's PATH leads. */
+export const natsServer = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+  .map((folder) => join(folder, 'nats-server'))
+  .find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+/** For the options of a test that needs one. */
+export const skip = natsServer === undefined && 'there is no nats-server on this machine';
+
+/** A NATS server of its own for a test, that can die and come back on the same port. */
+export async function startNats(t: Teardown, ...args: string[]) {
+  const port = await freePort();
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    child = spawn(natsServer ?? 'nats-server', ['-a', '127.0.0.1', '-p', `${port}`, ...args], {
+      stdio: 'ignore',
+    });
+    await until(() => answers(port), 10_000);
+  }
+
+  async function kill(): Promise<void> {
+    if (child === undefined) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    child = undefined;
+  }
+
+  await start();
+  t.teardown(kill);
+  return {
+    port,
+    url: `nats://127.0.0.1:${port}`,
+    start,
+    kill,
+    /** Makes it hang; resolves when it does. */
+    async hang(): Promise<void> {
+      child?.kill('SIGSTOP');
+      await until(async () => !(await answers(port)), 5000);
+    },
+    goOn: () => child?.kill('SIGCONT'),
+  };
+}
+
+/** Whether it greets a new connection. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (answered: boolean) => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once('data', () => end(true));
+    socket.once('error', () => end(false));
+    socket.setTimeout(300, () => end(false));
+  });
+}
