@@ -1,0 +1,49 @@
+import { PRODUCT, shell } from './document.ts';
+import { mark } from './drawings.ts';
+import { form, notice, type PageForm } from './form.ts';
+import { type Content, html } from './html.ts';
+
+/** What surrounds every account page. */
+export type AccountFrame = {
+  username: string;
+  signOut: PageForm;
+  links: { profile: string; password: string; applications: string; sessions: string };
+};
+
+const NAVIGATION: [page: keyof AccountFrame['links'], name: string][] = [
+  ['profile', 'Profile'],
+  ['password', 'Password'],
+  ['applications', 'Applications'],
+  ['sessions', 'Sessions'],
+];
+
+/** A page of the account, with its navigation; `notice` is the sentence about what has just been done. */
+export function accountDocument(page: {
+  title: string;
+  failed?: boolean;
+  notice: string | undefined;
+  frame: AccountFrame;
+  current: keyof AccountFrame['links'];
+  body: Content;
+}): string {
+  const { frame, current } = page;
+  const items = NAVIGATION.map(
+    ([name, label]) =>
+      html`<li><a href="${frame.links[name]}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
+  );
+  return shell(
+    page,
+    html`<body class="account-page">
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><p class="brand">${mark}${PRODUCT}</p>
+<p class="who">Signed in as <strong><bdi>${frame.username}</bdi></strong></p>
+${form(frame.signOut, html`<button>Sign out</button>`)}</header>
+<div class="columns">
+<nav aria-label="Your account"><ul>${items}</ul></nav>
+<main id="main" tabindex="-1"><h1>${page.title}</h1>
+${notice(page.notice)}
+${page.body}</main>
+</div>
+</body>`,
+  );
+}

@@ -1,0 +1,48 @@
+import type { Role } from '@gatehouse/tokens/scopes';
+import { gateDocument } from './document.ts';
+import { form, type PageForm } from './form.ts';
+import { type Html, html } from './html.ts';
+import { describeScopes, type ScopeGroup } from './scope-sentences.ts';
+import { type AskingApplication, asking, hostname, named } from './words.ts';
+
+export type ConsentModel = {
+  form: PageForm;
+  application: AskingApplication;
+  account: { username: string; email?: string | null; role: Role };
+  scopes: readonly string[];
+  /** Those of `scopes` that the person has not allowed before; give them only when others were. */
+  newScopes?: readonly string[];
+  links: { useAnotherAccount: string };
+};
+
+/** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
+export function consentPage(model: ConsentModel): string {
+  const { application, account, newScopes = [] } = model;
+  return gateDocument({
+    title: `Allow ${application.name} to use your account?`,
+    body: html`<h1>Allow this application to use your account?</h1>
+${asking(application)}
+<p class="account">You are signed in as ${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}.
+<a href="${model.links.useAnotherAccount}">Not you? Use another account</a></p>
+${newScopes.length > 0 && html`<p>You have allowed it some of this before. What it asks for now for the first time is marked <strong class="new">New</strong>.</p>`}
+<section class="permissions" aria-labelledby="permissions">
+<h2 id="permissions">If you allow it, it can:</h2>
+${permissionGroups(describeScopes(model.scopes, account.role), newScopes)}
+</section>
+<p class="hint">It keeps this permission, also while you are away, until you take it back. You can do that at any time, under Applications in your account. It never learns your password.</p>
+${form(
+  model.form,
+  html`<div class="buttons"><button class="primary" name="decision" value="allow">Allow</button>
+<button class="secondary" name="decision" value="deny">Do not allow</button></div>`,
+)}
+<p class="hint">Either way you go back to ${hostname(application.host)}.</p>`,
+  });
+}
+
+/** The permissions as lists with a heading each (h3). */
+export function permissionGroups(groups: readonly ScopeGroup[], newScopes: readonly string[] = []): Html[] {
+  return groups.map(
+    ({ title, sentences }) => html`<h3>${title}</h3>
+<ul>${sentences.map(({ sentence, scopes }) => html`<li>${sentence}.${scopes.every((scope) => newScopes.includes(scope)) && html` <strong class="new">New</strong>`}</li>`)}</ul>`,
+  );
+}

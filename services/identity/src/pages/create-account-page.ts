@@ -1,0 +1,43 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { gateDocument, PRODUCT } from './document.ts';
+import { field, form, type PageForm, problemOf, problemSummary } from './form.ts';
+import { html } from './html.ts';
+import { type AskingApplication, asking } from './words.ts';
+
+export type CreateAccountModel = {
+  form: PageForm;
+  application?: AskingApplication;
+  /** What was typed before; never the password. */
+  values?: { username?: string; email?: string; name?: string };
+  /** Problems of `username`, `email`, `password`, `name`; one of another field stands in the summary alone. */
+  problems?: readonly FieldProblem[];
+  links: { signIn: string };
+};
+
+const FIELDS = ['username', 'email', 'password', 'name'];
+
+export function createAccountPage(model: CreateAccountModel): string {
+  const { application, values = {}, problems = [] } = model;
+  const focused = FIELDS.find((name) => problemOf(problems, name) !== undefined) ?? 'username';
+  const common = (name: string) => ({
+    name,
+    problem: problemOf(problems, name),
+    autofocus: focused === name,
+  });
+  return gateDocument({
+    title: 'Create an account',
+    failed: problems.length > 0,
+    body: html`<h1>Create an account</h1>
+${application ? html`<p class="before-asking">to continue to</p>${asking(application)}` : html`<p>One ${PRODUCT} account for every application that you use it with.</p>`}
+${problemSummary(problems, FIELDS)}
+${form(
+  model.form,
+  html`${field({ ...common('username'), label: 'Username', hint: '3 to 64 characters, without @.', value: values.username, autocomplete: 'username', required: true })}
+${field({ ...common('email'), label: 'Email', hint: 'We send you a link to confirm it.', type: 'email', value: values.email, autocomplete: 'email', required: true })}
+${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good one.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
+${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', value: values.name, autocomplete: 'name' })}
+<div class="buttons"><button class="primary">Create account</button></div>`,
+)}
+<ul class="ways"><li>Already have an account? <a href="${model.links.signIn}">Sign in</a></li></ul>`,
+  });
+}

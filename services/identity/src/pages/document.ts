@@ -1,0 +1,35 @@
+import { gate, mark } from './drawings.ts';
+import { type Content, type Html, html, render } from './html.ts';
+import { stylesheet } from './stylesheet.ts';
+
+/** The name that stands on every page and in every title. */
+export const PRODUCT = 'Gatehouse';
+
+/** A page of one thing to do or to read: the gate on one side, `body` on the other. */
+export function gateDocument(page: { title: string; failed?: boolean; body: Content }): string {
+  return shell(
+    page,
+    html`<body class="gate">
+<header class="front"><div class="view"><p class="brand">${mark}${PRODUCT}</p>${gate}</div></header>
+<main>${page.body}</main>
+</body>`,
+  );
+}
+
+/** The document around a `<body>`. `failed` tells of a mistake in the title, which is what is read out first. */
+export function shell(page: { title: string; failed?: boolean }, body: Html): string {
+  return render(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${page.failed && 'Error: '}${page.title} – ${PRODUCT}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<meta name="referrer" content="no-referrer">
+<link rel="stylesheet" href="${stylesheet.path}">
+</head>
+${body}
+</html>
+`);
+}

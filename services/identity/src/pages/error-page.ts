@@ -1,0 +1,87 @@
+import { gateDocument } from './document.ts';
+import { html } from './html.ts';
+import { duration, named } from './words.ts';
+
+export type ErrorPageKind =
+  | 'expired_sign_in'
+  | 'expired_form'
+  | 'unknown_application'
+  | 'bad_redirect_address'
+  | 'not_found'
+  | 'too_many_attempts'
+  | 'unavailable'
+  | 'generic';
+
+export type ErrorPageModel = {
+  kind: ErrorPageKind;
+  requestId: string;
+  /** The name of the application, where it is known. */
+  application?: string;
+  /** Seconds to wait, for `too_many_attempts` and `unavailable`. */
+  retryAfter?: number;
+  /** For the people who build the application: what is wrong in its request. Never a secret. */
+  detail?: string;
+  links?: { account?: string };
+};
+
+type Words = { title: string; what: string; next: string };
+
+const ASK_THE_APPLICATION =
+  'Go back to the application and try once more. If it happens again, tell the people who run it.';
+
+const WORDS: Record<ErrorPageKind, Words> = {
+  expired_sign_in: {
+    title: 'This sign-in has expired',
+    what: 'It was open for too long, or it was finished in another tab. Nothing has been lost.',
+    next: 'Go back to the application and sign in from there again.',
+  },
+  expired_form: {
+    title: 'This page was out of date',
+    what: 'To protect you, we did not accept what you sent: the page was open for too long, or cookies are switched off.',
+    next: 'Go back, load the page again, and send it once more.',
+  },
+  unknown_application: {
+    title: 'We do not know this application',
+    what: 'The application that sent you here is not registered with us, or not any more.',
+    next: 'Close this page. If you trust the application, tell the people who run it.',
+  },
+  bad_redirect_address: {
+    title: 'We stopped this sign-in',
+    what: 'The application asked us to send you to an address that it has not registered. That may be a mistake, or somebody may be trying to deceive you.',
+    next: 'Do not go on from the page that brought you here. If you trust the application, tell the people who run it.',
+  },
+  not_found: {
+    title: 'There is no such page',
+    what: 'The address may be mistyped, or the page is gone.',
+    next: 'Check the address, or begin again where you came from.',
+  },
+  too_many_attempts: {
+    title: 'Too many attempts',
+    what: 'There have been too many attempts from your connection, so we pause for a while.',
+    next: 'Please wait a little, then try again.',
+  },
+  unavailable: {
+    title: 'Not possible just now',
+    what: 'A part of our service is not answering. The fault is ours, not yours.',
+    next: 'Please try again in a minute.',
+  },
+  generic: { title: 'This did not work', what: 'Something went wrong.', next: ASK_THE_APPLICATION },
+};
+
+export function errorPage(model: ErrorPageModel): string {
+  const { title, what, next } = WORDS[model.kind];
+  const { application, retryAfter, detail, links } = model;
+  return gateDocument({
+    title,
+    body: html`<h1>${title}</h1>
+<p>${what}</p>
+<h2>What to do next</h2>
+<p>${retryAfter === undefined ? next : `Please wait ${duration(retryAfter)}, then try again.`}</p>
+${links?.account !== undefined && html`<ul class="ways"><li><a href="${links.account}">Go to your account</a></li></ul>`}
+<dl class="small-print">
+${application !== undefined && html`<div><dt>Application</dt><dd>${named(application)}</dd></div>`}
+${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${detail}</dd></div>`}
+<div><dt>Request</dt><dd><code>${model.requestId}</code></dd></div>
+</dl>`,
+  });
+}

@@ -1,0 +1,108 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { type Content, type Html, html } from './html.ts';
+
+/** Where a form goes. Every form carries `csrf`, and `hidden` by name, such as the token of a mailed link. */
+export type PageForm = {
+  action: string;
+  csrf: string;
+  hidden?: Readonly<Record<string, string>>;
+};
+
+/** One labelled input. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
+export type Field = {
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password' | 'tel' | 'url';
+  value?: string | undefined;
+  autocomplete: string;
+  hint?: string;
+  problem?: string | undefined;
+  required?: boolean;
+  autofocus?: boolean;
+  minlength?: number;
+  /** The id of a message that concerns several fields. */
+  describedBy?: string | undefined;
+  /** Whether the value is wrong although there is no message of its own. */
+  invalid?: boolean;
+};
+
+const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
+
+/** A form that posts, with what is hidden in it. `id` serves buttons that stand elsewhere. */
+export function form(
+  target: PageForm,
+  content: Content,
+  options: { id?: string; class?: string } = {},
+): Html {
+  return html`<form method="post" action="${target.action}"${options.id !== undefined && html` id="${options.id}"`}${options.class !== undefined && html` class="${options.class}"`}>
+<input type="hidden" name="csrf" value="${target.csrf}">
+${Object.entries(target.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${content}
+</form>`;
+}
+
+export function field(it: Field): Html {
+  const type = it.type ?? 'text';
+  const mode = INPUT_MODE[type];
+  const name = /^(?:username|name|first_name|last_name)$/.test(it.name) && it.name;
+  const described = [
+    it.problem !== undefined && `${it.name}-problem`,
+    it.describedBy,
+    it.hint !== undefined && `${it.name}-hint`,
+  ].filter((id) => typeof id === 'string');
+  const attributes = [
+    mode !== undefined && html` inputmode="${mode}"`,
+    type !== 'password' && html` value="${it.value ?? ''}"`,
+    // A name is no word of a dictionary; a username has no capital that a telephone should add.
+    name && html` spellcheck="false"`,
+    (name === 'username' || type === 'email' || type === 'url') && html` autocapitalize="none"`,
+    type === 'text' && html` dir="auto"`,
+    it.minlength !== undefined && html` minlength="${it.minlength}"`,
+    it.required && html` required`,
+    (it.problem !== undefined || it.invalid) && html` aria-invalid="true"`,
+    described.length > 0 && html` aria-describedby="${described.join(' ')}"`,
+    it.autofocus && html` autofocus`,
+  ];
+  return html`<div class="field">
+<label for="${it.name}">${it.label}${!it.required && html` <span class="optional">(optional)</span>`}</label>
+${it.hint !== undefined && html`<p class="hint" id="${it.name}-hint">${it.hint}</p>`}
+${it.problem !== undefined && html`<p class="field-problem" id="${it.name}-problem">${it.problem}</p>`}
+<input id="${it.name}" name="${it.name}" type="${type}" autocomplete="${it.autocomplete}"${attributes}>
+</div>`;
+}
+
+/** The id of the message of `alertBox`, for aria-describedby. */
+export const ALERT_ID = 'problem';
+
+/** What is wrong, read out at once. */
+export function alertBox(title: string, content?: Content): Html {
+  return html`<div class="alert" role="alert" id="${ALERT_ID}"><p class="alert-title">${title}</p>${content}</div>`;
+}
+
+/**
+ * The problems of a form, each linked to its field when that is on the page. Nothing when there are none.
+ *
+ * @param fields the names of the fields on the page
+ */
+export function problemSummary(problems: readonly FieldProblem[], fields: readonly string[]): Html | false {
+  if (problems.length === 0) return false;
+  const items = problems.map(({ field: name, message }) =>
+    fields.includes(name) ? html`<li><a href="#${name}">${message}</a></li>` : html`<li>${message}</li>`,
+  );
+  return alertBox('Please check what you entered', html`<ul>${items}</ul>`);
+}
+
+/** The sentence about a field, if there is one. */
+export function problemOf(problems: readonly FieldProblem[], name: string): string | undefined {
+  return problems.find((problem) => problem.field === name)?.message;
+}
+
+/** What went well, for pages that come back after a form. */
+export function notice(sentence: string | undefined): Html | false {
+  return sentence !== undefined && html`<p class="notice" role="status">${sentence}</p>`;
+}
+
+/** The account that a password field belongs to: password managers look for it. Nobody needs to see it. */
+export function usernameForPasswordManagers(username: string): Html {
+  return html`<input type="text" autocomplete="username" value="${username}" hidden readonly>`;
+}

@@ -1,0 +1,51 @@
+import { gateDocument } from './document.ts';
+import { form, type PageForm } from './form.ts';
+import { html } from './html.ts';
+import { named } from './words.ts';
+
+export type EmailVerifyModel = {
+  /** With the token of the mailed link in `hidden`. */
+  form: PageForm;
+  email: string;
+  username: string;
+};
+
+/** Asks for one more press of a button: programs that scan mail follow links, but send no forms. */
+export function emailVerifyPage(model: EmailVerifyModel): string {
+  return gateDocument({
+    title: 'Confirm your email address',
+    body: html`<h1>Confirm your email address</h1>
+<p>Is ${named(model.email)} your address, and is ${named(model.username)} your account?</p>
+${form(model.form, html`<div class="buttons"><button class="primary">Confirm this address</button></div>`)}
+<p class="hint">If you have no such account, close this page: somebody may have mistyped an address.</p>`,
+  });
+}
+
+export type EmailVerifiedModel = { email: string; links: { account?: string } };
+
+export function emailVerifiedPage(model: EmailVerifiedModel): string {
+  const { account } = model.links;
+  return gateDocument({
+    title: 'Your email address is confirmed',
+    body: html`<h1>Your email address is confirmed</h1>
+<p>From now on you can also sign in with ${named(model.email)}.</p>
+${account !== undefined && html`<p class="buttons"><a class="primary" href="${account}">Go to your account</a></p>`}`,
+  });
+}
+
+export type LinkInvalidModel = {
+  purpose: 'new_password' | 'email';
+  /** Where one gets another link. */
+  links: { retry: string };
+};
+
+export function linkInvalidPage(model: LinkInvalidModel): string {
+  const retry =
+    model.purpose === 'new_password' ? 'Ask for another link' : 'Go to your profile and send another link';
+  return gateDocument({
+    title: 'This link does not work any more',
+    body: html`<h1>This link does not work any more</h1>
+<p>It has been used already, a newer one has taken its place, or its time is over. If you copied it, a part may be missing.</p>
+<p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
+  });
+}

@@ -1,0 +1,62 @@
+import { PRODUCT } from './document.ts';
+import { type Content, type Html, html, render } from './html.ts';
+import { duration } from './words.ts';
+
+/** A mail without its addresses; `text` and `html` say the same. */
+export type Mail = { subject: string; text: string; html: string };
+
+export function verifyEmailMail(model: { link: string; username: string }): Mail {
+  return mail('Confirm your email address', [
+    `The ${PRODUCT} account “${oneLine(model.username)}” has this email address. Is it yours?`,
+    'Open this link and press the button there:',
+    { link: model.link, label: 'Confirm my email address' },
+    'If you have no such account, you need not do anything. Somebody may have mistyped an address.',
+  ]);
+}
+
+/** `minutes`: how long the link works. */
+export function newPasswordMail(model: { link: string; minutes: number }): Mail {
+  return mail('Choose a new password', [
+    `Somebody asked for a new password for your ${PRODUCT} account. If it was you, open this link:`,
+    { link: model.link, label: 'Choose a new password' },
+    `It works once, for ${duration(model.minutes * 60)}.`,
+    'If it was not you, you need not do anything. Your password stays as it is. Give the link to nobody.',
+  ]);
+}
+
+export function passwordChangedMail(): Mail {
+  return mail('Your password has been changed', [
+    `The password of your ${PRODUCT} account has just been changed, and you are signed out everywhere else.`,
+    'If it was you, you need not do anything.',
+    'If it was not you, somebody else may be in your account. Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”.',
+  ]);
+}
+
+type Paragraph = string | { link: string; label: string };
+
+function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {
+  const text = paragraphs.map((it) => (typeof it === 'string' ? it : it.link)).join('\n\n');
+  const body = paragraphs.map((it) =>
+    typeof it === 'string'
+      ? html`<p>${it}</p>`
+      : html`<p><a href="${it.link}">${it.label}</a></p>
+<p>${it.link}</p>`,
+  );
+  return { subject: `${subject} – ${PRODUCT}`, text: `${text}\n`, html: render(document(subject, body)) };
+}
+
+function document(subject: string, body: Content): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${subject}</title><meta name="color-scheme" content="light dark"></head>
+<body><h1>${subject}</h1>
+${body}
+</body>
+</html>
+`;
+}
+
+/** A name cannot add lines of its own to the text. */
+function oneLine(name: string): string {
+  return name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+}

@@ -1,0 +1,90 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { gateDocument } from './document.ts';
+import {
+  alertBox,
+  field,
+  form,
+  type PageForm,
+  problemOf,
+  problemSummary,
+  usernameForPasswordManagers,
+} from './form.ts';
+import { html } from './html.ts';
+import { duration, named } from './words.ts';
+
+export type ForgottenPasswordModel = {
+  form: PageForm;
+  /** What was typed before. */
+  login?: string;
+  /** Seconds to wait when there were too many requests. */
+  retryAfter?: number;
+  links: { signIn: string };
+};
+
+/** Asks whose password it is; the form sends `login`. */
+export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
+  const { login, retryAfter } = model;
+  return gateDocument({
+    title: 'Forgotten your password?',
+    failed: retryAfter !== undefined,
+    body: html`<h1>Forgotten your password?</h1>
+<p>Tell us your username or email address. We send a link to the confirmed email address of that account, and with the link you choose a new password.</p>
+${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
+${form(
+  model.form,
+  html`${field({ name: 'login', label: 'Username or email', value: login, autocomplete: 'username', required: true, autofocus: true })}
+<div class="buttons"><button class="primary">Send the link</button></div>`,
+)}
+<ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
+  });
+}
+
+/** `minutes`: how long the link works. The page is the same whether or not there is such an account. */
+export type ForgottenPasswordSentModel = { minutes: number; links: { signIn: string } };
+
+export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): string {
+  return gateDocument({
+    title: 'Look into your mail',
+    body: html`<h1>Look into your mail</h1>
+<p>If there is such an account with a confirmed email address, a link is on its way to it. The link works once, for ${duration(model.minutes * 60)}.</p>
+<h2>Nothing arrives?</h2>
+<p>Wait a few minutes and look among the unwanted mail. We cannot say here whether an account exists: that would tell strangers, too.</p>
+<ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
+  });
+}
+
+export type NewPasswordModel = {
+  /** With the token of the mailed link in `hidden`. */
+  form: PageForm;
+  username: string;
+  /** Problems of `new_password`. */
+  problems?: readonly FieldProblem[];
+};
+
+export function newPasswordPage(model: NewPasswordModel): string {
+  const { problems = [] } = model;
+  return gateDocument({
+    title: 'Choose a new password',
+    failed: problems.length > 0,
+    body: html`<h1>Choose a new password</h1>
+<p>It is for the account ${named(model.username)}. You will be signed out everywhere else.</p>
+${problemSummary(problems, ['new_password'])}
+${form(
+  model.form,
+  html`${usernameForPasswordManagers(model.username)}
+${field({ name: 'new_password', label: 'New password', hint: 'At least 8 characters. A few random words make a good one.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true, autofocus: true, problem: problemOf(problems, 'new_password') })}
+<div class="buttons"><button class="primary">Save the new password</button></div>`,
+)}`,
+  });
+}
+
+export type NewPasswordDoneModel = { links: { signIn: string } };
+
+export function newPasswordDonePage(model: NewPasswordDoneModel): string {
+  return gateDocument({
+    title: 'Your new password is saved',
+    body: html`<h1>Your new password is saved</h1>
+<p>You are signed out everywhere. Sign in with it now, or go back to the application that you came from.</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
+  });
+}

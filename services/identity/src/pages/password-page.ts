@@ -1,0 +1,54 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { type AccountFrame, accountDocument } from './account-document.ts';
+import {
+  alertBox,
+  field,
+  form,
+  type PageForm,
+  problemOf,
+  problemSummary,
+  usernameForPasswordManagers,
+} from './form.ts';
+import { html } from './html.ts';
+import { duration } from './words.ts';
+
+export type PasswordModel = {
+  frame: AccountFrame;
+  form: PageForm;
+  /** Problems of `current_password` and `new_password`. */
+  problems?: readonly FieldProblem[];
+  /** Seconds to wait when the current password was wrong too often. */
+  retryAfter?: number;
+  notice?: 'saved';
+};
+
+const FIELDS = ['current_password', 'new_password'];
+
+export function passwordPage(model: PasswordModel): string {
+  const { problems = [], retryAfter } = model;
+  const focused = FIELDS.find((name) => problemOf(problems, name) !== undefined);
+  const common = (name: string) => ({
+    name,
+    type: 'password' as const,
+    required: true,
+    problem: problemOf(problems, name),
+    autofocus: name === focused,
+  });
+  return accountDocument({
+    title: 'Password',
+    failed: problems.length > 0 || retryAfter !== undefined,
+    notice: model.notice && 'Your new password is saved. All other devices and applications are signed out.',
+    frame: model.frame,
+    current: 'password',
+    body: html`<p>A new password ends all your other sessions and the access of all applications.</p>
+${retryAfter !== undefined && alertBox('Too many attempts', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
+${problemSummary(problems, FIELDS)}
+${form(
+  model.form,
+  html`${usernameForPasswordManagers(model.frame.username)}
+${field({ ...common('current_password'), label: 'Current password', autocomplete: 'current-password' })}
+${field({ ...common('new_password'), label: 'New password', hint: 'At least 8 characters. A few random words make a good one.', autocomplete: 'new-password', minlength: 8 })}
+<div class="buttons"><button class="primary">Change password</button></div>`,
+)}`,
+  });
+}

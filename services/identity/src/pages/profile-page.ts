@@ -1,0 +1,77 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { type AccountFrame, accountDocument } from './account-document.ts';
+import { field, form, type PageForm, problemOf, problemSummary } from './form.ts';
+import { html } from './html.ts';
+
+const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
+
+export type ProfileModel = {
+  frame: AccountFrame;
+  form: PageForm;
+  /** What is stored, or what was typed before; absent and null leave the field empty. */
+  values: { readonly [name in (typeof FIELDS)[number]]?: string | null | undefined };
+  /** About the stored address; `none` when the account has none. */
+  email: 'verified' | 'unverified' | 'none';
+  /** Sends the link that confirms the address once more. */
+  sendLinkAgain: PageForm;
+  problems?: readonly FieldProblem[];
+  notice?: ProfileNotice;
+};
+
+/** `saved_and_link_sent`: the email address is a new one. */
+export type ProfileNotice = 'saved' | 'saved_and_link_sent' | 'link_sent';
+
+const NOTICES: Record<ProfileNotice, string> = {
+  saved: 'Your profile is saved.',
+  saved_and_link_sent:
+    'Your profile is saved. To confirm your email address, open the link that we have sent to it.',
+  link_sent: 'The link is on its way. Open it to confirm your email address.',
+};
+
+export function profilePage(model: ProfileModel): string {
+  const { problems = [], values } = model;
+  const common = (name: (typeof FIELDS)[number]) => ({
+    name,
+    value: values[name] ?? '',
+    problem: problemOf(problems, name),
+    autofocus:
+      problems.length > 0 && problems.find(({ field: it }) => FIELDS.some((f) => f === it))?.field === name,
+  });
+  return accountDocument({
+    title: 'Profile',
+    failed: problems.length > 0,
+    notice: model.notice && NOTICES[model.notice],
+    frame: model.frame,
+    current: 'profile',
+    body: html`${problemSummary(problems, FIELDS)}
+${form(
+  model.form,
+  html`<fieldset><legend>Signing in</legend>
+${field({ ...common('username'), label: 'Username', autocomplete: 'username', required: true })}
+${field({ ...common('email'), label: 'Email', type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
+${emailState(model.email)}
+</fieldset>
+<fieldset><legend>About you</legend>
+${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', autocomplete: 'name', required: true })}
+<div class="pair">${field({ ...common('first_name'), label: 'First name', autocomplete: 'given-name' })}
+${field({ ...common('last_name'), label: 'Last name', autocomplete: 'family-name' })}</div>
+${field({ ...common('phone'), label: 'Phone', hint: 'With the country, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
+${field({ ...common('picture'), label: 'Address of a picture', hint: 'Begins with https://', type: 'url', autocomplete: 'photo' })}
+</fieldset>
+<div class="buttons"><button class="primary">Save</button></div>`,
+)}
+${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-link-again' })}`,
+  });
+}
+
+function emailState(state: ProfileModel['email']) {
+  switch (state) {
+    case 'verified':
+      return html`<p class="state state-good" id="email-state">Confirmed</p>`;
+    case 'unverified':
+      return html`<div class="state-line"><p class="state state-open" id="email-state">Not confirmed yet. Until then you cannot sign in with it.</p>
+<button class="secondary small" form="send-link-again">Send the link again</button></div>`;
+    case 'none':
+      return html`<p class="state" id="email-state">No address yet. Without one you cannot get a new password.</p>`;
+  }
+}

@@ -1,0 +1,51 @@
+import { type AccountFrame, accountDocument } from './account-document.ts';
+import { form, type PageForm } from './form.ts';
+import { type Html, html } from './html.ts';
+import { describeUserAgent } from './user-agent.ts';
+import { dateAndTime, hostname } from './words.ts';
+
+export type SessionView = {
+  /** The User-Agent header of the sign-in. */
+  userAgent?: string;
+  /** The IP address. */
+  address: string;
+  signedInAt: Date;
+  lastSeenAt: Date;
+  /** Whether it is the session that looks at the page. */
+  current: boolean;
+  end: PageForm;
+};
+
+export type SessionsModel = {
+  frame: AccountFrame;
+  sessions: readonly SessionView[];
+  endOthers: PageForm;
+  notice?: 'ended' | 'others_ended';
+};
+
+const NOTICES = { ended: 'The session is ended.', others_ended: 'All other sessions are ended.' };
+
+export function sessionsPage(model: SessionsModel): string {
+  const { sessions } = model;
+  const others = sessions.some(({ current }) => !current);
+  return accountDocument({
+    title: 'Sessions',
+    notice: model.notice && NOTICES[model.notice],
+    frame: model.frame,
+    current: 'sessions',
+    body: html`<p>Where you are signed in. If you do not know one of these, end it, then change your password.</p>
+<ul class="cards">${sessions.map(card)}</ul>
+${others && form(model.endOthers, html`<button class="danger">End all other sessions</button>`, { class: 'after-cards' })}`,
+  });
+}
+
+function card(session: SessionView, index: number): Html {
+  const id = `session-${index + 1}`;
+  return html`<li class="card"><h2 id="${id}">${describeUserAgent(session.userAgent)}${session.current && html` <span class="tag">This device</span>`}</h2>
+<dl class="card-facts">
+<div><dt>Address</dt><dd>${hostname(session.address)}</dd></div>
+<div><dt>Signed in</dt><dd>${dateAndTime(session.signedInAt)}</dd></div>
+<div><dt>Last seen</dt><dd>${dateAndTime(session.lastSeenAt)}</dd></div>
+</dl>
+${form(session.end, html`<button class="secondary" aria-describedby="${id}">${session.current ? 'Sign out here' : 'End session'}</button>`)}</li>`;
+}

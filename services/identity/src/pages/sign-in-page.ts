@@ -1,0 +1,68 @@
+import { gateDocument, PRODUCT } from './document.ts';
+import { ALERT_ID, alertBox, field, form, type PageForm } from './form.ts';
+import { html } from './html.ts';
+import { type AskingApplication, asking, duration, named } from './words.ts';
+
+/** Why signing in did not work. `retryAfter` is in seconds. */
+export type SignInProblem =
+  | { kind: 'wrong_password' }
+  | { kind: 'too_many_attempts'; retryAfter: number }
+  | { kind: 'unavailable' };
+
+export type SignInModel = {
+  form: PageForm;
+  /** Absent when the person came by themselves, to the account pages. */
+  application?: AskingApplication;
+  /** What was typed before, or what the application suggests (login_hint). */
+  username?: string;
+  /** Who is signed in already and has to enter the password once more. */
+  signedInAs?: string;
+  problem?: SignInProblem;
+  links: { forgottenPassword: string; createAccount?: string };
+  /** Whether one can go back to the application: a second button, named `cancel`, of the same form. */
+  cancel: boolean;
+};
+
+export function signInPage(model: SignInModel): string {
+  const { application, problem, signedInAs, links } = model;
+  const username = model.username ?? signedInAs ?? '';
+  const wrong = problem?.kind === 'wrong_password';
+  const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
+  const common = { required: true, invalid: wrong, describedBy: problem && ALERT_ID };
+  return gateDocument({
+    title,
+    failed: problem !== undefined,
+    body: html`<h1>${title}</h1>
+${application ? html`<p class="before-asking">to continue to</p>${asking(application)}` : html`<p>to see your ${PRODUCT} account.</p>`}
+${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password once more.</p>`}
+${problem && problemBox(problem)}
+${form(
+  model.form,
+  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: 'username', autofocus: username === '' })}
+${field({ ...common, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
+<div class="buttons"><button class="primary">Sign in</button>
+${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>Cancel</button>`}</div>`,
+)}
+<ul class="ways">
+<li><a href="${links.forgottenPassword}">Forgotten your password?</a></li>
+${links.createAccount !== undefined && html`<li>New here? <a href="${links.createAccount}">Create an account</a></li>`}
+</ul>`,
+  });
+}
+
+function problemBox(problem: SignInProblem) {
+  switch (problem.kind) {
+    case 'wrong_password':
+      return alertBox('That username and password do not match', html`<p>Check both and try again.</p>`);
+    case 'too_many_attempts':
+      return alertBox(
+        'Too many attempts',
+        html`<p>Please wait ${duration(problem.retryAfter)}, then try again.</p>`,
+      );
+    case 'unavailable':
+      return alertBox(
+        'Signing in is not possible just now',
+        html`<p>The fault is ours, not yours. Please try again in a minute.</p>`,
+      );
+  }
+}

@@ -1,0 +1,46 @@
+import { gateDocument, PRODUCT } from './document.ts';
+import { form, type PageForm } from './form.ts';
+import { html } from './html.ts';
+import { named } from './words.ts';
+
+export type SignOutModel = {
+  /** Gets `logout=yes` from the first button, and nothing of that name from the second. */
+  form: PageForm;
+  username?: string;
+  /** The name of the application that asks for it. */
+  application?: string;
+};
+
+export function signOutPage(model: SignOutModel): string {
+  const { username, application } = model;
+  return gateDocument({
+    title: 'Sign out?',
+    body: html`<h1>Sign out?</h1>
+${username !== undefined && html`<p>You are signed in to ${PRODUCT} as ${named(username)}.</p>`}
+${application !== undefined && html`<p>${named(application)} asks to sign you out.</p>`}
+<p>Signing out ends this session, and the other applications that you opened with it in this browser have to ask you to sign in again.</p>
+${form(
+  model.form,
+  html`<div class="buttons"><button class="primary" name="logout" value="yes">Sign out</button>
+<button class="secondary">Stay signed in</button></div>`,
+)}`,
+  });
+}
+
+export type SignedOutModel = {
+  /** Where one can go from here; absent when nothing is known. */
+  links: { signIn?: string; application?: { name: string; href: string } };
+};
+
+export function signedOutPage(model: SignedOutModel): string {
+  const { signIn, application } = model.links;
+  return gateDocument({
+    title: 'You are signed out',
+    body: html`<h1>You are signed out</h1>
+<p>If this is not your own computer, close all windows of the browser now.</p>
+<ul class="ways">
+${application && html`<li><a href="${application.href}">Go back to ${named(application.name)}</a></li>`}
+${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
+</ul>`,
+  });
+}

@@ -1,0 +1,148 @@
+import { applicationsPage } from '../../src/pages/applications-page.ts';
+import { consentPage } from '../../src/pages/consent-page.ts';
+import { createAccountPage } from '../../src/pages/create-account-page.ts';
+import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
+import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../../src/pages/mailed-link-pages.ts';
+import {
+  forgottenPasswordPage,
+  forgottenPasswordSentPage,
+  newPasswordDonePage,
+  newPasswordPage,
+} from '../../src/pages/new-password-pages.ts';
+import { passwordPage } from '../../src/pages/password-page.ts';
+import { profilePage } from '../../src/pages/profile-page.ts';
+import { sessionsPage } from '../../src/pages/sessions-page.ts';
+import { type SignInProblem, signInPage } from '../../src/pages/sign-in-page.ts';
+import { signedOutPage, signOutPage } from '../../src/pages/sign-out-pages.ts';
+
+const ERRORS: ErrorPageKind[] = [
+  'expired_sign_in',
+  'expired_form',
+  'unknown_application',
+  'bad_redirect_address',
+  'not_found',
+  'too_many_attempts',
+  'unavailable',
+  'generic',
+];
+const SIGN_IN_PROBLEMS: SignInProblem[] = [
+  { kind: 'wrong_password' },
+  { kind: 'too_many_attempts', retryAfter: 95 },
+  { kind: 'unavailable' },
+];
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0';
+
+/** Every page in each of its states, by name. `of` is asked for each text that comes from outside. */
+export function everyPage(of: (text: string) => string): Map<string, string> {
+  const form = { action: '/interaction/1', csrf: of('csrf'), hidden: { [of('token')]: of('secret') } };
+  const application = { name: of('Lighthouse'), host: of('lighthouse.example') };
+  const problem = (field: string) => ({ field, message: of(`about ${field}`) });
+  const frame = {
+    username: of('ada'),
+    signOut: form,
+    links: {
+      profile: '/account',
+      password: '/account/p',
+      applications: '/account/a',
+      sessions: '/account/s',
+    },
+  };
+  const links = { forgottenPassword: '/forgotten', createAccount: '/create' };
+  const signIn = { form, application, links, cancel: true };
+  const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
+  const values = Object.fromEntries(names.map((name) => [name, of(name)]));
+  const profile = { frame, form, values, sendLinkAgain: form };
+  const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
+  const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
+  const at = new Date('2026-03-05T14:07:09Z');
+  const session = { userAgent: of(FIREFOX), address: of('::1'), signedInAt: at, lastSeenAt: at, end: form };
+  const sessions = [
+    { ...session, current: true },
+    { ...session, current: false },
+  ];
+  const authorized = { ...application, scopes, since: at, revoke: form };
+  return new Map([
+    ['sign in', signInPage({ form, links: { forgottenPassword: '/forgotten' }, cancel: false })],
+    ['sign in, application', signInPage(signIn)],
+    ['sign in, prefilled', signInPage({ ...signIn, username: of('ada') })],
+    ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
+    ...SIGN_IN_PROBLEMS.map((it): [string, string] => [
+      `sign in, ${it.kind}`,
+      signInPage({ ...signIn, username: of('ada'), problem: it }),
+    ]),
+    ['create account', createAccountPage({ form, application, links: { signIn: '/sign-in' } })],
+    [
+      'create account, problems',
+      createAccountPage({
+        form,
+        values: { username: of('ada'), email: of('ada@'), name: of('Ada') },
+        problems: ['username', 'email', 'password', 'other'].map(problem),
+        links: { signIn: '/sign-in' },
+      }),
+    ],
+    [
+      'consent',
+      consentPage({ ...consent, account: { username: of('ada'), email: of('ada@x.example'), role: 'user' } }),
+    ],
+    [
+      'consent, more',
+      consentPage({
+        ...consent,
+        account: { username: of('ada'), role: 'admin' },
+        newScopes: ['write:users'],
+      }),
+    ],
+    ['sign out', signOutPage({ form, username: of('ada'), application: of('Lighthouse') })],
+    ['signed out', signedOutPage({ links: {} })],
+    [
+      'signed out, links',
+      signedOutPage({
+        links: { signIn: '/sign-in', application: { name: of('Lighthouse'), href: 'com.example.app:/out' } },
+      }),
+    ],
+    ...ERRORS.map((kind): [string, string] => [
+      `error, ${kind}`,
+      errorPage({
+        kind,
+        requestId: of('req_1'),
+        application: of('Lighthouse'),
+        detail: of('redirect_uri is not registered'),
+        retryAfter: 7,
+        links: { account: '/account' },
+      }),
+    ]),
+    ['error, bare', errorPage({ kind: 'generic', requestId: of('req_1') })],
+    ['forgotten password', forgottenPasswordPage({ form, links: { signIn: '/sign-in' } })],
+    [
+      'forgotten password, wait',
+      forgottenPasswordPage({ form, login: of('ada'), retryAfter: 60, links: { signIn: '/sign-in' } }),
+    ],
+    ['forgotten password, sent', forgottenPasswordSentPage({ minutes: 30, links: { signIn: '/sign-in' } })],
+    ['new password', newPasswordPage({ form, username: of('ada') })],
+    [
+      'new password, problem',
+      newPasswordPage({ form, username: of('ada'), problems: [problem('new_password')] }),
+    ],
+    ['new password, done', newPasswordDonePage({ links: { signIn: '/sign-in' } })],
+    ['verify email', emailVerifyPage({ form, email: of('ada@x.example'), username: of('ada') })],
+    ['email verified', emailVerifiedPage({ email: of('ada@x.example'), links: { account: '/account' } })],
+    ['link invalid, password', linkInvalidPage({ purpose: 'new_password', links: { retry: '/forgotten' } })],
+    ['link invalid, email', linkInvalidPage({ purpose: 'email', links: { retry: '/account' } })],
+    ['profile', profilePage({ ...profile, email: 'verified', notice: 'saved' })],
+    ['profile, unverified', profilePage({ ...profile, email: 'unverified', notice: 'link_sent' })],
+    [
+      'profile, problems',
+      profilePage({ ...profile, values: {}, email: 'none', problems: [...names, 'other'].map(problem) }),
+    ],
+    ['password', passwordPage({ frame, form, notice: 'saved' })],
+    [
+      'password, problems',
+      passwordPage({ frame, form, problems: ['current_password', 'new_password'].map(problem) }),
+    ],
+    ['password, wait', passwordPage({ frame, form, retryAfter: 30 })],
+    ['applications', applicationsPage({ frame, role: 'user', applications: [authorized, authorized] })],
+    ['applications, none', applicationsPage({ frame, role: 'user', applications: [], notice: 'revoked' })],
+    ['sessions', sessionsPage({ frame, sessions, endOthers: form, notice: 'ended' })],
+    ['sessions, one', sessionsPage({ frame, sessions: sessions.slice(0, 1), endOthers: form })],
+  ]);
+}

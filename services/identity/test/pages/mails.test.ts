@@ -1,0 +1,36 @@
+import t from 'tap';
+import { type Mail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../../src/pages/mails.ts';
+import { parseMarkup } from './markup.ts';
+
+const LINK = 'https://id.example/account/link?a=1&token=x';
+const MAILS: [mail: Mail, subject: string, links: string[]][] = [
+  [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address – Gatehouse', [LINK]],
+  [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password – Gatehouse', [LINK]],
+  [passwordChangedMail(), 'Your password has been changed – Gatehouse', []],
+];
+
+t.test('text and markup carry the same link', async (t) => {
+  for (const [mail, subject, links] of MAILS) {
+    const elements = parseMarkup(mail.html);
+    t.equal(mail.subject, subject);
+    t.strictSame(mail.text.match(/^https:.*$/gm) ?? [], links);
+    t.strictSame(
+      elements.filter(({ name }) => name === 'a').map(({ attributes }) => attributes.get('href')),
+      links,
+    );
+    for (const link of links) t.ok(elements[0]?.text.includes(link), 'the address can be read');
+    t.notMatch(mail.text, /<|&amp;/);
+  }
+  t.match(MAILS[1]?.[0].text, /once, for 30 minutes/);
+});
+
+t.test('a name adds neither lines nor markup', async (t) => {
+  const { subject, text, html } = verifyEmailMail({ link: LINK, username: 'a\r\nb\u2028<a href="x">c</a>' });
+  t.match(text, /“a b <a href="x">c<\/a>”/);
+  t.equal(parseMarkup(html).filter(({ name }) => name === 'a').length, 1);
+  t.notMatch(subject, /a b/);
+});
+
+t.test('a mail does not carry an unsafe link', async (t) => {
+  t.throws(() => verifyEmailMail({ link: 'javascript:alert(1)', username: 'ada' }), TypeError);
+});
