@@ -6,9 +6,13 @@ import { StartFailure } from './failure.ts';
 
 const KEY_FILE = 'master.key';
 export const DEMO_FILE = 'demo.json';
+/** How the database is reached while npm start runs. */
+export const URI_FILE = 'mongodb.uri';
 /** What npm start keeps in the data directory, beside the database. */
-export const DATA_FILES = [DEMO_FILE, KEY_FILE];
+export const DATA_FILES = [DEMO_FILE, KEY_FILE, URI_FILE];
 export const MONGODB_DIRECTORY = 'mongodb';
+/** Where mails are kept instead of being sent. */
+export const OUTBOX_DIRECTORY = 'outbox';
 const WRITE_TEST = '.write-test';
 
 /** Makes the data directory, for its owner only. Throws a StartFailure when it cannot be written to. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
+import { newApiKey } from '@gatehouse/tokens/api-key';
 import { DEMO_FILE, readIfThere, refuseWithData, writePrivateFile } from './data-dir.ts';
 import { StartFailure } from './failure.ts';
 
@@ -13,9 +14,28 @@ export type Demo = {
   admin: DemoAccount;
   user: DemoAccount;
   machine: { client_id: string; client_secret: string; scope: string };
+  web: { client_id: string; client_secret: string; redirect_uri: string };
+  spa: { client_id: string; redirect_uri: string };
+  /** Any port will do for a native application (RFC 8252 §7.3). */
+  native: { client_id: string; redirect_uri: string };
+  /** Of the machine. */
+  api_key: string;
 };
 
 const MACHINE_SCOPE = 'read:users write:users read:data write:data read:all';
+export const API_KEY_SCOPES = ['read:users', 'read:data'];
+/** What the demo's web, spa and native may ask for. */
+export const CLIENT_SCOPES = [
+  'openid',
+  'profile',
+  'email',
+  'read:profile',
+  'read:users',
+  'write:users',
+  'read:data',
+  'write:data',
+];
+const REDIRECT_URI = 'http://127.0.0.1:49152/callback';
 
 /**
  * The demo credentials: those of an earlier start, or new ones. They are on disk before anything is made with
@@ -25,7 +45,12 @@ export async function prepareDemo(dataDir: string, baseUrl: string): Promise<Dem
   const file = demoFile(dataDir);
   const existing = await readIfThere(file);
   if (existing === undefined) refuseWithData(dataDir, file);
-  const demo = existing === undefined ? newDemo(baseUrl) : { ...parse(existing, file), base_url: baseUrl };
+  // A file of an earlier version lacks what has been added since.
+  const demo = {
+    ...newDemo(baseUrl),
+    ...(existing === undefined ? {} : parse(existing, file)),
+    base_url: baseUrl,
+  };
   const text = `${JSON.stringify(demo, null, 2)}\n`;
   if (text !== existing) await writePrivateFile(file, text);
   return demo;
@@ -41,15 +66,16 @@ function newDemo(baseUrl: string): Demo {
     password: randomBytes(12).toString('base64url'),
     user_id: newId('usr'),
   });
+  const secret = () => randomBytes(32).toString('base64url');
   return {
     base_url: baseUrl,
     admin: account('admin'),
     user: account('demo'),
-    machine: {
-      client_id: newId('app'),
-      client_secret: randomBytes(32).toString('base64url'),
-      scope: MACHINE_SCOPE,
-    },
+    machine: { client_id: newId('app'), client_secret: secret(), scope: MACHINE_SCOPE },
+    web: { client_id: newId('app'), client_secret: secret(), redirect_uri: REDIRECT_URI },
+    spa: { client_id: newId('app'), redirect_uri: REDIRECT_URI },
+    native: { client_id: newId('app'), redirect_uri: REDIRECT_URI },
+    api_key: newApiKey().key,
   };
 }
 

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createIdentityService } from '@gatehouse/identity';
 import { createLogger } from '@gatehouse/kit/logger';
 import { exitOnFault, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
@@ -8,13 +11,15 @@ import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local
 import { createUsersService } from '@gatehouse/users';
 import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
-import { prepareDataDir, readMasterKey } from './data-dir.ts';
+import { OUTBOX_DIRECTORY, prepareDataDir, readMasterKey, URI_FILE, writePrivateFile } from './data-dir.ts';
 import { databaseUri } from './database-uri.ts';
 import { prepareDemo } from './demo.ts';
 import { StartFailure } from './failure.ts';
+import { firstApplications } from './first-applications.ts';
 import { readLocalSettings } from './settings.ts';
 
 const START_LIMIT_MS = 60_000;
+const DAY = 86_400;
 
 const settings = readOrExit(readLocalSettings);
 const logger = createLogger({ name: 'gatehouse', level: settings.logLevel });
@@ -32,27 +37,34 @@ try {
   const masterKey = await readMasterKey(dataDir);
   const demo = await prepareDemo(dataDir, publicUrl);
   mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
+  // For npm run keys:rotate; a URI from outside may hold a password, and is known to whoever set it.
+  if (settings.mongodbUri === undefined) await writePrivateFile(join(dataDir, URI_FILE), `${mongo.uri}\n`);
   const here = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+  const broadcast = createLocalBroadcast();
+  await broadcast.start();
+  // Both ends are in this process: nobody else needs to know it, and the next start has another.
+  const usersSecret = randomBytes(32).toString('base64url');
 
   const identity = createIdentityService(
     {
       publicUrl,
       mongodbUri: databaseUri(mongo.uri, 'identity'),
+      usersUrl: here,
       masterKey,
       accessTokenAlgorithm: 'ES256',
-      accessTokenLifetime: 3600,
+      lifetimes: { accessToken: 3600, code: 60, refreshToken: 30 * DAY, session: 14 * DAY },
+      rotateKeysEveryDays: 90,
+      signUp: 'on',
+      passwordLogin: 'on',
+      auditDays: 365,
       rateLimit,
-      firstMachines: [
-        {
-          clientId: demo.machine.client_id,
-          clientSecret: demo.machine.client_secret,
-          name: 'Demo machine',
-          owner: demo.admin.user_id,
-          scopes: demo.machine.scope.split(' '),
-        },
-      ],
+      services: [{ id: 'users', secret: usersSecret }],
+      mail: { directory: join(dataDir, OUTBOX_DIRECTORY), onLink: printLink },
+      firstApplications: firstApplications(demo),
     },
     logger,
+    { broadcast },
   );
   const account = (who: 'admin' | 'user', role: 'admin' | 'user') => {
     const { user_id: id, username, password } = demo[who];
@@ -63,11 +75,14 @@ try {
       publicUrl,
       mongodbUri: databaseUri(mongo.uri, 'users'),
       identityUrl: here,
+      clientId: 'users',
+      clientSecret: usersSecret,
       hashConcurrency: 2,
       rateLimit,
       firstUsers: [account('admin', 'admin'), account('user', 'user')],
     },
     logger,
+    { broadcast },
   );
 
   running = await run([identity, users], {
@@ -90,6 +105,11 @@ try {
   else logger.fatal({ err: error }, 'cannot start');
   await mongo?.stop();
   process.exit(1);
+}
+
+/** Past the log, which holds no links: whoever started this is the one to follow them. */
+function printLink({ to, link }: { to: string; link: string }): void {
+  process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);
 }
 
 /** A database that takes connections and never answers would be waited for without end. */

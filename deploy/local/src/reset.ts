@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createLogger } from '@gatehouse/kit/logger';
 import { readOrExit } from '@gatehouse/kit/process';
 import { DataInUseError, startLocalMongo } from '@gatehouse/local-mongo/start';
-import { DATA_FILES, MONGODB_DIRECTORY } from './data-dir.ts';
+import { DATA_FILES, MONGODB_DIRECTORY, OUTBOX_DIRECTORY } from './data-dir.ts';
 import { readLocalSettings } from './settings.ts';
 
 // `npm run reset`: forgets everything that npm start has made in DATA_DIR, and touches nothing else in it: a
@@ -13,7 +13,9 @@ const settings = readOrExit(readLocalSettings);
 if (!existsSync(settings.dataDir)) say(0, `There is nothing to forget: ${settings.dataDir} does not exist.`);
 
 const dataDir = await realpath(settings.dataDir);
-const own = [...DATA_FILES, MONGODB_DIRECTORY].filter((name) => existsSync(join(dataDir, name)));
+const own = [...DATA_FILES, MONGODB_DIRECTORY, OUTBOX_DIRECTORY].filter((name) =>
+  existsSync(join(dataDir, name)),
+);
 if (own.length === 0) say(0, `There is nothing to forget: npm start has made nothing in ${dataDir}.`);
 if (own.includes(MONGODB_DIRECTORY) && (await isInUse())) {
   say(1, `npm start is running on ${dataDir}: stop it first. Nothing was removed.`);

@@ -24,7 +24,10 @@ t.test('reset forgets what npm start has made, and nothing else', async (t) => {
   writeFileSync(join(dataDir, 'demo.json'), '{');
   const link = join(temporaryDir(t), 'link');
   symlinkSync(dataDir, link);
-  t.match(await reset(link), { status: 0, said: /^Removed demo\.json, master\.key, mongodb of / });
+  t.match(await reset(link), {
+    status: 0,
+    said: /^Removed demo\.json, master\.key, mongodb\.uri, mongodb of /,
+  });
   t.same(readdirSync(dataDir), ['Documents']);
   t.match(await reset(dataDir), { status: 0, said: /^There is nothing to forget/ });
   t.ok(existsSync(join(dataDir, 'Documents/thesis')));

@@ -17,7 +17,16 @@ t.test('the first start, what it prints, and a second one on another port', asyn
     user: account('demo'),
     machine: { client_id: /^app_/, scope: 'read:users write:users read:data write:data read:all' },
   });
-  t.same(Object.keys(first.demo), ['base_url', 'admin', 'user', 'machine']);
+  const redirect_uri = 'http://127.0.0.1:49152/callback';
+  t.match(first.demo, {
+    web: { client_id: /^app_/, client_secret: /^.{43}$/, redirect_uri },
+    spa: { client_id: /^app_/, redirect_uri },
+    native: { client_id: /^app_/, redirect_uri },
+    api_key: /^gatehouse_[0-9A-Za-z]{60}$/,
+  });
+  const names = ['base_url', 'admin', 'user', 'machine', 'web', 'spa', 'native', 'api_key'];
+  t.same(Object.keys(first.demo), names);
+  t.equal(await statusOf(`${first.base}/v1/users`, first.demo.api_key), 200, 'the API key works');
 
   const commands = first.output().match(/^curl .*$/gm) ?? [];
   t.equal(commands.length, 2);
@@ -33,11 +42,13 @@ t.test('the first start, what it prints, and a second one on another port', asyn
   t.equal(await first.end(), 0, 'SIGTERM is a graceful stop');
 
   // Everything that went through it is known here, so its whole output can be searched.
-  const { admin, user, machine } = first.demo;
+  const { admin, user, machine, web, api_key: apiKey } = first.demo;
   for (const secret of [
     admin.password,
     user.password,
     machine.client_secret,
+    web.client_secret,
+    apiKey,
     'correct horse',
     bearer,
     token.access_token,

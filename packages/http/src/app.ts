@@ -69,6 +69,7 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       'Authorization',
+      'DPoP',
       'Content-Type',
       'If-Match',
       'If-None-Match',

@@ -277,7 +277,7 @@ t.test('a browser asks before it sends', async (t) => {
         'access-control-allow-origin': '*',
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id',
+          'Authorization, DPoP, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id',
       },
       'and never with cookies',
     );

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
+import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
 
@@ -58,4 +58,58 @@ t.test('when the window has passed there is a new quota', async (t) => {
   const ms = performance.now() - begin;
   t.ok(ms >= 990 && ms < 5000, `after ${ms} ms`);
   t.ok(refusals > 0, 'and refusals do not lengthen it');
+});
+
+t.test('asking counts nothing, and is refused as counting would be', async (t) => {
+  const limiter = createRateLimiter({ name: 'address', quota: 2, seconds: 60 });
+  for (const time of ['first', 'second', 'third']) {
+    await limiter.check('a');
+    t.pass(`before any: ${time}`);
+  }
+  await limiter.count('a');
+  await limiter.check('a');
+  t.match(await limiter.count('a'), { ratelimit: '"address";r=0;t=60' });
+  for (const time of ['once', 'and again']) {
+    await t.rejects(
+      limiter.check('a'),
+      {
+        name: 'ServiceError',
+        kind: 'rate_limited',
+        headers: { ratelimit: '"address";r=0;t=60', 'retry-after': '60' },
+      },
+      time,
+    );
+  }
+  await limiter.check('b');
+});
+
+t.test('a quota that was used up is there again in the next window', async (t) => {
+  const limiter = createRateLimiter({ name: 'address', quota: 1, seconds: 1 });
+  await limiter.count('a');
+  await t.rejects(limiter.check('a'), { name: 'ServiceError' });
+  await sleep(1100);
+  await limiter.check('a');
+});
+
+const ADDRESSES: [address: string, key: string][] = [
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['::FFFF:cb00:7107', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
+  ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8::1:2:0:0:0', '2001:db8:0:1::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  ['1::', '1:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['64:ff9b::203.0.113.7', '64:ff9b:0:0::/64'],
+  ['', ''],
+  ['unknown', 'unknown'],
+];
+
+t.test('what an address is counted under', async (t) => {
+  for (const [address, key] of ADDRESSES) t.equal(addressKey(address), key, address);
 });

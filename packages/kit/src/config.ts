@@ -155,6 +155,8 @@ export const serverSettings = {
   logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
+  /** For how long credentials are taken while nothing is heard of what has been revoked. */
+  staleAfterSeconds: integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
 };
 
 export type ServerConfig = SettingValues<typeof serverSettings>;

@@ -149,6 +149,7 @@ t.test('the settings of every process', async (t) => {
     logLevel: 'info',
     drainSeconds: 10,
     rateLimit: 'on',
+    staleAfterSeconds: 300,
   });
   t.throws(() => readSettings(serverSettings, {}), { message: 'The setting PUBLIC_URL is required.' });
 });

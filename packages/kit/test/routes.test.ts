@@ -1,4 +1,4 @@
-import { isUnder, PUBLIC_PREFIXES } from '@gatehouse/kit/routes';
+import { INTERNAL_PREFIXES, isUnder, PUBLIC_PREFIXES, prefixesOf } from '@gatehouse/kit/routes';
 import t from 'tap';
 
 const CASES: [path: string, prefix: string, expected: boolean][] = [
@@ -22,7 +22,13 @@ t.test('a prefix covers itself and what is below, by whole segments', async (t) 
 });
 
 t.test('no two services claim the same paths', async (t) => {
-  const prefixes = Object.values(PUBLIC_PREFIXES).flat();
+  const prefixes = [...Object.values(PUBLIC_PREFIXES), ...Object.values(INTERNAL_PREFIXES)].flat();
   t.equal(new Set(prefixes).size, prefixes.length);
   for (const prefix of prefixes) t.match(prefix, /^(?:\/[^/]+)+$/, `${prefix} has no slash at its end`);
+});
+
+t.test('what is internal is below /internal, and nothing else is', async (t) => {
+  for (const prefix of Object.values(INTERNAL_PREFIXES).flat()) t.ok(isUnder(prefix, '/internal'), prefix);
+  for (const prefix of Object.values(PUBLIC_PREFIXES).flat()) t.notOk(isUnder(prefix, '/internal'), prefix);
+  t.same(prefixesOf('users'), ['/v1/users', '/internal/users']);
 });

@@ -35,7 +35,7 @@ const PACKAGES: Record<string, string[]> = {
   'packages/testing': ['*'],
 };
 
-const AGGREGATE = /^\.\/(?:user|user-access|order|product|item|application|notification)\.ts$/;
+const AGGREGATE = /^\.\/(?:.+\/)?(?:user|user-access|order|product|item|application|notification)\.ts$/;
 const KIT = /^@gatehouse\/kit\//;
 const STORE = /-store\.ts$/;
 /** The files of a service that may import nothing but what is listed; `./` is the service's src. */
@@ -119,7 +119,8 @@ export function findViolations(sources: SourceFile[]): string[] {
   return [...violations, ...cycles];
 }
 
-const isTest = (path: string) => path.split('/')[2] === 'test';
+/** A bench stands on what tests stand on. */
+const isTest = (path: string) => ['test', 'bench'].includes(path.split('/')[2] ?? '');
 const workspaceOf = (path: string) => path.split('/', 2).join('/');
 const packageOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 

@@ -1,8 +1,14 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { newId } from '@gatehouse/kit/ids';
-import { apiAudience, type Role } from '@gatehouse/tokens/scopes';
+import { newApiKey } from '@gatehouse/tokens/api-key';
+import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
+import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
+import type { Revocation } from '@gatehouse/tokens/revocations';
+import { apiAudience, INTERNAL_SCOPE, internalAudience, type Role } from '@gatehouse/tokens/scopes';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { createTestBroadcast, type TestBroadcast } from './test-broadcast.ts';
 
 export type TestIssuer = {
   issuer: string;
@@ -12,20 +18,77 @@ export type TestIssuer = {
   machine(scope: string): Promise<string>;
   /** A token of a person, by way of some application. */
   person(id: string, role: Role, scope: string): Promise<string>;
+  /** A token for the /internal routes, of the service with this client_id. */
+  internal(clientId?: string): Promise<string>;
+  /** An API key that resolves; by default one of a trusted machine without scopes and without an end. */
+  apiKey(resolved?: Partial<ResolvedKey>): { id: string; key: string };
+  /**
+   * Enters a revocation: it is broadcast, and part of the snapshot from then on. By default it expires in an hour.
+   * An API key that is revoked does not resolve any more.
+   */
+  revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
+  /** What the revocations are told by; can be silenced. */
+  broadcast: TestBroadcast;
+  /** Which client may get internal tokens at /oauth2/token. */
+  client: { id: string; secret: string };
+  /** How often each path was asked for, without the query. */
+  asked: Map<string, number>;
 };
 
 /**
  * An issuer of its own for tests of services that verify tokens: a real key, served by a real JWKS endpoint on
- * loopback until the test ends.
+ * loopback until the test ends, beside what else identity tells a service: /oauth2/token (client credentials, for
+ * the internal audience), /internal/identity/revocations and /internal/identity/api-keys/resolve.
  */
 export async function createTestIssuer(t: { teardown(fn: () => void): void }): Promise<TestIssuer> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const kid = newId('key');
-  const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' }] });
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'application/json');
-    response.end(jwks);
-  });
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' }] };
+  const client = { id: 'svc_test', secret: newId('secret') };
+  const revocations: Revocation[] = [];
+  const apiKeys = new Map<string, ResolvedKey>();
+  const asked: TestIssuer['asked'] = new Map();
+  const broadcast = createTestBroadcast(t, REVOCATIONS_SUBJECT);
+
+  const routes: Record<
+    string,
+    (request: IncomingMessage, url: URL) => Promise<[status: number, body: unknown]>
+  > = {
+    '/oauth2/token': async (request) => {
+      const form = new URLSearchParams(await text(request));
+      const secret = Buffer.from(`${client.id}:${client.secret}`).toString('base64');
+      if (request.headers.authorization !== `Basic ${secret}`) return [401, { error: 'invalid_client' }];
+      if (form.get('grant_type') !== 'client_credentials') return [400, { error: 'unsupported_grant_type' }];
+      if (form.get('resource') !== internalAudience(issuer)) return [400, { error: 'invalid_target' }];
+      if (form.get('scope') !== INTERNAL_SCOPE) return [400, { error: 'invalid_scope' }];
+      const token = await internal(client.id);
+      return [200, { access_token: token, token_type: 'Bearer', expires_in: 600, scope: INTERNAL_SCOPE }];
+    },
+    '/internal/identity/revocations': async (_request, url) => {
+      const since = Number(url.searchParams.get('since') ?? 0);
+      return [200, { revocations: revocations.slice(since), as_of: String(revocations.length) }];
+    },
+    '/internal/identity/api-keys/resolve': async (request) => {
+      const found = apiKeys.get(JSON.parse(await text(request)).hash);
+      return found === undefined
+        ? [404, { error: { code: 'not_found', message: 'No such key.' } }]
+        : [200, found];
+    },
+  };
+  /** Tokens that were given out for /internal. */
+  const internalTokens = new Set<string>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', issuer);
+    asked.set(url.pathname, (asked.get(url.pathname) ?? 0) + 1);
+    const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
+    const isRefused = url.pathname.startsWith('/internal/') && !internalTokens.has(token);
+    const route = routes[url.pathname] ?? (async () => [200, jwks] as [number, unknown]);
+    const [status, body] = isRefused ? [401, { error: { code: 'unauthorized' } }] : await route(request, url);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  }
+
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => void server.close().closeAllConnections());
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -40,14 +103,53 @@ export async function createTestIssuer(t: { teardown(fn: () => void): void }): P
       iat: now,
       exp: now + 600,
       jti: newId('jti'),
+      epoch: { client: 0, subject: 0 },
       ...claims,
     };
     return new SignJWT(all).setProtectedHeader({ alg: 'ES256', kid, typ }).sign(privateKey);
+  };
+  const internal: TestIssuer['internal'] = async (clientId = 'identity') => {
+    const token = await sign({
+      aud: internalAudience(issuer),
+      sub: clientId,
+      client_id: clientId,
+      trusted: true,
+      scope: INTERNAL_SCOPE,
+    });
+    internalTokens.add(token);
+    return token;
   };
   return {
     issuer,
     sign,
     machine: (scope) => sign({ trusted: true, scope }),
     person: (id, role, scope) => sign({ sub: id, client_id: 'app_web', roles: [role], scope }),
+    internal,
+    apiKey(resolved = {}) {
+      const { id, key, hash } = newApiKey();
+      apiKeys.set(hash, {
+        id,
+        client_id: 'app_test',
+        scopes: [],
+        trusted: true,
+        owner: null,
+        role: null,
+        epoch: { client: 0 },
+        expires_at: null,
+        ...resolved,
+      });
+      return { id, key };
+    },
+    revoke(entry) {
+      const revocation = { expiresAt: Math.floor(Date.now() / 1000) + 3600, ...entry };
+      revocations.push(revocation);
+      for (const [hash, { id }] of apiKeys) {
+        if (entry.kind === 'api_key' && entry.id === id) apiKeys.delete(hash);
+      }
+      broadcast.send(revocation);
+    },
+    broadcast,
+    client,
+    asked,
   };
 }

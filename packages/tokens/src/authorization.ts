@@ -1,17 +1,24 @@
 import { unauthenticated } from './caller.ts';
 
+export type Credential = {
+  scheme: 'bearer' | 'apikey' | 'dpop';
+  /** The token or key that follows the scheme's name. */
+  value: string;
+};
+
 /**
- * The token in an Authorization header (RFC 6750 §2.1). Throws `unauthenticated` when there is none or when
- * the header has another form. Tokens in the query or the body are not read: they end up in logs.
+ * The credential in an Authorization header: `Bearer` (RFC 6750 §2.1), `DPoP` (RFC 9449 §7.1) or `ApiKey`. Throws
+ * `unauthenticated` when there is none or when the header has another form. Tokens in the query or the body are not
+ * read: they end up in logs.
  */
-export function bearerToken(header: string | undefined): string {
+export function credentialIn(header: string | undefined): Credential {
   if (header === undefined) throw unauthenticated('This needs an access token in the Authorization header.');
-  const match = /^Bearer +([\w.~+/-]+=*) *$/i.exec(header);
-  if (match?.[1] === undefined) {
+  const match = /^(Bearer|DPoP|ApiKey) +([\w.~+/-]+=*) *$/i.exec(header);
+  if (match?.[1] === undefined || match[2] === undefined) {
     throw unauthenticated(
-      'The Authorization header must be "Bearer" and an access token.',
+      'The Authorization header must be "Bearer", "DPoP" or "ApiKey", and an access token or API key.',
       'invalid_request',
     );
   }
-  return match[1];
+  return { scheme: match[1].toLowerCase() as Credential['scheme'], value: match[2] };
 }

@@ -12,8 +12,24 @@ export type Caller = {
    * standing, which an admin has marked trusted.
    */
   person: { id: string; role: Role } | undefined;
-  /** `exp`, in seconds since the epoch. */
+  /** `exp`, in seconds since the epoch; of an API key without an end, until when it need not be resolved anew. */
   expiresAt: number;
+  /** `iat`, in seconds since the epoch; of an API key, when it was resolved. */
+  issuedAt: number;
+  /** `jti`; undefined for an API key. */
+  tokenId: string | undefined;
+  /** `gid`, the grant of the person to the client; undefined where no person granted anything. */
+  grantId: string | undefined;
+  /** The id of the API key; undefined for a token. */
+  keyId: string | undefined;
+  /** `cnf.jkt` (RFC 9449 §6.1): the thumbprint of the key that the token is bound to. */
+  keyThumbprint: string | undefined;
+  /** The API profiles that the application has pinned, such as `{v1_users: 'E'}`. */
+  profiles: Readonly<Record<string, string>>;
+  /** The epochs of the client and of the person when the credential was made; a later revocation has a higher one. */
+  epoch: { client: number; subject: number };
+  /** `auth_time`, in seconds since the epoch, where the token carries it. */
+  authTime: number | undefined;
 };
 
 /** Throws `forbidden` (RFC 6750 §3.1, insufficient_scope) unless the caller holds one of the scopes. */

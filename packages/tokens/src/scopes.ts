@@ -28,3 +28,33 @@ export function parseScope(scope: string): string[] {
 export function apiAudience(issuer: string): string {
   return `${issuer}/api`;
 }
+
+/** The `aud` of the tokens with which services call each other's /internal routes; the API takes none of them. */
+export function internalAudience(issuer: string): string {
+  return `${issuer}/internal`;
+}
+
+/** The scope of tokens for the internal audience. */
+export const INTERNAL_SCOPE = 'internal';
+
+/** Managing applications: beyond every ceiling, so that only first-party and login tokens carry it. */
+export const MANAGE_APPS = 'manage:apps';
+
+const CEILING_OF_USER: readonly Scope[] = [
+  ...OIDC_SCOPES,
+  'read:profile',
+  'read:users',
+  'write:users',
+  'read:data',
+  'write:data',
+];
+const CEILINGS: Record<Role, readonly Scope[]> = {
+  user: CEILING_OF_USER,
+  editor: [...CEILING_OF_USER, 'read:all'],
+  admin: [...CEILING_OF_USER, 'read:all'],
+};
+
+/** The scopes that a token or an API key under this role can carry at most. */
+export function ceilingOf(role: Role): readonly Scope[] {
+  return CEILINGS[role];
+}

@@ -1,25 +1,29 @@
 import type { ServiceError } from '@gatehouse/kit/errors';
-import { bearerToken } from '@gatehouse/tokens/authorization';
+import { type Credential, credentialIn } from '@gatehouse/tokens/authorization';
 import t from 'tap';
 
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.AZaz09-_';
 
-const GOOD: [header: string, token: string][] = [
-  [`Bearer ${TOKEN}`, TOKEN],
-  [`bearer ${TOKEN}`, TOKEN],
-  [`BEARER   ${TOKEN}  `, TOKEN],
-  ['Bearer a', 'a'],
-  ['Bearer a-b._~+/c==', 'a-b._~+/c=='],
+const GOOD: [header: string, scheme: Credential['scheme'], value: string][] = [
+  [`Bearer ${TOKEN}`, 'bearer', TOKEN],
+  [`bearer ${TOKEN}`, 'bearer', TOKEN],
+  [`BEARER   ${TOKEN}  `, 'bearer', TOKEN],
+  ['Bearer a', 'bearer', 'a'],
+  ['Bearer a-b._~+/c==', 'bearer', 'a-b._~+/c=='],
+  [`DPoP ${TOKEN}`, 'dpop', TOKEN],
+  [`dpop  ${TOKEN} `, 'dpop', TOKEN],
+  ['ApiKey gatehouse_1aZ', 'apikey', 'gatehouse_1aZ'],
+  ['apikey gatehouse_1aZ', 'apikey', 'gatehouse_1aZ'],
 ];
 
-t.test('the token in the header', async (t) => {
-  for (const [header, token] of GOOD) t.equal(bearerToken(header), token, header);
+t.test('the credential in the header', async (t) => {
+  for (const [header, scheme, value] of GOOD) t.strictSame(credentialIn(header), { scheme, value }, header);
 });
 
 /** The status and the challenge that a header is refused with. */
 function refusal(header: string | undefined): unknown[] {
   try {
-    return [bearerToken(header)];
+    return [credentialIn(header)];
   } catch (error) {
     const { kind, status, headers } = error as ServiceError;
     return [kind, status, headers];
@@ -49,6 +53,11 @@ const BAD = [
   'Bearer "a"',
   'Bearer ä',
   'Bearer a;b',
+  'DPoP',
+  `DPoP Bearer ${TOKEN}`,
+  'ApiKey',
+  'ApiKey: gatehouse_1aZ',
+  'Api-Key gatehouse_1aZ',
 ];
 
 t.test('another form: invalid_request', async (t) => {

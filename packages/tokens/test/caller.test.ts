@@ -1,16 +1,9 @@
 import type { ServiceError } from '@gatehouse/kit/errors';
 import { type Caller, requireScope, unauthenticated } from '@gatehouse/tokens/caller';
 import t from 'tap';
+import { callerWith as makeCaller } from './callers.ts';
 
-function callerWith(...scopes: string[]): Caller {
-  return {
-    subject: 'usr_1',
-    clientId: 'cli_1',
-    scopes: new Set(scopes),
-    person: { id: 'usr_1', role: 'user' },
-    expiresAt: 0,
-  };
-}
+const callerWith = (...scopes: string[]) => makeCaller({ scopes: new Set(scopes) });
 
 t.test('one of the scopes suffices', async (t) => {
   requireScope(callerWith('read:users'), ['read:users']);

@@ -1,4 +1,12 @@
-import { apiAudience, isRole, parseScope, ROLES } from '@gatehouse/tokens/scopes';
+import {
+  apiAudience,
+  ceilingOf,
+  internalAudience,
+  isRole,
+  MANAGE_APPS,
+  parseScope,
+  ROLES,
+} from '@gatehouse/tokens/scopes';
 import t from 'tap';
 
 const SCOPES: [scope: string, expected: string[]][] = [
@@ -24,6 +32,15 @@ t.test('roles', async (t) => {
   }
 });
 
-t.test('the audience of the API is below the issuer', async (t) => {
+t.test('what a role can carry at most', async (t) => {
+  const user = 'openid profile email read:profile read:users write:users read:data write:data';
+  t.equal(ceilingOf('user').join(' '), user);
+  t.equal(ceilingOf('editor').join(' '), `${user} read:all`);
+  t.equal(ceilingOf('admin').join(' '), `${user} read:all`);
+  for (const role of ROLES) t.notOk((ceilingOf(role) as readonly string[]).includes(MANAGE_APPS), role);
+});
+
+t.test('the audiences are below the issuer', async (t) => {
+  t.equal(internalAudience('https://id.example.com'), 'https://id.example.com/internal');
   t.equal(apiAudience('https://id.example.com'), 'https://id.example.com/api');
 });

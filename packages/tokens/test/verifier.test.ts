@@ -3,16 +3,19 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServiceError } from '@gatehouse/kit/errors';
-import { createTokenVerifier, type VerifierOptions } from '@gatehouse/tokens/verifier';
+import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
+import { createTokenVerifier, type KeyGetter, type VerifierOptions } from '@gatehouse/tokens/verifier';
 import {
   CompactSign,
   type CryptoKey,
+  createLocalJWKSet,
   exportJWK,
   generateKeyPair,
   type JWTHeaderParameters,
   SignJWT,
 } from 'jose';
 import t, { type Test } from 'tap';
+import { pass } from './callers.ts';
 
 const ISSUER = 'https://id.example.com';
 const AUDIENCE = `${ISSUER}/api`;
@@ -80,7 +83,9 @@ async function publish(t: Test, keys: Key[]) {
   return published;
 }
 
-async function setUp(t: Test, options: Partial<VerifierOptions> = {}, keys: Key[] = [ours]) {
+type Options = { revocations?: ReturnType<typeof createRevocationSet>; cacheSize?: number; jwksUri?: string };
+
+async function setUp(t: Test, options: Options = {}, keys: Key[] = [ours]) {
   const published = await publish(t, keys);
   const verifier = createTokenVerifier({
     issuer: ISSUER,
@@ -91,15 +96,6 @@ async function setUp(t: Test, options: Partial<VerifierOptions> = {}, keys: Key[
   return { verifier, published };
 }
 
-/** Lets this many seconds pass, for the rest of the test. */
-function pass(t: Test, seconds: number): void {
-  const clock = Date.now;
-  t.teardown(() => {
-    Date.now = clock;
-  });
-  Date.now = () => clock() + seconds * 1000;
-}
-
 t.test('a token that holds', async (t) => {
   const { verifier, published } = await setUp(t);
   const caller = {
@@ -108,11 +104,23 @@ t.test('a token that holds', async (t) => {
     scopes: new Set(['openid', 'read:users']),
     person: { id: 'usr_1', role: 'editor' },
     expiresAt: NOW + HOUR,
+    issuedAt: NOW - 10,
+    tokenId: 'jti_1',
+    grantId: undefined,
+    keyId: undefined,
+    keyThumbprint: undefined,
+    profiles: {},
+    epoch: { client: 0, subject: 0 },
+    authTime: undefined,
   };
   const token = await sign();
   t.strictSame(await verifier.verify(token), caller);
   t.strictSame(await verifier.verify(token), caller, 'again');
-  t.strictSame(await verifier.verify(await sign({ jti: 'jti_2' })), caller, 'another one');
+  t.strictSame(
+    await verifier.verify(await sign({ jti: 'jti_2' })),
+    { ...caller, tokenId: 'jti_2' },
+    'another one',
+  );
   t.equal(published.fetches, 1, 'the keys are fetched once');
 });
 
@@ -120,9 +128,8 @@ const VARIANTS: [label: string, change: Claims, header: Partial<JWTHeaderParamet
   ['several audiences', { aud: ['https://other.example', AUDIENCE] }, {}],
   ['the long form of the type', {}, { typ: 'application/at+jwt' }],
   ['the type in upper case', {}, { typ: 'AT+JWT' }],
-  ['no kid, where one key fits', {}, { kid: undefined as never }],
   ['begun', { nbf: NOW - 1 }, {}],
-  ['more claims than needed', { gid: 'grant', profiles: {}, epoch: 3 }, {}],
+  ['more claims than needed', { azp: 'cli_1', profiles: 'A', x: { y: 1 } }, {}],
 ];
 
 t.test('forms of a token that hold as well', async (t) => {
@@ -148,6 +155,7 @@ async function refusal(verified: Promise<unknown>): Promise<unknown> {
 
 t.test('a token that does not hold', async (t) => {
   const es384 = await makeKey('es384', 'ES384');
+  const begun = performance.now();
   const { verifier, published } = await setUp(t, {}, [ours, es384]);
   const good = await sign();
   await verifier.verify(good);
@@ -184,6 +192,11 @@ t.test('a token that does not hold', async (t) => {
     [
       'another header',
       `${encode({ alg: 'ES256', kid: 'ours', typ: 'at+jwt', x: 1 })}.${payload}.${signature}`,
+      INVALID,
+    ],
+    [
+      'no kid, by which its key could be withdrawn',
+      await sign({}, ours, { kid: undefined as never }),
       INVALID,
     ],
     ['signed by a stranger', await sign({}, foreign), INVALID],
@@ -230,6 +243,12 @@ t.test('a token that does not hold', async (t) => {
     ['client_id as a list', await sign({ client_id: ['cli_1'] }), INVALID],
     ['a machine without an owner', await sign({ sub: 'cli_1' }), INVALID],
     ['a machine with a strange owner', await sign({ sub: 'cli_1', owner: { id: 'usr_1' } }), INVALID],
+    ['jti as a number', await sign({ jti: 1 }), INVALID],
+    ['gid as a number', await sign({ gid: 1 }), INVALID],
+    ['epochs as texts', await sign({ epoch: { client: '1', subject: 1 } }), INVALID],
+    ['an epoch of the person as a text', await sign({ epoch: { client: 1, subject: '1' } }), INVALID],
+    ['bound in an unknown way', await sign({ cnf: { 'x5t#S256': 'a' } }), INVALID],
+    ['bound to nothing', await sign({ cnf: null }), INVALID],
     ['a machine that is trusted as a text', await sign({ sub: 'cli_1', trusted: 'true' }), INVALID],
   ];
 
@@ -245,7 +264,8 @@ t.test('a token that does not hold', async (t) => {
     t.strictSame(await refusal(verifier.verify(token)), expected, label);
     t.strictSame(await refusal(verifier.verify(token)), expected, `${label}, again`);
   }
-  t.equal(published.fetches, 1, 'strange tokens do not make it fetch the keys at will');
+  const seconds = (performance.now() - begun) / 1000;
+  t.ok(published.fetches <= 1 + seconds, 'strange tokens make it fetch the keys once a second at most');
   t.match(await verifier.verify(good), { subject: 'usr_1' });
 });
 
@@ -277,6 +297,15 @@ const CALLERS: [label: string, change: Claims, expected: Claims][] = [
   ['no scope', { scope: undefined }, { scopes: new Set() }],
   ['an empty scope', { scope: '' }, { scopes: new Set() }],
   ['a scope that is a list', { scope: ['read:all'] }, { scopes: new Set() }],
+  [
+    'all that can be revoked',
+    { gid: 'gra_1', epoch: { client: 3, subject: 4 } },
+    { tokenId: 'jti_1', grantId: 'gra_1', epoch: { client: 3, subject: 4 } },
+  ],
+  ['no epoch of a person', { epoch: { client: 3 } }, { epoch: { client: 3, subject: 0 } }],
+  ['pinned profiles', { profiles: { v1_users: 'E', items: 7 } }, { profiles: { v1_users: 'E' } }],
+  ['bound to a key', { cnf: { jkt: 'thumb' } }, { keyThumbprint: 'thumb' }],
+  ['signed in at', { auth_time: NOW - 60 }, { authTime: NOW - 60 }],
 ];
 
 t.test('who a token stands for', async (t) => {
@@ -305,7 +334,7 @@ t.test('a key that is new', async (t) => {
   const token = await sign({}, next);
   await t.rejects(verifier.verify(token), UNAUTHENTICATED, 'not published yet');
   published.keys = [next, ours];
-  pass(t, 11);
+  pass(t, 2);
   t.match(await verifier.verify(token), { subject: 'usr_1' }, 'the keys are fetched again');
   t.match(await verifier.verify(await sign({ jti: 'a' })), { subject: 'usr_1' }, 'the old key still holds');
   t.equal(published.fetches, 2);
@@ -383,6 +412,124 @@ t.test('the cache keeps so many tokens, the newest', async (t) => {
     );
   }
   t.strictSame(kept, [false, false, true, true, true]);
+});
+
+const OTHER: Claims = { jti: 'other', sub: 'usr_2', client_id: 'cli_2', gid: 'gra_2' };
+const EPOCHS = { epoch: { client: 5, subject: 7 }, gid: 'gra_1' };
+const MACHINE = { ...EPOCHS, sub: 'cli_1' };
+const REVOCATIONS: [label: string, change: Claims, entry: Omit<Revocation, 'expiresAt'>, isDead: boolean][] =
+  [
+    ['its jti', EPOCHS, { kind: 'token', id: 'jti_1' }, true],
+    ['another jti', EPOCHS, { kind: 'token', id: 'jti_2' }, false],
+    ['its grant', EPOCHS, { kind: 'grant', id: 'gra_1' }, true],
+    ['another grant', EPOCHS, { kind: 'grant', id: 'gra_9' }, false],
+    ['a grant, of a token without one', { gid: undefined }, { kind: 'grant', id: 'undefined' }, false],
+    ['its key', EPOCHS, { kind: 'key', id: 'ours' }, true],
+    ['another key', EPOCHS, { kind: 'key', id: 'foreign' }, false],
+    ['an API key of the name', EPOCHS, { kind: 'api_key', id: 'jti_1' }, false],
+    ['its client, a lower epoch', EPOCHS, { kind: 'client', id: 'cli_1', epoch: 4 }, false],
+    ['its client, the same epoch', EPOCHS, { kind: 'client', id: 'cli_1', epoch: 5 }, false],
+    ['its client, a higher epoch', EPOCHS, { kind: 'client', id: 'cli_1', epoch: 6 }, true],
+    ['its client, any epoch', EPOCHS, { kind: 'client', id: 'cli_1' }, true],
+    ['its client, a token without epochs', {}, { kind: 'client', id: 'cli_1', epoch: 1 }, true],
+    ['another client', EPOCHS, { kind: 'client', id: 'usr_1', epoch: 99 }, false],
+    ['its subject, a lower epoch', EPOCHS, { kind: 'subject', id: 'usr_1', epoch: 6 }, false],
+    ['its subject, the same epoch', EPOCHS, { kind: 'subject', id: 'usr_1', epoch: 7 }, false],
+    ['its subject, a higher epoch', EPOCHS, { kind: 'subject', id: 'usr_1', epoch: 8 }, true],
+    ['another subject', EPOCHS, { kind: 'subject', id: 'cli_1', epoch: 99 }, false],
+    ['its owner', { ...MACHINE, owner: 'usr_9' }, { kind: 'subject', id: 'usr_9', epoch: 8 }, true],
+    [
+      'its owner, the same epoch',
+      { ...MACHINE, owner: 'usr_9' },
+      { kind: 'subject', id: 'usr_9', epoch: 7 },
+      false,
+    ],
+    [
+      'the owner of a trusted machine',
+      { ...MACHINE, owner: 'usr_9', trusted: true },
+      { kind: 'subject', id: 'usr_9', epoch: 8 },
+      false,
+    ],
+  ];
+
+t.test('what is revoked is dead, known or new', async (t) => {
+  const revoked = { kind: 'unauthenticated', message: 'The access token has been revoked.' };
+  for (const [label, change, entry, isDead] of REVOCATIONS) {
+    const revocations = createRevocationSet();
+    const { verifier } = await setUp(t, { revocations }, [ours, foreign]);
+    const token = await sign(change);
+    const other = await sign(OTHER, foreign);
+    await verifier.verify(token);
+    await verifier.verify(other);
+    revocations.add({ ...entry, expiresAt: NOW + HOUR });
+    const outcome = (given: string) =>
+      verifier.verify(given).then(
+        () => false,
+        (error) => error,
+      );
+    const outcomes = [
+      await outcome(token),
+      await outcome(token),
+      await outcome(await sign({ ...change, iat: NOW })),
+    ];
+    for (const result of outcomes) {
+      if (isDead) t.match(result, revoked, label);
+      else t.equal(result, false, label);
+    }
+    if (entry.id !== 'foreign') t.equal(await outcome(other), false, `${label}: others live`);
+  }
+});
+
+t.test('a withdrawn key makes it fetch the keys again', async (t) => {
+  const revocations = createRevocationSet();
+  const { verifier, published } = await setUp(t, { revocations });
+  await verifier.verify(await sign());
+  const next = await makeKey('next');
+  published.keys = [next];
+  revocations.add({ kind: 'key', id: 'ours', expiresAt: NOW + HOUR });
+  revocations.add({ kind: 'key', id: 'ours', expiresAt: NOW + HOUR });
+  t.match(await verifier.verify(await sign({}, next)), { subject: 'usr_1' }, 'within the cooldown, too');
+  await t.rejects(verifier.verify(await sign({ jti: 'a' })), UNAUTHENTICATED, 'the old key is gone');
+  t.equal(published.fetches, 2, 'once');
+
+  published.answer = (request) => void request.socket.destroy();
+  revocations.add({ kind: 'key', id: 'third', expiresAt: NOW + HOUR });
+  t.match(
+    await verifier.verify(await sign({ jti: 'b' }, next)),
+    { subject: 'usr_1' },
+    'else the keys at hand serve',
+  );
+});
+
+t.test('the issuer itself verifies with its keys at hand', async (t) => {
+  const jwksOf = async ({ publicKey, kid, alg }: Key) =>
+    createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid, alg }] });
+  let current = await jwksOf(ours);
+  const keys: KeyGetter = (header, token) => current(header, token);
+  const options: VerifierOptions = { issuer: ISSUER, audience: AUDIENCE, keys };
+  const verifier = createTokenVerifier(options);
+  t.match(await verifier.verify(await sign()), { subject: 'usr_1' });
+  await t.rejects(verifier.verify(await sign({}, foreign)), UNAUTHENTICATED, 'not published');
+  current = await jwksOf(foreign);
+  t.match(await verifier.verify(await sign({}, foreign)), { subject: 'usr_1' }, 'after the swap');
+  await t.rejects(verifier.verify(await sign({ jti: 'a' })), UNAUTHENTICATED);
+  const failing = createTokenVerifier({ ...options, keys: () => Promise.reject(new Error('no database')) });
+  await t.rejects(failing.verify(await sign()), { name: 'ServiceError', kind: 'unavailable' });
+});
+
+t.test('only a token that is not known yet must be admitted', async (t) => {
+  const { verifier, published } = await setUp(t);
+  let asked = 0;
+  const refuse = async () => {
+    asked += 1;
+    throw new Error('over quota');
+  };
+  const token = await sign();
+  await t.rejects(verifier.verify(token, refuse), { message: 'over quota' });
+  t.equal(published.fetches, 0, 'and is not looked at before');
+  await verifier.verify(token, async () => {});
+  t.match(await verifier.verify(token, refuse), { subject: 'usr_1' });
+  t.equal(asked, 1);
 });
 
 t.test('what a check costs', async (t) => {

@@ -3,6 +3,7 @@ import {
   key256,
   oneOf,
   optional,
+  origin,
   readSettings,
   SettingsError,
   serverSettings,
@@ -10,58 +11,111 @@ import {
   url,
 } from '@gatehouse/kit/config';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './signing-keys.ts';
+import type { FirstApplication } from './first-applications.ts';
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './keys/signing-keys.ts';
+import type { Lifetimes } from './oidc/provider.ts';
 
-/** A trusted machine application that is created at the first start with it. */
-export type FirstMachine = {
-  clientId: string;
-  clientSecret: string;
-  name: string;
-  owner: string | null;
-  scopes: readonly string[];
-};
+/** A service of ours, which gets tokens for the internal routes with client credentials. */
+export type ServiceClient = { id: string; secret: string };
+
+/** By SMTP, or as files in a directory, of which `onLink` is told (see accounts/outbox-mail.ts). */
+export type MailConfig =
+  | { smtpUrl: string; from: string }
+  | { directory: string; onLink: (mail: { to: string; link: string }) => void };
 
 export type IdentityConfig = {
   /** The issuer. */
   publicUrl: string;
   mongodbUri: string;
+  /** Where the users service is reached from here. */
+  usersUrl: string;
+  /** The broadcast between processes, unless the service is given one. May hold credentials. */
+  natsUrl?: string;
   /** Seals signing keys and cookies; lost, everything sealed under it is lost. */
   masterKey: Buffer;
   accessTokenAlgorithm: SigningAlgorithm;
-  /** In seconds. */
-  accessTokenLifetime: number;
+  lifetimes: Lifetimes;
+  rotateKeysEveryDays: number;
+  /** Whether people may make accounts for themselves. */
+  signUp: 'on' | 'off';
+  /** Whether POST /api/v1/auth/login takes passwords. */
+  passwordLogin: 'on' | 'off';
+  auditDays: number;
   rateLimit: 'on' | 'off';
-  firstMachines: readonly FirstMachine[];
+  /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
+  staleAfterSeconds?: number;
+  services: readonly ServiceClient[];
+  /** Without it, no mail is sent. */
+  mail?: MailConfig;
+  firstApplications: readonly FirstApplication[];
 };
 
 /** The scopes of a machine that may do all that a machine may. */
 export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profile');
 
+const DAY = 86_400;
+
 const settings = {
   ...serverSettings,
   mongodbUri: url('IDENTITY_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
+  usersUrl: origin('USERS_URL'),
+  natsUrl: url('NATS_URL', ['nats:', 'tls:']),
   masterKey: key256('IDENTITY_MASTER_KEY'),
   accessTokenAlgorithm: oneOf('IDENTITY_ACCESS_TOKEN_ALG', SIGNING_ALGORITHMS, 'ES256'),
-  accessTokenLifetime: integer('IDENTITY_ACCESS_TOKEN_SECONDS', { min: 60, max: 86_400, default: 3600 }),
+  accessToken: integer('IDENTITY_ACCESS_TOKEN_SECONDS', { min: 60, max: DAY, default: 3600 }),
+  code: integer('IDENTITY_CODE_SECONDS', { min: 10, max: 600, default: 60 }),
+  refreshToken: integer('IDENTITY_REFRESH_TOKEN_SECONDS', { min: 600, max: 365 * DAY, default: 30 * DAY }),
+  session: integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),
+  rotateKeysEveryDays: integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
+  signUp: oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
+  passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
+  auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
+  usersSecret: text('USERS_CLIENT_SECRET'),
+  smtpUrl: optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
+  mailFrom: optional(text('IDENTITY_MAIL_FROM')),
   machineId: optional(text('IDENTITY_MACHINE_ID')),
   machineSecret: optional(text('IDENTITY_MACHINE_SECRET')),
 };
 
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
-  const { machineId, machineSecret, ...config } = readSettings(settings, env);
-  if (machineId === undefined && machineSecret === undefined) return { ...config, firstMachines: [] };
-  if (machineId === undefined || machineSecret === undefined || machineSecret.length < 32) {
-    throw new SettingsError([
-      'IDENTITY_MACHINE_ID and IDENTITY_MACHINE_SECRET go together, and the secret has 32 characters or more.',
-    ]);
+  const { machineId, machineSecret, usersSecret, smtpUrl, mailFrom, ...rest } = readSettings(settings, env);
+  const { accessToken, code, refreshToken, session, ...config } = rest;
+  const problems: string[] = [];
+  if (usersSecret.length < 32)
+    problems.push('The setting USERS_CLIENT_SECRET must have 32 characters or more.');
+  if ((smtpUrl === undefined) !== (mailFrom === undefined)) {
+    problems.push('IDENTITY_SMTP_URL and IDENTITY_MAIL_FROM go together.');
   }
-  const machine = {
-    clientId: machineId,
-    clientSecret: machineSecret,
-    name: 'First machine',
-    owner: null,
-    scopes: MACHINE_SCOPES,
+  if (
+    (machineId === undefined) !== (machineSecret === undefined) ||
+    (machineSecret ?? 'x'.repeat(32)).length < 32
+  ) {
+    problems.push(
+      'IDENTITY_MACHINE_ID and IDENTITY_MACHINE_SECRET go together, and the secret has 32 characters or more.',
+    );
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  const firstApplications: FirstApplication[] =
+    machineId === undefined || machineSecret === undefined
+      ? []
+      : [
+          {
+            clientId: machineId,
+            clientSecret: machineSecret,
+            name: 'First machine',
+            type: 'machine',
+            owner: null,
+            trusted: true,
+            redirectUris: [],
+            scopes: MACHINE_SCOPES,
+          },
+        ];
+  return {
+    ...config,
+    lifetimes: { accessToken, code, refreshToken, session },
+    services: [{ id: 'users', secret: usersSecret }],
+    ...(smtpUrl === undefined || mailFrom === undefined ? {} : { mail: { smtpUrl, from: mailFrom } }),
+    firstApplications,
   };
-  return { ...config, firstMachines: [machine] };
 }

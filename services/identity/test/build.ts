@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
+import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { createUsersService } from '@gatehouse/users';
+import type { IdentityConfig } from '../src/config.ts';
+import type { FirstApplication } from '../src/first-applications.ts';
 import { createIdentityService } from '../src/service.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
@@ -12,35 +21,120 @@ export const MACHINE = {
   client_secret: 'a-secret-of-many-characters-for-the-tests',
 };
 export const OTHER = { client_id: 'app_other', client_secret: 'another-secret-of-many-characters-for-tests' };
+export const WEB = {
+  client_id: 'app_web',
+  client_secret: 'the-secret-of-the-web-application-in-tests',
+  redirect_uri: 'https://web.example.org/callback',
+};
+export const SPA = { client_id: 'app_spa', redirect_uri: 'https://spa.example.org/callback' };
+export const NATIVE = { client_id: 'app_native', redirect_uri: 'http://127.0.0.1:49152/callback' };
 
-/** The identity service on a port of its own, with a database of its own and two machine applications. */
-export async function build(
-  t: TestScope,
-  options: { rateLimit?: 'on' | 'off'; mongodbUri?: string; masterKey?: Buffer } = {},
-) {
+export const ALL_SCOPES = [
+  'openid',
+  'profile',
+  'email',
+  'read:profile',
+  'read:users',
+  'write:users',
+  'read:data',
+  'write:data',
+];
+export const PASSWORD = 'correct horse battery';
+
+type BuildOptions = {
+  rateLimit?: 'on' | 'off';
+  mongodbUri?: string;
+  masterKey?: Buffer;
+  config?: Partial<IdentityConfig>;
+  applications?: readonly FirstApplication[];
+};
+
+/** Identity and users on a port of their own, with databases of their own, some applications and two people. */
+export async function build(t: TestScope, options: BuildOptions = {}) {
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  const machine = (credentials: typeof MACHINE, scopes: string[]) => ({
+  const people = {
+    admin: { id: newId('usr'), username: 'admin', email: 'admin@example.org' },
+    ann: { id: newId('usr'), username: 'ann', email: 'ann@example.org' },
+  };
+  const owner = people.admin.id;
+  const machine = (credentials: typeof MACHINE, scopes: string[]): FirstApplication => ({
     clientId: credentials.client_id,
     clientSecret: credentials.client_secret,
     name: credentials.client_id,
-    owner: 'usr_owner',
+    type: 'machine',
+    owner,
+    trusted: true,
+    redirectUris: [],
     scopes,
   });
-  const service = createIdentityService(
+  const ofPeople = { owner, trusted: false, scopes: ALL_SCOPES };
+  const broadcast = createLocalBroadcast();
+  await broadcast.start();
+  const links: { to: string; link: string }[] = [];
+  const outbox = await mkdtemp(join(tmpdir(), 'gatehouse-outbox-'));
+  t.teardown(() => rm(outbox, { recursive: true, force: true }));
+  const secret = randomBytes(32).toString('base64url');
+  const identity = createIdentityService(
     {
       publicUrl: base,
       mongodbUri: options.mongodbUri ?? (await testDatabase(t)),
+      usersUrl: base,
       masterKey: options.masterKey ?? randomBytes(32),
       accessTokenAlgorithm: 'ES256',
-      accessTokenLifetime: 3600,
+      lifetimes: { accessToken: 3600, code: 60, refreshToken: 2_592_000, session: 1_209_600 },
+      rotateKeysEveryDays: 90,
+      signUp: 'on',
+      passwordLogin: 'on',
+      auditDays: 30,
       rateLimit: options.rateLimit ?? 'off',
-      firstMachines: [machine(MACHINE, ['read:users', 'write:users']), machine(OTHER, ['read:data'])],
+      services: [{ id: 'users', secret }],
+      mail: { directory: outbox, onLink: (mail) => links.push(mail) },
+      firstApplications: [
+        machine(MACHINE, ['read:users', 'write:users']),
+        machine(OTHER, ['read:data']),
+        {
+          ...ofPeople,
+          clientId: WEB.client_id,
+          clientSecret: WEB.client_secret,
+          name: 'Web of Examples',
+          type: 'web',
+          redirectUris: [WEB.redirect_uri],
+        },
+        { ...ofPeople, clientId: SPA.client_id, name: 'Spa', type: 'spa', redirectUris: [SPA.redirect_uri] },
+        {
+          ...ofPeople,
+          clientId: NATIVE.client_id,
+          name: 'Native',
+          type: 'native',
+          redirectUris: [NATIVE.redirect_uri],
+        },
+        ...(options.applications ?? []),
+      ],
+      ...options.config,
     },
     logger,
+    { broadcast },
   );
-  const running = await run([service], {
+  const users = createUsersService(
+    {
+      publicUrl: base,
+      mongodbUri: await testDatabase(t),
+      identityUrl: base,
+      clientId: 'users',
+      clientSecret: secret,
+      hashConcurrency: 2,
+      rateLimit: 'off',
+      firstUsers: [
+        { ...people.admin, password: PASSWORD, role: 'admin' },
+        { ...people.ann, password: PASSWORD },
+      ],
+    },
+    logger,
+    { broadcast },
+  );
+  const running = await run([identity, users], {
     port,
     host: '127.0.0.1',
     logger,
@@ -53,14 +147,21 @@ export async function build(
 
   async function post(path: string, body: BodyOf, headers: Record<string, string>) {
     const response = await fetch(base + path, { method: 'POST', headers, body });
+    const text = await response.text();
     return {
       status: response.status,
       headers: response.headers,
-      body: (await response.json()) as Record<string, unknown>,
+      body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
     };
   }
   return {
     base,
+    people,
+    /** Of the mails that were sent. */
+    links,
+    outbox,
+    /** Of the client `users`. */
+    serviceSecret: secret,
     /** A token request as JSON to /oauth/token. */
     json: (body: unknown, headers: Record<string, string> = {}) =>
       post('/oauth/token', typeof body === 'string' ? body : JSON.stringify(body), {
@@ -78,7 +179,65 @@ export async function build(
         ...headers,
       }),
     post,
+    /** A request with a bearer token. */
+    async call(method: string, path: string, token?: string, body?: unknown) {
+      const response = await fetch(base + path, {
+        method,
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+      };
+    },
+    browser: () => createFormBrowser(base),
   };
 }
 
 type BodyOf = string | Uint8Array<ArrayBuffer>;
+export type Built = Awaited<ReturnType<typeof build>>;
+
+/** An authorization request's address; `more` replaces and adds parameters. */
+export function authorizeUrl(more: Record<string, string> = {}): string {
+  const parameters = {
+    client_id: WEB.client_id,
+    response_type: 'code',
+    redirect_uri: WEB.redirect_uri,
+    scope: ALL_SCOPES.join(' '),
+    state: 'some-state',
+    ...more,
+  };
+  return `/oauth2/authorize?${new URLSearchParams(parameters)}`;
+}
+
+/** Goes through whatever pages come until the application is reached: signs in, and allows. */
+export async function signInAndAllow(
+  browser: FormBrowser,
+  url: string,
+  username = 'ann',
+  password = PASSWORD,
+): Promise<Page> {
+  let page = await browser.get(url);
+  if (page.url.pathname.startsWith('/sign-in/')) page = await browser.submit(page, { username, password });
+  if (page.url.pathname.startsWith('/consent/')) page = await browser.submit(page, { decision: 'allow' });
+  return page;
+}
+
+/** A code for the web application, or what `more` says. */
+export async function codeFor(
+  browser: FormBrowser,
+  more: Record<string, string> = {},
+  username = 'ann',
+  password = PASSWORD,
+): Promise<string> {
+  const page = await signInAndAllow(browser, authorizeUrl(more), username, password);
+  const code = page.url.searchParams.get('code');
+  if (code === null) throw new Error(`no code: ${page.status} ${page.url}\n${page.html}`);
+  return code;
+}

@@ -26,6 +26,10 @@ t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by
     PUBLIC_URL: 'https://id.example.org',
     IDENTITY_MONGODB_URI: first.uri,
     IDENTITY_MASTER_KEY: 'ab'.repeat(32),
+    // Nobody answers at either: tokens that need no account are issued all the same.
+    USERS_URL: 'http://127.0.0.1:9',
+    USERS_CLIENT_SECRET: 'a-secret-of-the-users-service-for-tests',
+    NATS_URL: 'nats://127.0.0.1:9',
     IDENTITY_MACHINE_ID: 'app_first',
     IDENTITY_MACHINE_SECRET: SECRET,
     TRUSTED_PROXIES: '127.0.0.1',

@@ -17,9 +17,16 @@ export type UsersConfig = {
   mongodbUri: string;
   /** Where identity is reached from here; its keys are fetched from there. */
   identityUrl: string;
-  /** How many passwords are hashed at a time. */
+  /** As which client this service asks identity for something. */
+  clientId: string;
+  clientSecret: string;
+  /** Where revocations are broadcast, unless the service is given a broadcast. May hold credentials. */
+  natsUrl?: string;
+  /** How many passwords are hashed or checked at a time. */
   hashConcurrency: number;
   rateLimit: 'on' | 'off';
+  /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
+  staleAfterSeconds?: number;
   /** People who are created at the first start with them. */
   firstUsers: readonly NewUser[];
 };
@@ -28,6 +35,9 @@ const settings = {
   ...serverSettings,
   mongodbUri: url('USERS_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
   identityUrl: origin('IDENTITY_URL'),
+  clientId: text('USERS_CLIENT_ID', 'users'),
+  clientSecret: text('USERS_CLIENT_SECRET'),
+  natsUrl: url('NATS_URL', ['nats:', 'tls:']),
   hashConcurrency: integer('USERS_HASH_CONCURRENCY', {
     min: 1,
     max: 64,

@@ -4,8 +4,9 @@ import { bodyValidator, queryValidator, serializer } from '@gatehouse/http/schem
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { NewUser, OffsetPage, User, UserChanges, UserPage, Users } from './user.ts';
+import type { NewUser, OffsetPage, User, UserChanges, UserPage } from './user.ts';
 import { mayChange, mayCreate, mayList, mayRead } from './user-access.ts';
+import type { Users } from './users.ts';
 
 /**
  * An API profile: one dialect in which the interface speaks of users. It is a value that says how requests

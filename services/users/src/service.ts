@@ -1,33 +1,90 @@
+import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createApp, handlerOf } from '@gatehouse/http/app';
 import { authenticate, createCallLimits } from '@gatehouse/http/auth';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
-import { isUnder, PUBLIC_PREFIXES } from '@gatehouse/kit/routes';
+import { isUnder, prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { onceInDatabase } from '@gatehouse/mongo/once';
-import { apiAudience } from '@gatehouse/tokens/scopes';
+import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
+import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
+import { createIdentityClient } from '@gatehouse/tokens/identity-client';
+import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
+import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import { createAttempts } from './attempts.ts';
 import type { UsersConfig } from './config.ts';
-import { createPasswordHasher } from './passwords.ts';
+import { createPasswords } from './passwords.ts';
 import { mountProfile } from './profile.ts';
 import { profileA } from './profiles/a.ts';
-import { createUsers, type NewUser, type Users } from './user.ts';
+import { mountInternalRoutes } from './routes-internal.ts';
+import { mountStandingRoutes } from './routes-standing.ts';
+import type { NewUser } from './user.ts';
+import { createAccountEvents } from './user-events.ts';
 import { createUserStore } from './user-store.ts';
+import { createUsers, type Users } from './users.ts';
 
 const PROFILES = [profileA];
 
-/** The users service: owns accounts, and serves them in the interface's profiles. */
-export function createUsersService(config: UsersConfig, parentLogger: Logger): Service {
+/** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
+const GUESSES = { most: 10, seconds: 300 };
+
+/**
+ * The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. A
+ * broadcast that is given is started and stopped by who made it; without one the setting natsUrl must be there.
+ */
+export function createUsersService(
+  config: UsersConfig,
+  parentLogger: Logger,
+  dependencies: { broadcast?: RevocationBroadcast } = {},
+): Service {
+  const { publicUrl, identityUrl, rateLimit } = config;
   const logger = parentLogger.child({ service: 'users' });
   const database = createDatabase({ uri: config.mongodbUri, name: 'users', logger });
   const store = createUserStore(database.connection);
-  const users = createUsers(store, createPasswordHasher({ concurrency: config.hashConcurrency }));
-  const verifier = createTokenVerifier({
-    issuer: config.publicUrl,
-    audience: apiAudience(config.publicUrl),
-    jwksUri: `${config.identityUrl}/.well-known/jwks.json`,
+  const client = createInternalClient({
+    tokenUrl: `${identityUrl}/oauth2/token`,
+    issuer: publicUrl,
+    clientId: config.clientId,
+    clientSecret: config.clientSecret,
+  });
+  const identity = createIdentityClient(client, identityUrl);
+  const { broadcast, own } = broadcastOf(dependencies.broadcast, config, logger);
+  const feed = createRevocationFeed({
+    broadcast,
+    fetch: identity.revocations,
+    logger,
+    ...(config.staleAfterSeconds === undefined ? {} : { staleAfterSeconds: config.staleAfterSeconds }),
+  });
+  const events = createAccountEvents({
+    connection: database.connection,
+    identityUrl,
+    client,
+    revocations: feed.set,
+    logger,
+  });
+  const users = createUsers({
+    store,
+    passwords: createPasswords({ concurrency: config.hashConcurrency }),
+    announce: events.announce,
+    guesses: createAttempts(GUESSES),
+  });
+
+  const jwksUri = `${identityUrl}/.well-known/jwks.json`;
+  const shared = { issuer: publicUrl, jwksUri, revocations: feed.set };
+  const credentials = createCredentialVerifier({
+    tokens: createTokenVerifier({ ...shared, audience: apiAudience(publicUrl) }),
+    apiKeys: createApiKeyResolver({ resolve: identity.resolveApiKey, set: feed.set }),
+    feed,
+    publicUrl,
+  });
+  // Without the feed's check: sign-in must go on when identity, which asks here, cannot tell of revocations.
+  const internalCredentials = createCredentialVerifier({
+    tokens: createTokenVerifier({ ...shared, audience: internalAudience(publicUrl) }),
+    publicUrl,
   });
 
   const app = createApp({
@@ -35,35 +92,58 @@ export function createUsersService(config: UsersConfig, parentLogger: Logger): S
     errorBodyFor: (path) => PROFILES.find(({ prefix }) => isUnder(path, prefix))?.errorBody ?? v2Body,
     translate: database.unavailable,
   });
-  const guard = authenticate(verifier, config.rateLimit === 'on' ? createCallLimits() : undefined);
+  const guard = authenticate(credentials, rateLimit === 'on' ? createCallLimits() : undefined);
   for (const profile of PROFILES) mountProfile(app, profile, { users, authenticate: guard });
+  mountStandingRoutes(app, { users, authenticate: guard });
+  mountInternalRoutes(app, { users, authenticate: authenticate(internalCredentials) });
+
+  async function startStore(): Promise<void> {
+    await database.start();
+    await store.prepare();
+    if (config.firstUsers.length > 0) {
+      await onceInDatabase(database.connection, 'first users', () => createFirst(users, config.firstUsers));
+    }
+    events.start();
+  }
 
   let started = false;
   return {
     name: 'users',
-    prefixes: PUBLIC_PREFIXES.users,
+    prefixes: prefixesOf('users'),
     handle: handlerOf(app),
     async start() {
       await app.ready();
-      await database.start();
-      if (config.firstUsers.length > 0) {
-        await onceInDatabase(database.connection, 'first users', () => createFirst(users, config.firstUsers));
-      }
+      await own?.start();
+      await Promise.all([feed.start(), startStore()]);
       started = true;
     },
     async stop() {
       await app.close();
+      await events.stop();
+      await feed.stop();
+      await own?.stop();
       await database.stop();
     },
-    unready: async () => (started ? database.unready() : 'starting'),
+    unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
   };
 }
 
-/** Creates who is not there yet. Whoever has the name or the address already is left as they are. */
+/** The broadcast that was given, or one of our own. */
+function broadcastOf(given: RevocationBroadcast | undefined, { natsUrl }: UsersConfig, logger: Logger) {
+  if (given !== undefined) return { broadcast: given, own: undefined };
+  if (natsUrl === undefined) throw new Error('there is neither a broadcast nor a NATS server to make one of');
+  const own = createNatsBroadcast({ url: natsUrl, name: 'users', logger });
+  return { broadcast: own, own };
+}
+
+/**
+ * Creates who is not there yet; their addresses count as verified. Whoever has the id, the name or the address
+ * already is left as they are.
+ */
 async function createFirst(users: Users, drafts: readonly NewUser[]): Promise<void> {
   for (const draft of drafts) {
     try {
-      await users.create(draft);
+      await users.create({ ...draft, emailVerified: true });
     } catch (error) {
       if (!(error instanceof ServiceError && error.kind === 'conflict')) throw error;
     }

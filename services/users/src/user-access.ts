@@ -26,6 +26,16 @@ export function mayChange({ person }: Actor, id: string): void {
     throw forbidden('change this user');
 }
 
+/** Roles and statuses: not one's own either. */
+export function mayGovern({ person }: Actor): void {
+  if (person !== undefined && person.role !== 'admin') throw forbidden('change roles and statuses');
+}
+
+/** Whether a password changes only for who knows the current one: a token alone does not show that it is them. */
+export function needsCurrentPassword({ person }: Actor): boolean {
+  return person !== undefined && person.role !== 'admin';
+}
+
 function forbidden(what: string): ServiceError {
   return new ServiceError('forbidden', `You are not permitted to ${what}.`);
 }

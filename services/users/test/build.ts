@@ -2,39 +2,67 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import { createUsersService } from '../src/service.ts';
 import type { NewUser } from '../src/user.ts';
+import { createIdentityStandIn } from './identity-stand-in.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
 
-/** What profile A can answer, all in one: each test knows which of it is there, and asserts it. */
-type Body = {
+/** An account as the internal routes show it. */
+type Account = {
   id: string;
   username: string;
   email: string;
+  email_verified: boolean;
+  name: string;
+  first_name: string | null;
+  last_name: string | null;
+  phone: string | null;
+  picture: string | null;
+  role: string;
+  status: string;
+  epoch: number;
+  sign_in_epoch: number;
+  created_at: string;
+  updated_at: string;
+};
+
+/** All that can be answered, in one: each test knows which of it is there, and asserts it. */
+type Body = Account & {
+  account: Account | null;
   createdAt: string;
   updatedAt: string;
   data: Body[];
   pagination: { limit: number; offset: number; total: number };
-  error: { code: string; message: string };
+  error: { code: string; message: string; details?: { field: string; message: string }[] };
 };
 
 export type Answer = { status: number; headers: Headers; body: Body };
 
-/** The users service on a port of its own, with a database and an issuer of its own. */
-export async function build(t: TestScope, options: { firstUsers?: readonly NewUser[] } = {}) {
+/** The users service on a port of its own, with a database, an issuer and an identity of its own. */
+export async function build(
+  t: TestScope,
+  options: { firstUsers?: readonly NewUser[]; identityIsAway?: boolean } = {},
+) {
   const issuer: TestIssuer = await createTestIssuer(t);
+  const identity = await createIdentityStandIn(t, issuer);
+  if (options.identityIsAway === true) identity.leave('closed');
+  const mongodbUri = await testDatabase(t);
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const service = createUsersService(
     {
       publicUrl: issuer.issuer,
-      identityUrl: issuer.issuer,
-      mongodbUri: await testDatabase(t),
+      identityUrl: identity.url,
+      clientId: issuer.client.id,
+      clientSecret: issuer.client.secret,
+      mongodbUri,
       hashConcurrency: 2,
       rateLimit: 'off',
       firstUsers: options.firstUsers ?? [],
     },
     logger,
+    { broadcast: issuer.broadcast },
   );
   const running = await run([service], {
     port: 0,
@@ -45,7 +73,9 @@ export async function build(t: TestScope, options: { firstUsers?: readonly NewUs
     drainSeconds: 1,
   });
   t.teardown(() => running.stop());
-  await running.started;
+  // It waits for identity, however long that takes.
+  running.started.catch(() => {});
+  if (options.identityIsAway !== true) await running.started;
   const base = `http://127.0.0.1:${running.port}`;
 
   /** A request with a token; a body that is not a text is sent as JSON. */
@@ -80,5 +110,16 @@ export async function build(t: TestScope, options: { firstUsers?: readonly NewUs
     };
   }
 
-  return { issuer, call, base };
+  /** A token as identity signs it for itself, with these claims over its own. */
+  const internal = (claims: Parameters<TestIssuer['sign']>[0] = {}) =>
+    issuer.sign({
+      aud: internalAudience(issuer.issuer),
+      sub: 'identity',
+      client_id: 'identity',
+      trusted: true,
+      scope: INTERNAL_SCOPE,
+      ...claims,
+    });
+
+  return { issuer, identity, mongodbUri, call, base, internal };
 }

@@ -13,6 +13,7 @@ t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
   const { child, ended, output } = spawnNode(MAIN, {
     USERS_MONGODB_URI: 'http://x',
     PORT: '70000',
+    NATS_URL: 'http://x',
     USERS_ADMIN_USERNAME: 'x',
   });
   await ended;
@@ -20,8 +21,10 @@ t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
   t.match(output(), 'The setting USERS_MONGODB_URI must begin with mongodb:// or mongodb+srv://.\n');
   t.match(output(), 'The setting IDENTITY_URL is required.\n');
   t.match(output(), 'The setting PUBLIC_URL is required.\n');
+  t.match(output(), 'The setting USERS_CLIENT_SECRET is required.\n');
+  t.match(output(), 'The setting NATS_URL must begin with nats:// or tls://.\n');
   t.match(output(), 'The setting PORT must be a whole number from 1 to 65535.\n');
-  t.equal(output().trim().split('\n').length, 4);
+  t.equal(output().trim().split('\n').length, 6);
 });
 
 t.test('it waits for its MongoDB, says 503 while that is away, and recovers by itself', async (t) => {
@@ -41,7 +44,11 @@ t.test('it waits for its MongoDB, says 503 while that is away, and recovers by i
     HOST: '127.0.0.1',
     PUBLIC_URL: issuer.issuer,
     IDENTITY_URL: issuer.issuer,
+    USERS_CLIENT_ID: issuer.client.id,
+    USERS_CLIENT_SECRET: issuer.client.secret,
     USERS_MONGODB_URI: first.uri,
+    // Nobody is there: it polls for what is broadcast.
+    NATS_URL: `nats://127.0.0.1:${await freePort()}`,
     TRUSTED_PROXIES: '127.0.0.1',
     DRAIN_SECONDS: '1',
   });
@@ -61,6 +68,8 @@ t.test('it waits for its MongoDB, says 503 while that is away, and recovers by i
   const away = { status: 503, body: { error: { code: 'UNAVAILABLE', message: /database/ } } };
 
   await readiness(503);
+  // Before that it does not know what is revoked.
+  await until(async () => JSON.stringify(await list()).includes('database'), 10_000);
   t.match(await list(), away, 'before it was ever there');
 
   const second = await startMongo();

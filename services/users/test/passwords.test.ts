@@ -1,9 +1,9 @@
 import { verify } from '@node-rs/argon2';
 import t from 'tap';
-import { createPasswordHasher } from '../src/passwords.ts';
+import { createPasswords } from '../src/passwords.ts';
 
 t.test('argon2id with the parameters of the design', async (t) => {
-  const passwords = createPasswordHasher({ concurrency: 1 });
+  const passwords = createPasswords({ concurrency: 1 });
   const hash = await passwords.hash('correct horse');
   t.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   t.ok(await verify(hash, 'correct horse'));
@@ -12,12 +12,41 @@ t.test('argon2id with the parameters of the design', async (t) => {
 });
 
 t.test('one password, however its accents are composed', async (t) => {
-  const passwords = createPasswordHasher({ concurrency: 1 });
+  const passwords = createPasswords({ concurrency: 1 });
   t.ok(await verify(await passwords.hash('gru\u0308n-gru\u0308n'), 'gr\u00fcn-gr\u00fcn'));
 });
 
+t.test(
+  'a password is checked in any form of its accents, and against nothing as against a hash',
+  async (t) => {
+    const passwords = createPasswords({ concurrency: 1 });
+    const stored = await passwords.hash('gr\u00fcn-gr\u00fcn');
+    t.equal(await passwords.verify(stored, 'gru\u0308n-gru\u0308n'), true);
+    t.equal(await passwords.verify(stored, 'grun-grun'), false);
+    for (const password of ['', 'anything', '\0'.repeat(32)]) {
+      t.equal(await passwords.verify(null, password), false);
+    }
+  },
+);
+
+t.test('hashing and checking share their turns', async (t) => {
+  const passwords = createPasswords({ concurrency: 1, maxWaiting: 2 });
+  const stored = await passwords.hash('correct horse');
+  const results = await Promise.allSettled([
+    passwords.hash('one'),
+    passwords.verify(stored, 'correct horse'),
+    passwords.verify(null, 'two'),
+    passwords.verify(stored, 'correct horse'),
+    passwords.hash('three'),
+  ]);
+  t.match(
+    results.map((result) => (result.status === 'rejected' ? result.reason.kind : 'done')),
+    ['done', 'done', 'done', 'unavailable', 'unavailable'],
+  );
+});
+
 t.test('at most `concurrency` run at a time, and too many waiting is an error', async (t) => {
-  const passwords = createPasswordHasher({ concurrency: 1 });
+  const passwords = createPasswords({ concurrency: 1 });
   const started = performance.now();
   await passwords.hash('one');
   const one = performance.now() - started;
@@ -30,7 +59,7 @@ t.test('at most `concurrency` run at a time, and too many waiting is an error', 
   // One after the other: were they to run together, the last would end with the first.
   t.ok((ends[3] ?? 0) - (ends[0] ?? 0) > one, `${ends.map(Math.round)} ms, one takes ${Math.round(one)} ms`);
 
-  const few = createPasswordHasher({ concurrency: 1, maxWaiting: 5 });
+  const few = createPasswords({ concurrency: 1, maxWaiting: 5 });
   const flood = await Promise.allSettled(Array.from({ length: 10 }, () => few.hash('flood')));
   const refused = flood.filter(({ status }) => status === 'rejected');
   t.equal(refused.length, 4, 'one runs, five wait');

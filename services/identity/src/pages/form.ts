@@ -26,6 +26,19 @@ export type Field = {
   invalid?: boolean;
 };
 
+/** How a sentence about a field begins. */
+const SUBJECTS: Record<string, string> = {
+  username: 'The username',
+  email: 'The email address',
+  password: 'The password',
+  current_password: 'The current password',
+  new_password: 'The new password',
+  name: 'The name',
+  first_name: 'The first name',
+  last_name: 'The last name',
+  phone: 'The phone number',
+  picture: 'The address of the picture',
+};
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 
 /** A form that posts, with what is hidden in it. `id` serves buttons that stand elsewhere. */
@@ -86,15 +99,25 @@ export function alertBox(title: string, content?: Content): Html {
  */
 export function problemSummary(problems: readonly FieldProblem[], fields: readonly string[]): Html | false {
   if (problems.length === 0) return false;
-  const items = problems.map(({ field: name, message }) =>
-    fields.includes(name) ? html`<li><a href="#${name}">${message}</a></li>` : html`<li>${message}</li>`,
-  );
+  const items = problems.map((problem) => {
+    const sentence = sentenceOf(problem);
+    return fields.includes(problem.field)
+      ? html`<li><a href="#${problem.field}">${sentence}</a></li>`
+      : html`<li>${sentence}</li>`;
+  });
   return alertBox('Please check what you entered', html`<ul>${items}</ul>`);
 }
 
 /** The sentence about a field, if there is one. */
 export function problemOf(problems: readonly FieldProblem[], name: string): string | undefined {
-  return problems.find((problem) => problem.field === name)?.message;
+  const problem = problems.find(({ field: it }) => it === name);
+  return problem && sentenceOf(problem);
+}
+
+/** What is wrong with a field comes as "must have 8 to 256 characters"; what is not about a field, whole. */
+function sentenceOf({ field: name, message }: FieldProblem): string {
+  const subject = SUBJECTS[name];
+  return subject === undefined ? message : `${subject} ${message}.`;
 }
 
 /** What went well, for pages that come back after a form. */

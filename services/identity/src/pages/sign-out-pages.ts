@@ -44,3 +44,13 @@ ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
 </ul>`,
   });
 }
+
+/** What follows on "Stay signed in" when there is no application to go back to. */
+export function stillSignedInPage(model: { username: string; links: { account: string } }): string {
+  return gateDocument({
+    title: 'You are still signed in',
+    body: html`<h1>You are still signed in</h1>
+<p>${PRODUCT} goes on knowing you as ${named(model.username)} in this browser.</p>
+<p class="buttons"><a class="primary" href="${model.links.account}">Go to your account</a></p>`,
+  });
+}

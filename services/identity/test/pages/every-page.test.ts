@@ -113,7 +113,10 @@ t.test('a page about a mistake says so in its title, in an alert and at the fiel
   const [input] = elements.filter(({ attributes }) => attributes.get('id') === 'email');
   t.equal(input?.attributes.get('aria-invalid'), 'true');
   t.equal(input?.attributes.get('aria-describedby'), 'email-problem email-hint');
-  t.equal(elements.find(({ attributes }) => attributes.get('id') === 'email-problem')?.text, 'about email');
+  t.equal(
+    elements.find(({ attributes }) => attributes.get('id') === 'email-problem')?.text,
+    'The email address about email.',
+  );
   t.ok(elements.find(({ attributes }) => attributes.has('autofocus'))?.attributes.get('id') === 'username');
 });
 

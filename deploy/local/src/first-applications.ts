@@ -1,0 +1,41 @@
+import { API_KEY_SCOPES, CLIENT_SCOPES, type Demo } from './demo.ts';
+
+/** The applications of demo.json, for identity to create. All belong to the admin. */
+export function firstApplications({ admin, machine, web, spa, native, api_key: key }: Demo) {
+  const common = { owner: admin.user_id, trusted: false, scopes: CLIENT_SCOPES };
+  return [
+    {
+      ...common,
+      clientId: machine.client_id,
+      clientSecret: machine.client_secret,
+      name: 'Demo machine',
+      type: 'machine' as const,
+      trusted: true,
+      redirectUris: [],
+      scopes: machine.scope.split(' '),
+      apiKey: { key, scopes: API_KEY_SCOPES },
+    },
+    {
+      ...common,
+      clientId: web.client_id,
+      clientSecret: web.client_secret,
+      name: 'Demo web application',
+      type: 'web' as const,
+      redirectUris: [web.redirect_uri],
+    },
+    {
+      ...common,
+      clientId: spa.client_id,
+      name: 'Demo single-page application',
+      type: 'spa' as const,
+      redirectUris: [spa.redirect_uri],
+    },
+    {
+      ...common,
+      clientId: native.client_id,
+      name: 'Demo native application',
+      type: 'native' as const,
+      redirectUris: [native.redirect_uri],
+    },
+  ];
+}

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createLogger } from '@gatehouse/kit/logger';
+import { readOrExit } from '@gatehouse/kit/process';
+import { DataInUseError, startLocalMongo } from '@gatehouse/local-mongo/start';
+import { prepareDataDir, readIfThere, readMasterKey, URI_FILE } from './data-dir.ts';
+import { databaseUri } from './database-uri.ts';
+import { StartFailure } from './failure.ts';
+import { readLocalSettings } from './settings.ts';
+
+// `npm run keys:rotate [-- --compromised]`: rotates the signing keys of what npm start has made, also while it runs.
+const { dataDir, mongodbUri } = readOrExit(readLocalSettings);
+try {
+  await prepareDataDir(dataDir);
+  const masterKey = await readMasterKey(dataDir);
+  const database = await openDatabase();
+  const command = fileURLToPath(new URL('./keys/main.ts', import.meta.resolve('@gatehouse/identity')));
+  const child = spawn(process.execPath, [command, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      IDENTITY_MONGODB_URI: databaseUri(database.uri, 'identity'),
+      IDENTITY_MASTER_KEY: masterKey.toString('hex'),
+    },
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  await database.stop();
+  process.exitCode = code ?? 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+}
+
+/** The database of the npm start that runs on this directory, or one of our own while none does. */
+async function openDatabase(): Promise<{ uri: string; stop(): Promise<void> }> {
+  const logger = createLogger({ name: 'keys', level: 'silent', readable: false });
+  try {
+    return await startLocalMongo({ uri: mongodbUri, dataDir, env: process.env, logger });
+  } catch (error) {
+    if (!(error instanceof DataInUseError)) throw error;
+    const uri = await readIfThere(join(dataDir, URI_FILE));
+    if (uri === undefined) throw new StartFailure(`npm start has only just begun on ${dataDir}: try again.`);
+    return { uri: uri.trim(), stop: async () => {} };
+  }
+}

@@ -1,0 +1,110 @@
+/** A form on a page: where it goes, and what is filled in already. */
+export type Form = { action: string; fields: Record<string, string>; html: string };
+
+/** A page, or the address at which a redirect left the site. */
+export type Page = { url: URL; status: number; html: string; headers: Headers };
+
+export type FormBrowser = {
+  /** Follows redirects on the site; stops at the first that leads elsewhere, whose page is empty. */
+  get(url: string): Promise<Page>;
+  /** Sends the page's first form, or the one whose markup contains `which`, with these fields over its own. */
+  submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page>;
+  /** The cookies as they would be sent to a path. */
+  cookies(path: string): Map<string, string>;
+};
+
+type Cookie = { name: string; value: string; path: string };
+
+/** As much of a browser as plain pages need: cookies, redirects, forms. No script runs in it. */
+export function createFormBrowser(base: string): FormBrowser {
+  const jar = new Map<string, Cookie>();
+  const { origin } = new URL(base);
+
+  function keep(headers: Headers, url: URL): void {
+    for (const line of headers.getSetCookie()) {
+      const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
+      const name = pair.slice(0, pair.indexOf('='));
+      const value = pair.slice(pair.indexOf('=') + 1);
+      const attribute = (key: string) =>
+        attributes.find((it) => it.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1);
+      const path = attribute('path') ?? url.pathname.replace(/\/[^/]*$/, '') ?? '/';
+      const expires = attribute('expires');
+      const over =
+        attribute('max-age') === '0' || (expires !== undefined && Date.parse(expires) < Date.now());
+      if (over || value === '') jar.delete(`${name} ${path}`);
+      else jar.set(`${name} ${path}`, { name, value, path });
+    }
+  }
+
+  function cookies(path: string): Map<string, string> {
+    const fitting = [...jar.values()].filter(
+      (it) => path === it.path || it.path === '/' || path.startsWith(`${it.path.replace(/\/$/, '')}/`),
+    );
+    return new Map(fitting.map(({ name, value }) => [name, value]));
+  }
+
+  async function request(method: string, address: string, body?: URLSearchParams): Promise<Page> {
+    let url = new URL(address, base);
+    let send = { method, body };
+    for (let hops = 0; hops < 20; hops += 1) {
+      if (url.origin !== origin) return { url, status: 0, html: '', headers: new Headers() };
+      const cookie = [...cookies(url.pathname)].map(([name, value]) => `${name}=${value}`).join('; ');
+      const response = await fetch(url, {
+        method: send.method,
+        redirect: 'manual',
+        headers: {
+          accept: 'text/html',
+          ...(cookie === '' ? {} : { cookie }),
+          ...(send.body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        },
+        ...(send.body === undefined ? {} : { body: send.body.toString() }),
+      });
+      keep(response.headers, url);
+      const location = response.headers.get('location');
+      const html = await response.text();
+      if (location === null) return { url, status: response.status, html, headers: response.headers };
+      url = new URL(location, url);
+      send = { method: 'GET', body: undefined };
+    }
+    throw new Error(`more than twenty redirects, at ${url}`);
+  }
+
+  return {
+    cookies,
+    get: (url) => request('GET', url),
+    submit(page, fields, which) {
+      const form = formsOf(page.html).find(({ html }) => which === undefined || html.includes(which));
+      if (form === undefined) throw new Error(`there is no such form at ${page.url}:\n${page.html}`);
+      const target = new URL(form.action, page.url).href;
+      return request('POST', target, new URLSearchParams({ ...form.fields, ...fields }));
+    },
+  };
+}
+
+/** The forms of a page, with the values of their inputs. */
+export function formsOf(html: string): Form[] {
+  return [...html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(
+    ([whole, attributes = '', content = '']) => {
+      const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([, text = '']) => text);
+      const fields = inputs.flatMap((text) => {
+        const name = attributeOf(text, 'name');
+        return name === undefined ? [] : [[name, attributeOf(text, 'value') ?? ''] as const];
+      });
+      return {
+        action: attributeOf(attributes, 'action') ?? '',
+        fields: Object.fromEntries(fields),
+        html: whole,
+      };
+    },
+  );
+}
+
+function attributeOf(text: string, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1];
+  return value
+    ?.replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,92 @@
+import { createRevocationSet, REVOCATION_KINDS, readRevocation } from '@gatehouse/tokens/revocations';
+import t from 'tap';
+import { callerWith, pass } from './callers.ts';
+
+const NOW = Math.floor(Date.now() / 1000);
+const LATER = NOW + 3600;
+
+// Which credential each kind hits is in the tests of the verifier and of API keys.
+t.test('of two entries the higher epoch and the later end hold', async (t) => {
+  const caller = callerWith({ epoch: { client: 0, subject: 5 } });
+  const [low, high] = [5, 6].map(
+    (epoch) => ({ kind: 'subject', id: 'usr_1', epoch, expiresAt: LATER }) as const,
+  );
+  const ORDERS = [
+    [low, high],
+    [high, low],
+    [high, low, high, high],
+  ];
+  for (const [index, order] of ORDERS.entries()) {
+    const set = createRevocationSet();
+    for (const entry of order) if (entry) set.add(entry);
+    t.ok(set.isRevoked(caller), `order ${index}`);
+    t.equal(set.size, 1);
+  }
+  const set = createRevocationSet();
+  if (low) set.add(low);
+  t.notOk(set.isRevoked(caller));
+});
+
+t.test('an entry is forgotten some time after its end', async (t) => {
+  const set = createRevocationSet();
+  const add = (id: string, expiresAt: number) => set.add({ kind: 'token', id, expiresAt });
+  add('short', NOW + 300);
+  add('long', LATER);
+  add('long', NOW + 300);
+  t.equal(set.size, 2);
+  pass(t, 400);
+  add('new', LATER);
+  t.equal(set.size, 2, 'the later end holds');
+  t.ok(set.isRevoked(callerWith({ tokenId: 'long' })));
+  t.notOk(set.isRevoked(callerWith({ tokenId: 'short' })));
+});
+
+t.test('an entry that is over when it comes still hits what was under way', async (t) => {
+  const set = createRevocationSet();
+  set.add({ kind: 'api_key', id: 'key_1', expiresAt: NOW - 5 });
+  const caller = callerWith({ tokenId: undefined, keyId: 'key_1' });
+  t.ok(set.isRevoked(caller));
+  pass(t, 100);
+  set.add({ kind: 'token', id: 'a', expiresAt: LATER });
+  t.ok(set.isRevoked(caller));
+  pass(t, 100);
+  set.add({ kind: 'token', id: 'b', expiresAt: LATER });
+  t.notOk(set.isRevoked(caller));
+});
+
+t.test('the size counts every kind, and withdrawn keys are counted once', async (t) => {
+  const set = createRevocationSet();
+  for (const kind of REVOCATION_KINDS) set.add({ kind, id: '__proto__', expiresAt: LATER });
+  t.equal(set.size, REVOCATION_KINDS.length);
+  t.equal(set.withdrawnKeys, 1);
+  set.add({ kind: 'key', id: '__proto__', expiresAt: LATER });
+  t.equal(set.withdrawnKeys, 1);
+  set.add({ kind: 'key', id: 'other', expiresAt: LATER });
+  t.equal(set.withdrawnKeys, 2);
+});
+
+const READ: [label: string, value: unknown, isRead: boolean][] = [
+  ['of a token', { kind: 'token', id: 'a', expiresAt: 1 }, true],
+  ['with an epoch', { kind: 'subject', id: 'a', epoch: 0, expiresAt: 1.5 }, true],
+  ['nothing', undefined, false],
+  ['null', null, false],
+  ['a text', 'token', false],
+  ['a list', [], false],
+  ['an unknown kind', { kind: 'tenant', id: 'a', expiresAt: 1 }, false],
+  ['a kind of every object', { kind: 'constructor', id: 'a', expiresAt: 1 }, false],
+  ['no id', { kind: 'token', expiresAt: 1 }, false],
+  ['an empty id', { kind: 'token', id: '', expiresAt: 1 }, false],
+  ['an id that is a number', { kind: 'token', id: 1, expiresAt: 1 }, false],
+  ['no end', { kind: 'token', id: 'a' }, false],
+  ['an end as a text', { kind: 'token', id: 'a', expiresAt: '1' }, false],
+  ['an epoch as a text', { kind: 'client', id: 'a', epoch: '1', expiresAt: 1 }, false],
+  ['an epoch that is null', { kind: 'client', id: 'a', epoch: null, expiresAt: 1 }, false],
+];
+
+t.test('reading what came from outside', async (t) => {
+  for (const [label, value, isRead] of READ) {
+    t.strictSame(readRevocation(value), isRead ? value : undefined, label);
+  }
+  const more = { kind: 'token', id: 'a', expiresAt: 1, reason: 'logout' };
+  t.strictSame(readRevocation(more), { kind: 'token', id: 'a', expiresAt: 1 }, 'with more than is known');
+});

@@ -1,0 +1,89 @@
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { type Connection, Schema } from 'mongoose';
+import type { LinkPurpose, OneTimeLink, OneTimeLinkStore, StoredLink } from './one-time-link.ts';
+
+/** One document for each person and purpose, so that a new link takes the place of the earlier. */
+type LinkDocument = {
+  _id: string;
+  purpose: LinkPurpose;
+  user_id: string;
+  email: string;
+  epoch: number;
+  token_hash: string;
+  expires_at: Date;
+};
+
+const COLLECTION = 'one_time_links';
+
+const schema = new Schema<LinkDocument>(
+  {
+    _id: { type: String, required: true },
+    purpose: { type: String, required: true },
+    user_id: { type: String, required: true },
+    email: { type: String, required: true },
+    epoch: { type: Number, required: true },
+    token_hash: { type: String, required: true },
+    expires_at: { type: Date, required: true },
+  },
+  { versionKey: false, strict: 'throw' },
+);
+schema.index({ token_hash: 1 }, { unique: true });
+schema.index({ expires_at: 1 });
+
+/** One-time links in MongoDB; defines its model on the connection. */
+export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore {
+  const links = connection.model<LinkDocument>('OneTimeLink', schema, COLLECTION);
+
+  async function put(link: StoredLink): Promise<void> {
+    const { _id, ...fields } = documentOf(link);
+    await links.updateOne({ _id }, { $set: fields }, { upsert: true });
+  }
+
+  /** Whatever time it is at the sweeper's: what has expired is not there. */
+  const living = (purpose: LinkPurpose, tokenHash: string) => ({
+    token_hash: tokenHash,
+    purpose,
+    expires_at: { $gt: new Date() },
+  });
+
+  return {
+    collection: COLLECTION,
+    async put(link) {
+      // Of two that are asked for at the same moment, the later one holds.
+      await put(link).catch((error: unknown) => {
+        if (duplicateKeyField(error) !== '_id') throw error;
+        return put(link);
+      });
+    },
+    async putBack(link) {
+      const { _id, ...fields } = documentOf(link);
+      await links.updateOne({ _id }, { $setOnInsert: fields }, { upsert: true }).catch((error: unknown) => {
+        if (duplicateKeyField(error) !== '_id') throw error;
+      });
+    },
+    async find(purpose, tokenHash) {
+      return linkOf(await links.findOne(living(purpose, tokenHash)).lean());
+    },
+    async take(purpose, tokenHash) {
+      return linkOf(await links.findOneAndDelete(living(purpose, tokenHash)).lean());
+    },
+  };
+}
+
+function documentOf({ purpose, userId, email, epoch, tokenHash, expiresAt }: StoredLink): LinkDocument {
+  return {
+    _id: `${purpose}:${userId}`,
+    purpose,
+    user_id: userId,
+    email,
+    epoch,
+    token_hash: tokenHash,
+    expires_at: expiresAt,
+  };
+}
+
+function linkOf(document: LinkDocument | null): OneTimeLink | undefined {
+  if (document === null) return undefined;
+  const { user_id, email, epoch, expires_at } = document;
+  return { userId: user_id, email, epoch, expiresAt: expires_at };
+}

@@ -1,0 +1,139 @@
+import { bodyValidator } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
+import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import type { Account, Accounts } from '../accounts/account.ts';
+import { type Audit, originOf } from '../audit/audit.ts';
+import { readJson } from '../json-request.ts';
+import type { TokenSigner } from '../oidc/token-signer.ts';
+import type { PasswordCheck } from '../sign-in/password-check.ts';
+
+/** The client_id of tokens that a login at the API gives. */
+export const LOGIN_CLIENT = 'gatehouse-login';
+
+/** How long after the login its token can be renewed, in seconds. */
+const MAX_LOGIN_AGE = 30 * 86_400;
+
+export type AuthRoutesOptions = {
+  issuer: string;
+  /** In seconds. */
+  tokenLifetime: number;
+  /** Whether a password may be given to the API (RFC 9700 §2.4 advises against it). */
+  passwordLogin: boolean;
+  accounts: Accounts;
+  checkPassword: PasswordCheck;
+  audit: Audit;
+  signer(): TokenSigner;
+  authenticate(ctx: Context): Promise<Caller>;
+  /** The caller of a bare token. */
+  verify(token: string): Promise<Caller>;
+  /** Makes the token dead; false when it was already. */
+  denyOnce(jti: string): Promise<boolean>;
+  endGrant(id: string): Promise<void>;
+};
+
+const readLogin = bodyValidator(Type.Object({ username: Type.String(), password: Type.String() }));
+
+/** /api/v1/auth: login, status, logout, refresh, permissions. */
+export function authRoutes(options: AuthRoutesOptions): Router {
+  const { accounts, audit, authenticate } = options;
+  const router = new Router({ prefix: '/api/v1/auth' });
+
+  async function issue(account: Account, authTime: number): Promise<{ token: string; user_id: string }> {
+    const { token } = await options.signer()({
+      subject: account.id,
+      clientId: LOGIN_CLIENT,
+      audience: apiAudience(options.issuer),
+      scope: [...ceilingOf(account.role), MANAGE_APPS].join(' '),
+      lifetime: options.tokenLifetime,
+      claims: { roles: [account.role], epoch: { client: 0, subject: account.epoch }, auth_time: authTime },
+    });
+    return { token, user_id: account.id };
+  }
+
+  router.use(async (ctx, next) => {
+    ctx.set('cache-control', 'no-store');
+    await next();
+  });
+
+  router.post('/login', async (ctx) => {
+    if (!options.passwordLogin) {
+      throw new ServiceError('forbidden', 'Passwords are not taken here: use the authorization code flow.');
+    }
+    const { username, password } = readLogin(await readJson(ctx));
+    const account = await options.checkPassword(ctx, {
+      login: username,
+      password,
+      client: LOGIN_CLIENT,
+      knownDevice: false,
+    });
+    if (account === undefined) {
+      throw new ServiceError('unauthenticated', 'The username or the password is not right.');
+    }
+    ctx.body = await issue(account, Math.floor(Date.now() / 1000));
+  });
+
+  router.get('/status', async (ctx) => {
+    const inQuery = ctx.query.token;
+    if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token is given more than once.');
+    const anonymous = ctx.get('authorization') === '' && (inQuery === undefined || inQuery === '');
+    if (anonymous) {
+      ctx.body = { authenticated: false, user_id: null };
+      return;
+    }
+    const caller = inQuery ? await options.verify(inQuery) : await authenticate(ctx);
+    ctx.body = { authenticated: true, user_id: personIn(caller) ?? null };
+  });
+
+  router.post('/logout', async (ctx) => {
+    const caller = await authenticate(ctx);
+    if (caller.tokenId === undefined) throw new ServiceError('forbidden', 'An API key cannot be logged out.');
+    await options.denyOnce(caller.tokenId);
+    if (caller.grantId !== undefined) await options.endGrant(caller.grantId);
+    await audit.record({
+      action: 'sign_out',
+      origin: originOf(ctx),
+      client: caller.clientId,
+      subject: caller.subject,
+    });
+    ctx.status = 204;
+  });
+
+  router.post('/refresh', async (ctx) => {
+    const caller = await authenticate(ctx);
+    if (caller.clientId !== LOGIN_CLIENT || caller.tokenId === undefined || caller.authTime === undefined) {
+      throw new ServiceError('forbidden', 'Only the token of a login is renewed here.');
+    }
+    if (Date.now() / 1000 - caller.authTime > MAX_LOGIN_AGE) {
+      throw unauthenticated('The login is too long ago: log in again.', 'invalid_token');
+    }
+    const account = await accounts.find(caller.subject);
+    if (account === undefined || account.status !== 'active') {
+      throw unauthenticated('There is no active account for this token.', 'invalid_token');
+    }
+    // Of several at the same moment one is given the new token.
+    if (!(await options.denyOnce(caller.tokenId))) {
+      throw unauthenticated('The access token has been revoked.', 'invalid_token');
+    }
+    ctx.body = await issue(account, caller.authTime);
+  });
+
+  router.get('/permissions', async (ctx) => {
+    const caller = await authenticate(ctx);
+    ctx.body = {
+      user_id: personIn(caller) ?? null,
+      client_id: caller.clientId,
+      roles: caller.person === undefined ? [] : [caller.person.role],
+      scopes: [...caller.scopes],
+    };
+  });
+  return router;
+}
+
+/** The person whom the token was issued for; a machine's owner is not meant. */
+function personIn({ person, subject }: Caller): string | undefined {
+  return person?.id === subject ? subject : undefined;
+}

@@ -1,0 +1,166 @@
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { type Connection, Schema } from 'mongoose';
+import { type ApiKey, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
+
+type ApiKeyDocument = {
+  _id: string;
+  client_id: string;
+  /** From 0 to MAX_KEYS - 1, each once for an application: so it never has more keys. None once it is revoked. */
+  slot?: number;
+  name: string;
+  scopes: string[];
+  hash: string;
+  lifetime: number | null;
+  created_at: Date;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  rotated_to: string | null;
+  /** 1 from when it is revoked until the revocation is written. */
+  revocation_due?: 1;
+};
+
+const COLLECTION = 'api_keys';
+
+const schema = new Schema<ApiKeyDocument>(
+  {
+    _id: { type: String, required: true },
+    client_id: { type: String, required: true },
+    slot: { type: Number },
+    name: { type: String, required: true },
+    scopes: { type: [String], required: true },
+    hash: { type: String, required: true },
+    lifetime: { type: Number, default: null },
+    created_at: { type: Date, required: true },
+    expires_at: { type: Date, default: null },
+    last_used_at: { type: Date, default: null },
+    rotated_to: { type: String, default: null },
+    revocation_due: { type: Number },
+  },
+  { versionKey: false, strict: 'throw' },
+);
+schema.index({ client_id: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $gte: 0 } } });
+schema.index({ hash: 1 }, { unique: true });
+schema.index({ expires_at: 1 });
+schema.index({ revocation_due: 1 }, { sparse: true });
+
+/** How many revoked keys one look finds. */
+const BATCH = 100;
+const NOT_REVOKED = { slot: { $gte: 0 } };
+
+/** API keys in MongoDB; defines its model on the connection. */
+export function createApiKeyStore(connection: Connection): ApiKeyStore & { collection: string } {
+  const keys = connection.model<ApiKeyDocument>('ApiKey', schema, COLLECTION);
+
+  async function freeSlot(clientId: string): Promise<number | undefined> {
+    // The sweeper may not have come yet.
+    await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED, expires_at: { $lte: new Date() } });
+    const taken = await keys.find({ client_id: clientId, ...NOT_REVOKED }, { slot: 1 }).lean();
+    const slots = new Set(taken.map(({ slot }) => slot));
+    for (let slot = 0; slot < MAX_KEYS; slot += 1) if (!slots.has(slot)) return slot;
+    return undefined;
+  }
+
+  const isLiving = ({ expires_at }: ApiKeyDocument) =>
+    expires_at === null || expires_at.getTime() > Date.now();
+
+  return {
+    collection: COLLECTION,
+
+    async insert(key) {
+      for (;;) {
+        const slot = await freeSlot(key.clientId);
+        if (slot === undefined) return false;
+        try {
+          await keys.create({ ...documentOf(key), slot });
+          return true;
+        } catch (error) {
+          // Another one has just taken the slot.
+          if (duplicateKeyField(error) !== 'client_id') throw error;
+        }
+      }
+    },
+
+    async list(clientId) {
+      const documents = await keys.find({ client_id: clientId, ...NOT_REVOKED }).lean();
+      return documents
+        .filter(isLiving)
+        .map(keyOf)
+        .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+    },
+
+    async find(clientId, id) {
+      const document = await keys.findOne({ _id: id, client_id: clientId, ...NOT_REVOKED }).lean();
+      return document !== null && isLiving(document) ? keyOf(document) : undefined;
+    },
+
+    async findByHash(hash) {
+      const document = await keys.findOne({ hash, ...NOT_REVOKED }).lean();
+      return document !== null && isLiving(document) ? keyOf(document) : undefined;
+    },
+
+    async replace(key, successor, expiresAt) {
+      const end = key.expiresAt !== null && key.expiresAt < expiresAt ? key.expiresAt : expiresAt;
+      const { matchedCount } = await keys.updateOne(
+        { _id: key.id, rotated_to: key.rotatedTo, ...NOT_REVOKED },
+        { $set: { rotated_to: successor, expires_at: end } },
+      );
+      return matchedCount > 0;
+    },
+
+    async markRevoked(clientId, id) {
+      // Again, if need be: a revocation that was broken off is found, and ended.
+      const { matchedCount } = await keys.updateOne(
+        { _id: id, client_id: clientId },
+        { $set: { revocation_due: 1 }, $unset: { slot: 1 } },
+      );
+      return matchedCount > 0;
+    },
+
+    async revocationWritten(id) {
+      await keys.deleteOne({ _id: id, revocation_due: 1 });
+    },
+
+    async awaitingRevocation() {
+      const documents = await keys.find({ revocation_due: 1 }, { client_id: 1 }).limit(BATCH).lean();
+      return documents.map(({ _id }) => _id);
+    },
+
+    async removeAll(clientId) {
+      await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED });
+    },
+
+    async used(id, at) {
+      await keys.updateOne({ _id: id }, { $max: { last_used_at: at } });
+    },
+  };
+}
+
+function documentOf(key: ApiKey): ApiKeyDocument {
+  return {
+    _id: key.id,
+    client_id: key.clientId,
+    name: key.name,
+    scopes: [...key.scopes],
+    hash: key.hash,
+    lifetime: key.lifetime,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    last_used_at: key.lastUsedAt,
+    rotated_to: key.rotatedTo,
+  };
+}
+
+function keyOf(document: ApiKeyDocument): ApiKey {
+  return {
+    id: document._id,
+    clientId: document.client_id,
+    name: document.name,
+    scopes: document.scopes,
+    hash: document.hash,
+    lifetime: document.lifetime,
+    createdAt: document.created_at,
+    expiresAt: document.expires_at,
+    lastUsedAt: document.last_used_at,
+    rotatedTo: document.rotated_to,
+  };
+}

@@ -1,0 +1,326 @@
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { type Connection, Schema } from 'mongoose';
+import {
+  type Application,
+  type ApplicationChanges,
+  type ApplicationStore,
+  type ApplicationType,
+  type ClientSecret,
+  MAX_SECRETS,
+  type Profiles,
+  type PublicKeySet,
+} from './application.ts';
+
+type SecretDocument = {
+  id: string;
+  hash: string;
+  created_at: Date;
+  expires_at?: Date | null;
+  last_used_at?: Date | null;
+};
+
+/** As stored. Fields that may be absent are so in documents of earlier versions. */
+type ApplicationDocument = {
+  _id: string;
+  name: string;
+  type: ApplicationType;
+  owner: string | null;
+  trusted: boolean;
+  scopes: string[];
+  redirect_uris?: string[];
+  post_logout_redirect_uris?: string[];
+  profiles?: Profiles;
+  legacy_implicit?: boolean;
+  jwks?: PublicKeySet;
+  backchannel_logout_uri?: string;
+  dpop_bound?: boolean;
+  secrets: SecretDocument[];
+  epoch: number;
+  created_at: Date;
+  updated_at?: Date;
+  deleted_at?: Date;
+  /** 1 from when the epoch is raised until the revocation is written. */
+  revocation_due?: 1;
+};
+
+const secret = new Schema<SecretDocument>(
+  {
+    id: { type: String, required: true },
+    hash: { type: String, required: true },
+    created_at: { type: Date, required: true },
+    expires_at: { type: Date, default: null },
+    last_used_at: { type: Date, default: null },
+  },
+  { _id: false, id: false },
+);
+
+const schema = new Schema<ApplicationDocument>(
+  {
+    _id: { type: String, required: true },
+    name: { type: String, required: true },
+    type: { type: String, required: true },
+    owner: { type: String, default: null },
+    trusted: { type: Boolean, required: true },
+    scopes: { type: [String], required: true },
+    redirect_uris: { type: [String] },
+    post_logout_redirect_uris: { type: [String] },
+    profiles: { type: Schema.Types.Mixed },
+    legacy_implicit: { type: Boolean },
+    jwks: { type: Schema.Types.Mixed },
+    backchannel_logout_uri: { type: String },
+    dpop_bound: { type: Boolean },
+    secrets: { type: [secret], required: true },
+    epoch: { type: Number, required: true },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date },
+    deleted_at: { type: Date },
+    revocation_due: { type: Number },
+  },
+  { versionKey: false, strict: 'throw' },
+);
+schema.index({ owner: 1, _id: 1 });
+schema.index({ revocation_due: 1 }, { sparse: true });
+
+/** How long a read may be answered from memory, in milliseconds. */
+const CACHE_AGE = 5000;
+const CACHE_SIZE = 1000;
+/** How many applications one look for unwritten revocations finds. */
+const BATCH = 100;
+
+/** Applications in MongoDB, read through a cache of seconds, as every token request needs one. */
+export function createApplicationStore(connection: Connection): ApplicationStore {
+  const applications = connection.model<ApplicationDocument>('Application', schema, 'applications');
+  const cache = new Map<string, { application: Application; until: number }>();
+  let forgotten = 0;
+
+  /** What is read at this moment may be from before the change, too, and is not kept. */
+  function forget(id: string): void {
+    forgotten += 1;
+    cache.delete(id);
+  }
+
+  /** A write after which every read of this process finds what it has written. */
+  async function writing<T>(id: string, write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } finally {
+      forget(id);
+    }
+  }
+
+  const living = (id: string) => ({ _id: id, deleted_at: null });
+
+  async function findNow(id: string): Promise<Application | undefined> {
+    const before = forgotten;
+    const document = await applications.findOne(living(id)).lean();
+    if (document === null) {
+      cache.delete(id);
+      return undefined;
+    }
+    const application = applicationOf(document);
+    if (cache.size >= CACHE_SIZE) cache.clear();
+    if (forgotten === before) cache.set(id, { application, until: Date.now() + CACHE_AGE });
+    return application;
+  }
+
+  return {
+    async insertIfAbsent(application) {
+      try {
+        await writing(application.id, applications.create(documentOf(application)));
+        return true;
+      } catch (error) {
+        if (duplicateKeyField(error) === '_id') return false;
+        throw error;
+      }
+    },
+
+    async findById(id) {
+      const cached = cache.get(id);
+      return cached !== undefined && cached.until > Date.now() ? cached.application : findNow(id);
+    },
+
+    findNow,
+
+    async list({ owner, after, limit }) {
+      const documents = await applications
+        .find({
+          ...(owner === undefined ? {} : { owner }),
+          ...(after === undefined ? {} : { _id: { $gt: after } }),
+          deleted_at: null,
+        })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .lean();
+      return documents.map(applicationOf);
+    },
+
+    async change(read, changes, shrinks) {
+      const updatedAt = new Date(Math.max(Date.now(), read.updatedAt.getTime() + 1));
+      const { set, unset } = fieldsOf(changes);
+      const document = await writing(
+        read.id,
+        applications
+          .findOneAndUpdate(
+            // Null for documents of earlier versions, which have none.
+            { ...living(read.id), updated_at: { $in: [read.updatedAt, null] } },
+            {
+              $set: { ...set, updated_at: updatedAt, ...(shrinks ? { revocation_due: 1 } : {}) },
+              ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((name) => [name, 1])) }),
+              ...(shrinks ? { $inc: { epoch: 1 } } : {}),
+            },
+            { returnDocument: 'after' },
+          )
+          .lean(),
+      );
+      return document === null ? undefined : applicationOf(document);
+    },
+
+    async raiseEpoch(id) {
+      const document = await writing(
+        id,
+        applications
+          .findOneAndUpdate(
+            living(id),
+            { $set: { revocation_due: 1 }, $inc: { epoch: 1 } },
+            { returnDocument: 'after' },
+          )
+          .lean(),
+      );
+      return document === null ? undefined : applicationOf(document);
+    },
+
+    async markDeleted(id) {
+      // Again and again, if need be: a deletion that was broken off is found, and ended.
+      const document = await writing(
+        id,
+        applications
+          .findOneAndUpdate(
+            { _id: id },
+            { $set: { deleted_at: new Date(), revocation_due: 1, secrets: [] }, $inc: { epoch: 1 } },
+            { returnDocument: 'after' },
+          )
+          .lean(),
+      );
+      return document === null ? undefined : applicationOf(document);
+    },
+
+    async revocationWritten(id, epoch) {
+      const { deletedCount } = await applications.deleteOne({ _id: id, deleted_at: { $ne: null } });
+      if (deletedCount === 0)
+        await applications.updateOne({ _id: id, epoch }, { $unset: { revocation_due: 1 } });
+    },
+
+    async awaitingRevocation() {
+      const documents = await applications.find({ revocation_due: 1 }).limit(BATCH).lean();
+      return documents.map((document) => ({
+        application: applicationOf(document),
+        deleted: document.deleted_at !== undefined,
+      }));
+    },
+
+    async addSecret(id, added) {
+      return writing(
+        id,
+        (async () => {
+          await applications.updateOne(living(id), {
+            $pull: { secrets: { expires_at: { $lte: new Date() } } },
+          });
+          const { matchedCount } = await applications.updateOne(
+            { ...living(id), [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
+            { $push: { secrets: secretDocumentOf(added) } },
+          );
+          if (matchedCount > 0) return true;
+          return (await applications.exists(living(id))) === null ? undefined : false;
+        })(),
+      );
+    },
+
+    async removeSecret(id, secretId) {
+      const { modifiedCount } = await writing(
+        id,
+        applications.updateOne(
+          { ...living(id), 'secrets.id': secretId },
+          { $pull: { secrets: { id: secretId } } },
+        ),
+      );
+      return modifiedCount > 0;
+    },
+
+    async secretUsed(id, secretId, at) {
+      await applications.updateOne(
+        { _id: id, 'secrets.id': secretId },
+        { $max: { 'secrets.$.last_used_at': at } },
+      );
+    },
+
+    forget,
+  };
+}
+
+/** The fields of a document that changes set, and those that they take away. */
+function fieldsOf(changes: ApplicationChanges) {
+  const { redirectUris, postLogoutRedirectUris, legacyImplicit, backchannelLogoutUri, dpopBound, ...same } =
+    changes;
+  const fields = {
+    ...same,
+    redirect_uris: redirectUris,
+    post_logout_redirect_uris: postLogoutRedirectUris,
+    legacy_implicit: legacyImplicit,
+    backchannel_logout_uri: backchannelLogoutUri,
+    dpop_bound: dpopBound,
+  };
+  const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const unset = [
+    ...('jwks' in changes && changes.jwks === undefined ? ['jwks'] : []),
+    ...('backchannelLogoutUri' in changes && backchannelLogoutUri === undefined
+      ? ['backchannel_logout_uri']
+      : []),
+  ];
+  return { set: set as Partial<ApplicationDocument>, unset };
+}
+
+function documentOf(application: Application): ApplicationDocument {
+  const { id, type, owner, secrets, epoch, createdAt, updatedAt, ...changes } = application;
+  return {
+    ...(fieldsOf(changes).set as Pick<ApplicationDocument, 'name' | 'trusted' | 'scopes'>),
+    _id: id,
+    type,
+    owner,
+    secrets: secrets.map(secretDocumentOf),
+    epoch,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  };
+}
+
+function secretDocumentOf({ id, hash, createdAt, expiresAt, lastUsedAt }: ClientSecret): SecretDocument {
+  return { id, hash, created_at: createdAt, expires_at: expiresAt, last_used_at: lastUsedAt };
+}
+
+function applicationOf(document: ApplicationDocument): Application {
+  return {
+    id: document._id,
+    name: document.name,
+    type: document.type,
+    owner: document.owner,
+    trusted: document.trusted,
+    scopes: document.scopes,
+    redirectUris: document.redirect_uris ?? [],
+    postLogoutRedirectUris: document.post_logout_redirect_uris ?? [],
+    profiles: document.profiles ?? {},
+    legacyImplicit: document.legacy_implicit ?? false,
+    jwks: document.jwks,
+    backchannelLogoutUri: document.backchannel_logout_uri,
+    dpopBound: document.dpop_bound ?? false,
+    secrets: document.secrets.map(({ id, hash, created_at, expires_at, last_used_at }) => ({
+      id,
+      hash,
+      createdAt: created_at,
+      expiresAt: expires_at ?? null,
+      lastUsedAt: last_used_at ?? null,
+    })),
+    epoch: document.epoch,
+    createdAt: document.created_at,
+    updatedAt: document.updated_at ?? document.created_at,
+  };
+}

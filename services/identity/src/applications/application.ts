@@ -1,0 +1,159 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
+export type ApplicationType = (typeof APPLICATION_TYPES)[number];
+
+/** The API profiles that an application can pin where several share a path; the first is the default. */
+export const PROFILES = {
+  v1_users: ['A', 'E', 'G'],
+  v2_users: ['B2', 'B1'],
+  items: ['offset', 'cursor'],
+} as const;
+export type Profiles = { readonly [path in keyof typeof PROFILES]?: (typeof PROFILES)[path][number] };
+
+/** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). */
+export type PublicKeySet = { keys: readonly PublicKey[] };
+export type PublicKey = { kty: string } & Partial<
+  Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'kid' | 'alg' | 'use', string>
+>;
+
+/** A client of the interface: what OAuth calls a client, with what we need to know beside. */
+export type Application = {
+  /** The client_id. */
+  id: string;
+  name: string;
+  type: ApplicationType;
+  /** The user who owns it; null for one that the operator set up. */
+  owner: string | null;
+  /** Marked by an admin: stands for itself as a machine, not under its owner's role. */
+  trusted: boolean;
+  /** What it may ask for. */
+  scopes: readonly string[];
+  redirectUris: readonly string[];
+  postLogoutRedirectUris: readonly string[];
+  profiles: Profiles;
+  /** Whether it may use the implicit flow, which is there for old applications only. */
+  legacyImplicit: boolean;
+  /** With them it authenticates by private_key_jwt, and its secrets are not asked for. */
+  jwks: PublicKeySet | undefined;
+  /** Where it is told that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
+  backchannelLogoutUri: string | undefined;
+  /** Whether it gets only access tokens that are bound to a key (RFC 9449 §5.2). */
+  dpopBound: boolean;
+  /** Two may live at a time, so that one can be replaced without downtime. */
+  secrets: readonly ClientSecret[];
+  /** Tokens that carry a lower one are dead. */
+  epoch: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** The hash of a client secret; the secret itself is shown once and not kept. */
+export type ClientSecret = {
+  id: string;
+  hash: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  /** To the minute. */
+  lastUsedAt: Date | null;
+};
+
+/** What can be changed in an application; an `undefined` takes away what may be absent. */
+export type ApplicationChanges = Partial<
+  Omit<Application, 'id' | 'type' | 'owner' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt'>
+>;
+
+/** What identity needs of a store of applications. Writes are durable when they resolve. */
+export type ApplicationStore = {
+  /** Inserts unless an application with this id exists; tells whether it did. */
+  insertIfAbsent(application: Application): Promise<boolean>;
+  /** From memory when it was read in the last seconds. */
+  findById(id: string): Promise<Application | undefined>;
+  /** As the database has it now. */
+  findNow(id: string): Promise<Application | undefined>;
+  /** In the order of their ids, those after `after`; of all owners when none is named. */
+  list(page: { owner?: string; after?: string; limit: number }): Promise<Application[]>;
+  /**
+   * Changes an application unless that has happened since it was read; then, as when it is gone, undefined.
+   * `shrinks`: raises the epoch and marks the application until revocationWritten().
+   */
+  change(read: Application, changes: ApplicationChanges, shrinks: boolean): Promise<Application | undefined>;
+  /**
+   * Raises the epoch and marks the application; from then on it is not found any more, and with
+   * revocationWritten() it is gone. Undefined when there is none, and none that waits for that.
+   */
+  markDeleted(id: string): Promise<Application | undefined>;
+  /** Raises the epoch and marks the application, and nothing else. */
+  raiseEpoch(id: string): Promise<Application | undefined>;
+  /** The revocation up to this epoch is written: takes the mark away, and the application if it was deleted. */
+  revocationWritten(id: string, epoch: number): Promise<void>;
+  /** The marked ones, deleted ones too: their revocations may not have been written. */
+  awaitingRevocation(): Promise<{ application: Application; deleted: boolean }[]>;
+  /** Adds a secret unless MAX_SECRETS live already; tells whether it did, undefined without an application. */
+  addSecret(id: string, secret: ClientSecret): Promise<boolean | undefined>;
+  /** Tells whether there was one. */
+  removeSecret(id: string, secretId: string): Promise<boolean>;
+  secretUsed(id: string, secretId: string, at: Date): Promise<void>;
+  /** Drops what is remembered of an application, as somebody else has changed it. */
+  forget(id: string): void;
+};
+
+export const MAX_SECRETS = 2;
+
+/** The settings of an application that nobody has to name. */
+export const DEFAULTS = {
+  trusted: false,
+  redirectUris: [],
+  postLogoutRedirectUris: [],
+  profiles: {},
+  legacyImplicit: false,
+  jwks: undefined,
+  backchannelLogoutUri: undefined,
+  dpopBound: false,
+} satisfies ApplicationChanges;
+
+type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> & ApplicationChanges;
+
+/** A new application, with the defaults for what the draft leaves out; `secret` is its first. */
+export function newApplication(draft: Draft, secret?: ClientSecret): Application {
+  const now = new Date();
+  return {
+    ...DEFAULTS,
+    ...draft,
+    secrets: secret === undefined ? [] : [secret],
+    epoch: 0,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified and not authenticated. */
+export function isConfidential({ type }: Pick<Application, 'type'>): boolean {
+  return type === 'web' || type === 'machine';
+}
+
+/** A new client secret: 256 random bits in 43 characters. */
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** A slow hash would add nothing: a random secret of 256 bits cannot be guessed. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+/** The secrets that have not expired. */
+export function liveSecrets({ secrets }: Pick<Application, 'secrets'>): ClientSecret[] {
+  return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > Date.now());
+}
+
+/** The live secret that this is, found in a time that does not depend on how close it comes. */
+export function findSecret(application: Application, secret: string): ClientSecret | undefined {
+  const given = Buffer.from(hashSecret(secret));
+  let found: ClientSecret | undefined;
+  for (const candidate of liveSecrets(application)) {
+    const expected = Buffer.from(candidate.hash);
+    if (expected.length === given.length && timingSafeEqual(expected, given)) found = candidate;
+  }
+  return found;
+}

@@ -1,0 +1,70 @@
+import type { ApplicationType } from './application.ts';
+
+export const MAX_REDIRECT_URIS = 20;
+const MAX_LENGTH = 2000;
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** RFC 3986 §2 has no others; `*` is one of its characters, and refused as nobody who writes it means it. */
+const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
+
+/**
+ * What is wrong with a URI for applications of this type to be redirected to, as the end of a sentence; undefined
+ * when it is fine. RFC 6749 §3.1.2, RFC 8252 §7 for native applications, RFC 9700 §2.1.
+ */
+export function redirectUriProblem(
+  uri: string,
+  application: { type: ApplicationType; legacyImplicit: boolean },
+): string | undefined {
+  const url = URL.parse(uri);
+  const problem = formProblem(uri, url);
+  if (problem !== undefined || url === null) return problem;
+  const loopback = LOOPBACK.has(url.hostname);
+  const native = application.type === 'native';
+  switch (url.protocol) {
+    case 'https:':
+      if (native && loopback) return 'must use http for a loopback address (RFC 8252 §7.3)';
+      if (application.legacyImplicit && url.hostname === 'localhost') {
+        return 'must not be on localhost for the implicit flow';
+      }
+      return undefined;
+    case 'http:':
+      if (!loopback) return 'must use https; http is for 127.0.0.1, [::1] and localhost';
+      return application.legacyImplicit ? 'must use https for the implicit flow' : undefined;
+    default:
+      if (!native) return 'must use https';
+      return /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\/./.test(uri)
+        ? undefined
+        : 'must use https, or a scheme of your own with a dot in it, such as com.example.app:/callback';
+  }
+}
+
+/** What is wrong with it whatever it is for. */
+function formProblem(uri: string, url: URL | null): string | undefined {
+  if (uri.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
+  if (uri.includes('*')) return 'must not have a wildcard';
+  if (!CHARACTERS.test(uri)) return 'has a character that does not belong into a URI';
+  if (/%(?![\da-f]{2})/i.test(uri)) return 'has a % that encodes nothing';
+  if (uri.includes('#')) return 'must not have a fragment';
+  if (url === null || !/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be an absolute URI';
+  const [, authority = '', path = ''] = /^[^:]*:(?:\/\/([^/?]*))?([^?]*)/.exec(uri) ?? [];
+  if (authority.includes('@')) return 'must not have a user name or password';
+  if (/%(?:2f|5c)/i.test(path)) return 'must not have an encoded slash';
+  if (path.split('/').some((segment) => /^\.{1,2}$/.test(segment.replace(/%2e/gi, '.')))) {
+    return 'must not have . or .. in its path';
+  }
+  // What is compared is the text: one that everybody else writes differently would never match.
+  const normal = path === '' ? uri.replace(/(?=\?|$)/, '/') : uri;
+  if (url.href !== uri && url.href !== normal) return `must be in its normal form, ${url.href.slice(0, 200)}`;
+  return undefined;
+}
+
+/**
+ * What is wrong with a URI for us to call, where an application is told that somebody has signed out. A host name
+ * and TLS keep it from leading to what listens beside us.
+ */
+export function logoutUriProblem(uri: string): string | undefined {
+  const url = URL.parse(uri);
+  const problem = formProblem(uri, url);
+  if (problem !== undefined || url === null) return problem;
+  const named = /[a-z]/.test(url.hostname) && url.hostname.includes('.') && !url.hostname.startsWith('[');
+  return url.protocol === 'https:' && named ? undefined : 'must use https and the name of a host';
+}

@@ -1,0 +1,143 @@
+import type { Sealer } from './sealing.ts';
+import {
+  type KeyRing,
+  keyIn,
+  loadSigningKeys,
+  makeKey,
+  openRing,
+  SIGNING_ALGORITHMS,
+  type SigningAlgorithm,
+  type SigningKeyStore,
+  type StoredKey,
+} from './signing-keys.ts';
+
+/**
+ * In seconds: verifiers keep the keys they have fetched for up to ten minutes (jose's cacheMaxAge), so one that
+ * was published for longer is known to all when it begins to sign.
+ */
+export const PUBLISHED_BEFORE_SIGNING = 15 * 60;
+
+export type RotationOptions = {
+  /** Both by default. */
+  algorithm?: SigningAlgorithm;
+  /** Somebody else may have the keys: those that have signed are dropped at once and not kept as previous. */
+  compromised?: boolean;
+  /** Leaves alone a key that has signed for less; 0 by default. */
+  minAgeSeconds?: number;
+  /** Leaves alone a ring whose next key has been published for less; 0 by default. */
+  minPublishedSeconds?: number;
+};
+
+export type Rotation = {
+  algorithm: SigningAlgorithm;
+  /** The key that was current. */
+  retired: string;
+  current: string;
+  /** All that are not published any more: only of a compromise. */
+  dropped: string[];
+  /** How long the new current key had been published, in seconds. */
+  published: number;
+};
+
+/**
+ * Makes the next key the current one, and a new next one. Of several rotations that have seen the same current key
+ * one happens, and the others find nothing left to do; with `minAgeSeconds` that holds for all at about the same
+ * moment. Throws when the stored keys were sealed under another master key.
+ */
+export async function rotateSigningKeys(
+  store: SigningKeyStore,
+  sealer: Sealer,
+  options: RotationOptions = {},
+): Promise<{ rotated: Rotation[] }> {
+  const { rings } = await loadSigningKeys(store, sealer);
+  const algorithms = options.algorithm === undefined ? SIGNING_ALGORITHMS : [options.algorithm];
+  const chosen = rings.filter(({ algorithm }) => algorithms.includes(algorithm));
+  const rotations = await Promise.all(chosen.map((ring) => rotateRing(store, sealer, ring, options)));
+  return { rotated: rotations.filter((rotation) => rotation !== undefined) };
+}
+
+async function rotateRing(
+  store: SigningKeyStore,
+  sealer: Sealer,
+  seen: KeyRing,
+  options: RotationOptions,
+): Promise<Rotation | undefined> {
+  const { algorithm } = seen;
+  if (!isDue(seen, options, new Date())) return undefined;
+  const suspects = seen.keys.filter(({ state }) => state !== 'next').map(({ kid }) => kid);
+  let fresh: StoredKey | undefined;
+  for (let ring: KeyRing | undefined = seen; ring !== undefined; ) {
+    const now = new Date();
+    const concerned = options.compromised
+      ? ring.keys.some(({ kid }) => suspects.includes(kid))
+      : keyIn(ring, 'current').kid === keyIn(seen, 'current').kid;
+    if (!concerned) return undefined;
+    fresh ??= await makeKey(algorithm, sealer);
+    const changed = options.compromised
+      ? withoutCompromised(ring, suspects, fresh, now)
+      : rotated(ring, fresh, now);
+    if (await store.replace(changed)) return describe(ring, changed, now);
+    ring = (await store.all()).find((it) => it.algorithm === algorithm);
+    // What another wrote in the meantime has to open, too, before anything is written over it.
+    if (ring !== undefined) openRing(ring, sealer);
+  }
+  return undefined;
+}
+
+/** Whether the current key has signed, and the next one been published, for long enough. */
+export function isDue(
+  ring: KeyRing,
+  { minAgeSeconds = 0, minPublishedSeconds = 0 }: RotationOptions,
+  now: Date,
+): boolean {
+  const signedSince = keyIn(ring, 'current').activatedAt ?? now;
+  return (
+    secondsBetween(signedSince, now) >= minAgeSeconds &&
+    secondsBetween(keyIn(ring, 'next').createdAt, now) >= minPublishedSeconds
+  );
+}
+
+/** Takes out what was retired before this moment; undefined when there is nothing. */
+export function withoutRetired(ring: KeyRing, before: Date): KeyRing | undefined {
+  const keys = ring.keys.filter(({ retiredAt }) => retiredAt === null || retiredAt >= before);
+  const dropped = ring.dropped.filter(({ droppedAt }) => droppedAt >= before);
+  if (keys.length === ring.keys.length && dropped.length === ring.dropped.length) return undefined;
+  return { ...ring, version: ring.version + 1, keys, dropped };
+}
+
+function rotated(ring: KeyRing, fresh: StoredKey, now: Date): KeyRing {
+  const keys = ring.keys.map((key): StoredKey => {
+    if (key.state === 'current') return { ...key, state: 'previous', retiredAt: now };
+    return key.state === 'next' ? { ...key, state: 'current', activatedAt: now } : key;
+  });
+  return { ...ring, version: ring.version + 1, keys: [...keys, fresh] };
+}
+
+/** Drops the suspects. Where the current key is none, because others rotated meanwhile, it goes on signing. */
+function withoutCompromised(ring: KeyRing, suspects: string[], fresh: StoredKey, now: Date): KeyRing {
+  const isSuspect = ({ kid }: StoredKey) => suspects.includes(kid);
+  const { keys } = isSuspect(keyIn(ring, 'current')) ? rotated(ring, fresh, now) : ring;
+  const dropped = keys.filter(isSuspect).map(({ kid }) => ({ kid, droppedAt: now }));
+  return {
+    ...ring,
+    version: ring.version + 1,
+    keys: keys.filter((key) => !isSuspect(key)),
+    dropped: [...ring.dropped, ...dropped],
+  };
+}
+
+function describe(before: KeyRing, after: KeyRing, now: Date): Rotation {
+  const current = keyIn(after, 'current');
+  const left = new Set(after.keys.map(({ kid }) => kid));
+  return {
+    algorithm: after.algorithm,
+    retired: keyIn(before, 'current').kid,
+    current: current.kid,
+    dropped: before.keys.map(({ kid }) => kid).filter((kid) => !left.has(kid)),
+    published: Math.floor(secondsBetween(current.createdAt, now)),
+  };
+}
+
+function secondsBetween(from: Date, to: Date): number {
+  return (to.getTime() - from.getTime()) / 1000;
+}

@@ -1,0 +1,22 @@
+import { parseArgs } from 'node:util';
+import { key256, readSettings, url } from '@gatehouse/kit/config';
+import { readOrExit } from '@gatehouse/kit/process';
+import { rotateKeysCommand } from './rotate-command.ts';
+
+// `node services/identity/src/keys/main.ts [--compromised]`: rotates the signing keys of a deployment. With
+// --compromised, what was signed with the old keys does not count any more.
+const { values } = parseArgs({ options: { compromised: { type: 'boolean', default: false } } });
+const settings = readOrExit((env) =>
+  readSettings(
+    {
+      mongodbUri: url('IDENTITY_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
+      masterKey: key256('IDENTITY_MASTER_KEY'),
+    },
+    env,
+  ),
+);
+process.exitCode = await rotateKeysCommand({
+  ...settings,
+  compromised: values.compromised,
+  write: (line) => process.stdout.write(`${line}\n`),
+});

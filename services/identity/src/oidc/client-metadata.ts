@@ -1,0 +1,62 @@
+import type { AdapterPayload } from 'oidc-provider';
+import type { Application } from '../applications/application.ts';
+
+/** Must be there for a confidential client; what secrets are compared with is elsewhere. */
+const KEPT_AS_HASH = 'kept as a hash';
+
+/** An application as oidc-provider wants to see a client (RFC 7591 §2). */
+export function clientMetadata(application: Application): AdapterPayload {
+  const { type, legacyImplicit, jwks, backchannelLogoutUri } = application;
+  const confidential = type === 'web' || type === 'machine';
+  const method = !confidential ? 'none' : jwks === undefined ? 'client_secret_post' : 'private_key_jwt';
+  return {
+    client_id: application.id,
+    client_name: application.name,
+    application_type: type === 'native' ? 'native' : 'web',
+    token_endpoint_auth_method: method,
+    ...(method === 'client_secret_post' ? { client_secret: KEPT_AS_HASH } : {}),
+    ...(method === 'private_key_jwt' ? { jwks } : {}),
+    grant_types:
+      type === 'machine'
+        ? ['client_credentials']
+        : ['authorization_code', 'refresh_token', ...(legacyImplicit ? ['implicit'] : [])],
+    response_types: type === 'machine' ? [] : legacyImplicit ? ['code', 'id_token token'] : ['code'],
+    redirect_uris: [...application.redirectUris],
+    post_logout_redirect_uris: [...application.postLogoutRedirectUris],
+    scope: application.scopes.join(' '),
+    id_token_signed_response_alg: 'RS256',
+    dpop_bound_access_tokens: application.dpopBound,
+    ...(backchannelLogoutUri === undefined
+      ? {}
+      : { backchannel_logout_uri: backchannelLogoutUri, backchannel_logout_session_required: true }),
+  };
+}
+
+/** A service of ours, which asks with client credentials for tokens of the internal audience. */
+export function serviceMetadata(id: string): AdapterPayload {
+  return {
+    client_id: id,
+    token_endpoint_auth_method: 'client_secret_post',
+    client_secret: KEPT_AS_HASH,
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+  };
+}
+
+/** Our own account pages: a browser is sent through the sign-in with it, and nothing is issued to it. */
+export const ACCOUNT_CLIENT = 'gatehouse-account';
+
+export function accountClientMetadata(issuer: string): AdapterPayload {
+  return {
+    client_id: ACCOUNT_CLIENT,
+    client_name: 'Gatehouse',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code'],
+    response_types: ['none'],
+    redirect_uris: [`${issuer}/account/signed-in`],
+    post_logout_redirect_uris: [`${issuer}/account/signed-out`],
+    scope: 'openid',
+    id_token_signed_response_alg: 'RS256',
+  };
+}

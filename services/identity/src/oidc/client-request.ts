@@ -1,0 +1,112 @@
+import { IncomingMessage } from 'node:http';
+import { isStorable, parseJsonBody } from '@gatehouse/http/json-body';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { shareRequestInfo } from '@gatehouse/kit/requests';
+import type { Context, Middleware } from 'koa';
+import { readBytes } from '../json-request.ts';
+import { noteCalledPath } from './called-address.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+const JSON_TYPE = 'application/json';
+
+/** More than any token request needs, in bytes; oidc-provider takes no form above 56 KiB, and JSON grows as one. */
+const LIMIT = 16 * 1024;
+
+/** A text in JSON, and the colon that makes it a name: none follows a value. */
+const TEXT = /"(?:[^"\\]|\\.)*"\s*(:?)/g;
+
+export type ClientRequestOptions = {
+  accepts: readonly ('json' | 'form')[];
+  /** Where oidc-provider listens for it. */
+  path: string;
+  /** Changes the form on its way; `send` hands it on. */
+  around?(form: URLSearchParams, send: () => Promise<void>): Promise<void>;
+};
+
+/**
+ * Reads what a client sends to the token endpoint and its like, and hands it on to oidc-provider as the form that
+ * RFC 6749 §4 knows, whichever of the accepted content types it came in.
+ */
+export function clientRequest({ accepts, path, around }: ClientRequestOptions): Middleware {
+  return async (ctx, next) => {
+    const form = await readForm(ctx, accepts);
+    const send = async () => {
+      noteCalledPath(ctx);
+      replaceRequest(ctx, form.toString(), path);
+      await next();
+    };
+    await (around === undefined ? send() : around(form, send));
+  };
+}
+
+/** Puts a request in the place of the caller's that can be read once more: oidc-provider reads bodies itself. */
+function replaceRequest(ctx: Context, text: string, path: string): void {
+  const inner = new IncomingMessage(ctx.req.socket);
+  shareRequestInfo(ctx.req, inner);
+  inner.method = 'POST';
+  inner.url = path;
+  inner.headers = {
+    ...ctx.req.headers,
+    'content-type': FORM,
+    'content-length': String(Buffer.byteLength(text)),
+    // Errors are JSON whatever the caller would accept (RFC 6749 §5.2).
+    accept: JSON_TYPE,
+  };
+  delete inner.headers['transfer-encoding'];
+  // Else the end of this message would count as an abort, and take the socket with it.
+  inner.complete = true;
+  inner.push(text);
+  inner.push(null);
+  ctx.req = inner;
+  ctx.request.req = inner;
+  ctx.response.req = inner;
+}
+
+async function readForm(ctx: Context, accepted: readonly ('json' | 'form')[]): Promise<URLSearchParams> {
+  const json = accepted.includes('json') && ctx.is(JSON_TYPE) === JSON_TYPE;
+  const form = accepted.includes('form') && ctx.is(FORM) === FORM;
+  if (!json && !form) {
+    const types = accepted.map((name) => (name === 'json' ? JSON_TYPE : FORM)).join(' or ');
+    const elsewhere = accepted.includes('json') ? '' : '; POST /oauth/token takes application/json';
+    throw new ServiceError('invalid', `The Content-Type must be ${types}${elsewhere}.`);
+  }
+  const body = await readBytes(ctx, LIMIT);
+  return json ? formOfJson(body) : formOfText(body.toString('utf8'));
+}
+
+function formOfText(text: string): URLSearchParams {
+  if (text.trimStart().startsWith('{')) {
+    throw new ServiceError(
+      'invalid',
+      'The body looks like JSON: send it with Content-Type: application/json.',
+    );
+  }
+  const form = new URLSearchParams(text);
+  for (const [name, value] of form) refuseUnstorable(name, value);
+  return form;
+}
+
+function formOfJson(body: Buffer): URLSearchParams {
+  const value = parseJsonBody(body);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ServiceError('invalid', 'The body must be a JSON object.');
+  }
+  const form = new URLSearchParams();
+  for (const [name, parameter] of Object.entries(value)) {
+    // As with a form, a parameter without a value counts as absent (RFC 6749 §3.2).
+    if (parameter === null || parameter === undefined) continue;
+    if (typeof parameter !== 'string') throw new ServiceError('invalid', 'Every parameter must be a string.');
+    refuseUnstorable(name, parameter);
+    form.append(name, parameter);
+  }
+  // Parsing keeps the last of several; RFC 6749 §3.2 has none come twice.
+  const names = [...body.toString('utf8').matchAll(TEXT)].filter(([, colon]) => colon === ':');
+  if (names.length > Object.keys(value).length) throw new ServiceError('invalid', 'A parameter comes twice.');
+  return form;
+}
+
+function refuseUnstorable(name: string, value: string): void {
+  if (!isStorable(name) || !isStorable(value)) {
+    throw new ServiceError('invalid', 'A parameter holds a NUL character or half of a surrogate pair.');
+  }
+}

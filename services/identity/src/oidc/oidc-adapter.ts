@@ -1,0 +1,295 @@
+import { hash } from 'node:crypto';
+import { type Connection, type Model, Schema } from 'mongoose';
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+
+/** One document of oidc-provider's: a code, a refresh token, a grant, a session. */
+type OidcDocument = {
+  _id: string;
+  /** The payload as JSON: its keys are URLs and client ids, which do not do as field names. */
+  payload: string;
+  grant_id?: string | undefined;
+  uid?: string | undefined;
+  account_id?: string | undefined;
+  client_id?: string | undefined;
+  /** The account's sign_in_epoch when this came to be; one lower than the account's is over. */
+  epoch?: number | undefined;
+  consumed_at: Date | null;
+  expires_at: Date | null;
+};
+
+type Spec = {
+  collection: string;
+  /** The field beside the id by which it is looked for. */
+  key?: 'uid' | 'grant_id';
+  /** Whether whoever knows the id can use it. */
+  credential?: boolean;
+  /** Whether it belongs to an account, and is found and ended by it. */
+  ofAccount?: boolean;
+};
+
+/** What oidc-provider keeps. */
+const KINDS = {
+  Session: { collection: 'oidc_sessions', key: 'uid', credential: true, ofAccount: true },
+  Interaction: { collection: 'oidc_interactions' },
+  Grant: { collection: 'oidc_grants', ofAccount: true },
+  AuthorizationCode: { collection: 'oidc_authorization_codes', key: 'grant_id', credential: true },
+  RefreshToken: { collection: 'oidc_refresh_tokens', key: 'grant_id', credential: true },
+  PushedAuthorizationRequest: { collection: 'oidc_pushed_requests' },
+  ReplayDetection: { collection: 'oidc_replay_detections' },
+} as const satisfies Record<string, Spec>;
+
+type Kind = keyof typeof KINDS;
+
+/** Access tokens are JWTs and not stored; their ids get to these when one is revoked or introspected. */
+const STATELESS = new Set(['AccessToken', 'ClientCredentials']);
+
+/** A sign-in of a browser, or what an application was allowed: documents that belong to an account. */
+export type OfAccount = { id: string; payload: AdapterPayload; expiresAt: Date | null };
+
+export type OidcStore = {
+  /** The adapter for one of oidc-provider's models. */
+  adapterFor(name: string): Adapter;
+  /** Where documents expire, for the sweeper. */
+  collections: readonly string[];
+  /** Moves the end of a document's life to `seconds` from now. */
+  extend(kind: 'RefreshToken' | 'Grant', id: string, seconds: number): Promise<void>;
+  sessionsOf(accountId: string): Promise<OfAccount[]>;
+  grantsOf(accountId: string): Promise<OfAccount[]>;
+  /** Ends the session with this uid if it is the account's; tells whether there was one. */
+  endSession(accountId: string, uid: string): Promise<boolean>;
+  /** Ends a grant and all that was issued under it. */
+  endGrant(id: string): Promise<void>;
+  /** Ends the account's sessions and grants that are older than the epoch. */
+  endSignIns(accountId: string, belowEpoch: number): Promise<void>;
+  /** Ends every grant of a client. */
+  endGrantsOfClient(clientId: string): Promise<void>;
+};
+
+export type OidcStoreOptions = {
+  findClient(id: string): Promise<AdapterPayload | undefined>;
+  /** The payload for a handle that stands for a JWT access token (see access-token-handles.ts). */
+  findAccessToken(handle: string): AdapterPayload | undefined;
+  /** Makes one access token dead at every service; durable when it resolves. */
+  denyToken(jti: string): Promise<void>;
+  /** The same for every access token of a grant. */
+  denyGrant(id: string): Promise<void>;
+  /** How long a rotated refresh token may come again without ending its family, in seconds: two tabs. */
+  reuseGrace: number;
+};
+
+/**
+ * oidc-provider's storage in MongoDB. Expiry is checked when reading, since documents are swept late and in
+ * batches. Clients are not kept here: `findClient` reads them from the applications.
+ */
+export function createOidcStore(connection: Connection, options: OidcStoreOptions): OidcStore {
+  const models = Object.fromEntries(
+    (Object.keys(KINDS) as Kind[]).map((kind) => [kind, defineModel(connection, kind)]),
+  ) as Record<Kind, Model<OidcDocument>>;
+
+  /** The grant goes first, so that nothing new is issued under it; what was issued is denied after. */
+  async function endGrant(id: string): Promise<void> {
+    await models.Grant.deleteOne({ _id: id });
+    await options.denyGrant(id);
+    await Promise.all([
+      models.AuthorizationCode.deleteMany({ grant_id: id }),
+      models.RefreshToken.deleteMany({ grant_id: id }),
+    ]);
+  }
+
+  async function endGrants(filter: { account_id: string; epoch: object } | { client_id: string }) {
+    const grants = await models.Grant.find(filter, { _id: 1 }).lean();
+    for (const { _id } of grants) await endGrant(_id);
+  }
+
+  async function ofAccount(kind: 'Session' | 'Grant', accountId: string): Promise<OfAccount[]> {
+    const documents = await models[kind].find({ account_id: accountId }).sort({ _id: -1 }).limit(200).lean();
+    return documents.flatMap((document) => {
+      const payload = payloadOf(document);
+      return payload === undefined ? [] : [{ id: document._id, payload, expiresAt: document.expires_at }];
+    });
+  }
+
+  return {
+    collections: Object.values(KINDS).map(({ collection }) => collection),
+    adapterFor(name) {
+      if (name === 'Client') return readOnly(options.findClient);
+      if (STATELESS.has(name)) return statelessAdapter(name, options);
+      const model = models[name as Kind];
+      if (model === undefined)
+        throw new Error(`oidc-provider wants to store ${name}, which has no collection`);
+      const adapter = documentAdapter(model, name as Kind);
+      if (name === 'Grant') return { ...adapter, destroy: endGrant };
+      if (name === 'AuthorizationCode') return { ...adapter, consume: once(model, endGrant) };
+      if (name === 'RefreshToken') return graceful({ ...adapter, consume: once(model) }, options.reuseGrace);
+      return adapter;
+    },
+    async extend(kind, id, seconds) {
+      const _id = keyOf(kind, id);
+      await models[kind].updateOne({ _id }, { $set: { expires_at: new Date(Date.now() + seconds * 1000) } });
+    },
+    sessionsOf: (accountId) => ofAccount('Session', accountId),
+    grantsOf: (accountId) => ofAccount('Grant', accountId),
+    async endSession(accountId, uid) {
+      // Two requests at once, each of which gave the session a new id, leave two of them.
+      const { deletedCount } = await models.Session.deleteMany({ uid, account_id: accountId });
+      return deletedCount > 0;
+    },
+    endGrant,
+    async endSignIns(accountId, belowEpoch) {
+      const epoch = { $lt: belowEpoch };
+      await models.Session.deleteMany({ account_id: accountId, epoch });
+      await endGrants({ account_id: accountId, epoch });
+    },
+    endGrantsOfClient: (clientId) => endGrants({ client_id: clientId }),
+  };
+}
+
+function defineModel(connection: Connection, kind: Kind): Model<OidcDocument> {
+  const schema = new Schema<OidcDocument>(
+    {
+      _id: { type: String, required: true },
+      payload: { type: String, required: true },
+      grant_id: { type: String },
+      uid: { type: String },
+      account_id: { type: String },
+      client_id: { type: String },
+      epoch: { type: Number },
+      consumed_at: { type: Date, default: null },
+      expires_at: { type: Date, default: null },
+    },
+    { versionKey: false, strict: 'throw' },
+  );
+  schema.index({ expires_at: 1 });
+  const spec: Spec = KINDS[kind];
+  if (spec.key === 'uid') schema.index({ uid: 1 });
+  if (spec.key === 'grant_id') schema.index({ grant_id: 1 });
+  if (spec.ofAccount === true) schema.index({ account_id: 1, epoch: 1 });
+  if (kind === 'Grant') schema.index({ client_id: 1 });
+  return connection.model<OidcDocument>(`Oidc${kind}`, schema, spec.collection);
+}
+
+/** Whoever reads the database must not find codes and tokens to use: of those, only the hash is kept. */
+function keyOf(kind: Kind, id: string): string {
+  const { credential = false }: Spec = KINDS[kind];
+  return credential ? hash('sha256', id, 'base64url') : id;
+}
+
+/** What oidc-provider gets back. `id` is given for credentials, whose ids are not in what is stored. */
+function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload | undefined {
+  if (document === null) return undefined;
+  const { expires_at, consumed_at, payload } = document;
+  if (expires_at !== null && expires_at.getTime() <= Date.now()) return undefined;
+  return {
+    ...(JSON.parse(payload) as AdapterPayload),
+    // It may have been moved since.
+    ...(expires_at === null ? {} : { exp: Math.floor(expires_at.getTime() / 1000) }),
+    ...(id === undefined ? {} : { jti: id }),
+    ...(consumed_at === null ? {} : { consumed: Math.floor(consumed_at.getTime() / 1000) }),
+  };
+}
+
+function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
+  const { credential = false, ofAccount = false }: Spec = KINDS[kind];
+  return {
+    async upsert(id, payload, expiresIn) {
+      const { jti, ...rest } = payload;
+      const { accountId, clientId, epoch } = payload as {
+        accountId?: string;
+        clientId?: string;
+        epoch?: number;
+      };
+      await model.updateOne(
+        { _id: keyOf(kind, id) },
+        {
+          $set: {
+            payload: JSON.stringify(credential ? rest : { jti, ...rest }),
+            grant_id: payload.grantId,
+            uid: payload.uid,
+            ...(ofAccount ? { account_id: accountId, client_id: clientId, epoch: epoch ?? 0 } : {}),
+            expires_at: expiresIn === undefined ? null : new Date(Date.now() + expiresIn * 1000),
+          },
+        },
+        { upsert: true },
+      );
+    },
+    async find(id) {
+      return payloadOf(await model.findById(keyOf(kind, id)).lean(), credential ? id : undefined);
+    },
+    async findByUid(uid) {
+      return payloadOf(await model.findOne({ uid }).lean());
+    },
+    async findByUserCode() {
+      // The device flow is off; no model has user codes.
+      return undefined;
+    },
+    async consume(id) {
+      await model.updateOne({ _id: keyOf(kind, id) }, { $set: { consumed_at: new Date() } });
+    },
+    async destroy(id) {
+      await model.deleteOne({ _id: keyOf(kind, id) });
+    },
+    async revokeByGrantId(grantId) {
+      await model.deleteMany({ grant_id: grantId });
+    },
+  };
+}
+
+/**
+ * A code and a rotated refresh token serve once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several requests at the
+ * same moment, the one whose update matches goes on. The others fail, after `onReuse` has ended the grant.
+ */
+function once(model: Model<OidcDocument>, onReuse?: (grantId: string) => Promise<void>) {
+  return async (id: string): Promise<void> => {
+    const _id = hash('sha256', id, 'base64url');
+    const { modifiedCount } = await model.updateOne(
+      { _id, consumed_at: null },
+      { $set: { consumed_at: new Date() } },
+    );
+    if (modifiedCount === 1) return;
+    const used = await model.findById(_id, { grant_id: 1 }).lean();
+    if (used?.grant_id !== undefined) await onReuse?.(used.grant_id);
+    throw new errors.InvalidGrant('it has been used already');
+  };
+}
+
+/**
+ * A refresh token that was rotated a moment ago is not found, and nothing more: two tabs, or an answer that was
+ * lost. Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2).
+ */
+function graceful(adapter: Adapter, seconds: number): Adapter {
+  return {
+    ...adapter,
+    async find(id) {
+      const payload = await adapter.find(id);
+      const consumed = payload ? (payload.consumed as number | undefined) : undefined;
+      return consumed !== undefined && Date.now() / 1000 - consumed < seconds ? undefined : payload;
+    },
+  };
+}
+
+async function refuse(): Promise<never> {
+  throw new Error('oidc-provider wants to write what it may only read');
+}
+
+const none = async () => undefined;
+
+/** Clients are read only: they are made and changed as applications. */
+function readOnly(find: Adapter['find']): Adapter {
+  return {
+    find,
+    upsert: refuse,
+    destroy: refuse,
+    consume: refuse,
+    findByUid: none,
+    findByUserCode: none,
+    revokeByGrantId: none,
+  };
+}
+
+/** JWT access tokens: there is nothing to store; to destroy one is to deny it. */
+function statelessAdapter(name: string, options: OidcStoreOptions): Adapter {
+  return {
+    ...readOnly(async (handle) => (name === 'AccessToken' ? options.findAccessToken(handle) : undefined)),
+    destroy: options.denyToken,
+  };
+}

@@ -1,0 +1,29 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Account } from '../accounts/account.ts';
+import type { Application } from '../applications/application.ts';
+import { withinCeiling } from './person.ts';
+
+/** What an application may do just now, which its owner bounds. */
+export type Standing = {
+  /** What it may ask for, within the owner's ceiling. */
+  scopes: readonly string[];
+  /** Undefined where no owner bounds it: the operator's own applications, and trusted ones. */
+  owner: Account | undefined;
+};
+
+/**
+ * An application never exceeds its owner (design: credentials): of its scopes count those that the owner's role
+ * allows now. Throws `forbidden` when the owner is inactive or gone.
+ */
+export async function standingOf(
+  application: Application,
+  findAccount: (id: string) => Promise<Account | undefined>,
+): Promise<Standing> {
+  if (application.owner === null || application.trusted)
+    return { scopes: application.scopes, owner: undefined };
+  const owner = await findAccount(application.owner);
+  if (owner === undefined || owner.status !== 'active') {
+    throw new ServiceError('forbidden', 'The owner of this application has no active account.');
+  }
+  return { scopes: withinCeiling(application.scopes, owner), owner };
+}

@@ -1,0 +1,275 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import { parseScope } from '@gatehouse/tokens/scopes';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Interaction, InteractionResults } from 'oidc-provider';
+import type { Account, Accounts } from '../accounts/account.ts';
+import type { MailedLinks } from '../accounts/mailed-links.ts';
+import { type Audit, originOf } from '../audit/audit.ts';
+import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
+import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
+import { signInOf, stamp } from '../oidc/sign-in-epochs.ts';
+import { consentPage } from '../pages/consent-page.ts';
+import { createAccountPage } from '../pages/create-account-page.ts';
+import { type SignInProblem, signInPage } from '../pages/sign-in-page.ts';
+import type { AskingApplication } from '../pages/words.ts';
+import type { BrowserSessions } from './browser-session.ts';
+import type { PasswordCheck } from './password-check.ts';
+import { formTarget, type Web } from './web.ts';
+
+export type InteractionRoutesOptions = {
+  provider(): Provider;
+  accounts: Accounts;
+  sessions: Pick<BrowserSessions, 'makeWayFor'>;
+  checkPassword: PasswordCheck;
+  links: MailedLinks;
+  audit: Audit;
+  web: Web;
+  /** Whether people may make accounts for themselves. */
+  signUp: boolean;
+  /** Counts an account made from this address; throws `rate_limited`. */
+  countSignUp(address: string): Promise<unknown>;
+};
+
+/** The page on which an interaction goes on. */
+export function interactionUrl({ prompt, uid }: Interaction): string {
+  return prompt.name === 'consent' ? `/consent/${uid}` : `/sign-in/${uid}`;
+}
+
+/** The sign-in died, or belongs to another browser, or is at another step in another tab. */
+export class SignInExpired extends ServiceError {
+  constructor() {
+    super('invalid', 'This sign-in has expired, or was finished in another tab.');
+  }
+}
+
+/** Sign in, create an account, and consent: what happens between an authorization request and its answer. */
+export function interactionRoutes(options: InteractionRoutesOptions): Router {
+  const { accounts, audit, web } = options;
+  const router = new Router();
+
+  async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
+    const details = await options
+      .provider()
+      .interactionDetails(ctx.req, ctx.res)
+      .catch((error: Error) => {
+        throw error.name === 'SessionNotFound' ? new SignInExpired() : error;
+      });
+    if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
+    return details;
+  }
+
+  async function finish(ctx: Context, result: InteractionResults, merge: boolean): Promise<void> {
+    const to = await options
+      .provider()
+      .interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: merge });
+    ctx.status = 303;
+    ctx.redirect(to);
+  }
+
+  const refused = { error: 'access_denied', error_description: 'the person refused' };
+  const pathOf = ({ uid }: Interaction) => `/sign-in/${uid}`;
+  const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
+
+  async function applicationOf(details: Interaction): Promise<AskingApplication | undefined> {
+    const id = String(details.params.client_id);
+    if (id === ACCOUNT_CLIENT) return undefined;
+    const client = await options.provider().Client.find(id);
+    const uri = URL.parse(redirectUriOf(details) ?? '');
+    return { name: client?.clientName ?? id, host: uri?.host || uri?.protocol.slice(0, -1) || id };
+  }
+
+  async function showSignIn(
+    ctx: Context,
+    details: Interaction,
+    shown: { username?: string; problem?: SignInProblem; status?: number } = {},
+  ): Promise<void> {
+    const application = await applicationOf(details);
+    const again =
+      details.params[ANOTHER_ACCOUNT] === undefined &&
+      details.prompt.reasons.some((reason) => reason === 'login_prompt' || reason === 'max_age');
+    const signedIn = again && details.session?.accountId;
+    const account = signedIn ? await accounts.find(signedIn).catch(() => undefined) : undefined;
+    const hint = details.params.login_hint;
+    const username = shown.username ?? (typeof hint === 'string' ? hint.slice(0, 254) : undefined);
+    const html = signInPage({
+      form: { action: pathOf(details), csrf: web.csrf(ctx, details.uid) },
+      ...(application === undefined ? {} : { application }),
+      ...(username === undefined ? {} : { username }),
+      ...(account === undefined ? {} : { signedInAs: account.username }),
+      ...(shown.problem === undefined ? {} : { problem: shown.problem }),
+      links: {
+        forgottenPassword: '/account/forgotten-password',
+        ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
+      },
+      cancel: application !== undefined,
+    });
+    web.page(ctx, html, { status: shown.status ?? 200, formTargets: formTarget(redirectUriOf(details)) });
+  }
+
+  async function signIn(ctx: Context, details: Interaction, account: Account, login: string): Promise<void> {
+    web.rememberDevice(ctx, login);
+    // Else oidc-provider would sign the other account out, with a form that sends itself by a script.
+    if ((await options.sessions.makeWayFor(ctx, account.id)) && details.session !== undefined) {
+      delete details.session;
+      await details.save(details.exp - Math.floor(Date.now() / 1000));
+    }
+    await finish(ctx, { login: signInOf(ctx, account) }, false);
+  }
+
+  router.get('/sign-in/:uid', async (ctx) => showSignIn(ctx, await load(ctx, 'login')));
+
+  router.post('/sign-in/:uid', async (ctx) => {
+    const details = await load(ctx, 'login');
+    const fields = await web.readForm(ctx, details.uid);
+    if (fields.has('cancel')) return finish(ctx, refused, false);
+    const login = (fields.get('username') ?? '').trim();
+    try {
+      const account = await options.checkPassword(ctx, {
+        login,
+        password: fields.get('password') ?? '',
+        client: String(details.params.client_id),
+        knownDevice: web.isKnownDevice(ctx, login),
+      });
+      if (account !== undefined) return await signIn(ctx, details, account, login);
+      return await showSignIn(ctx, details, {
+        username: login,
+        problem: { kind: 'wrong_password' },
+        status: 401,
+      });
+    } catch (error) {
+      const problem = signInProblem(error);
+      if (problem === undefined) throw error;
+      const { status, headers } = error as ServiceError;
+      ctx.set(headers);
+      return showSignIn(ctx, details, { username: login, problem, status });
+    }
+  });
+
+  async function showCreateAccount(
+    ctx: Context,
+    details: Interaction,
+    shown: { values?: { username: string; email: string; name: string }; error?: ServiceError } = {},
+  ): Promise<void> {
+    if (!options.signUp) throw new ServiceError('not_found', 'Accounts are not made here.');
+    const application = await applicationOf(details);
+    const { values, error } = shown;
+    const html = createAccountPage({
+      form: { action: `${pathOf(details)}/create-account`, csrf: web.csrf(ctx, details.uid) },
+      ...(application === undefined ? {} : { application }),
+      ...(values === undefined ? {} : { values }),
+      ...(error === undefined
+        ? {}
+        : { problems: error.details ?? [{ field: 'form', message: error.message }] }),
+      links: { signIn: pathOf(details) },
+    });
+    const formTargets = formTarget(redirectUriOf(details));
+    web.page(ctx, html, { status: error?.status ?? 200, formTargets });
+  }
+
+  router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx, 'login')));
+
+  router.post('/sign-in/:uid/create-account', async (ctx) => {
+    const details = await load(ctx, 'login');
+    const fields = await web.readForm(ctx, details.uid);
+    const value = (name: string) => (fields.get(name) ?? '').trim();
+    const values = { username: value('username'), email: value('email'), name: value('name') };
+    if (!options.signUp) return showCreateAccount(ctx, details);
+    const origin = originOf(ctx);
+    try {
+      await options.countSignUp(origin.address);
+      const { name, ...required } = values;
+      const account = await accounts.create({
+        ...required,
+        password: fields.get('password') ?? '',
+        ...(name === '' ? {} : { name }),
+      });
+      await audit.record({ action: 'account.created', origin, subject: account.id });
+      await options.links.sendVerification(account);
+      return await signIn(ctx, details, account, account.username);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
+      return showCreateAccount(ctx, details, { values, error });
+    }
+  });
+
+  /** Who is asked for consent, and for what. */
+  async function loadConsent(ctx: Context) {
+    const details = await load(ctx, 'consent');
+    const account = await accounts.find(details.session?.accountId ?? '');
+    const application = await applicationOf(details);
+    if (account === undefined || application === undefined) throw new SignInExpired();
+    const missing = details.prompt.details as {
+      missingOIDCScope?: string[];
+      missingResourceScopes?: Record<string, string[]>;
+    };
+    return { details, account, application, missing };
+  }
+
+  router.get('/consent/:uid', async (ctx) => {
+    const { details, account, application, missing } = await loadConsent(ctx);
+    const scopes = parseScope(String(details.params.scope ?? ''));
+    const unseen = new Set([
+      ...(missing.missingOIDCScope ?? []),
+      ...Object.values(missing.missingResourceScopes ?? {}).flat(),
+    ]);
+    const newScopes = scopes.filter((scope) => unseen.has(scope));
+    const html = consentPage({
+      form: { action: `/consent/${details.uid}`, csrf: web.csrf(ctx, details.uid) },
+      application,
+      account: { username: account.username, email: account.email, role: account.role },
+      scopes,
+      ...(newScopes.length > 0 && newScopes.length < scopes.length ? { newScopes } : {}),
+      links: { useAnotherAccount: anotherAccount(details) },
+    });
+    web.page(ctx, html, { formTargets: formTarget(redirectUriOf(details)) });
+  });
+
+  router.post('/consent/:uid', async (ctx) => {
+    const { details, account, missing } = await loadConsent(ctx);
+    const fields = await web.readForm(ctx, details.uid);
+    const decision = fields.get('decision');
+    const client = String(details.params.client_id);
+    if (decision === 'deny') {
+      await audit.record({ action: 'consent.refused', origin: originOf(ctx), client, subject: account.id });
+      return finish(ctx, refused, false);
+    }
+    if (decision !== 'allow') throw new ServiceError('invalid', 'The form says neither yes nor no.');
+    const { Grant } = options.provider();
+    const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
+    const grant = known ?? stamp(new Grant({ accountId: account.id, clientId: client }), account);
+    if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
+    for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
+      grant.addResourceScope(resource, scopes.join(' '));
+    }
+    const grantId = await grant.save();
+    await audit.record({
+      action: 'consent.granted',
+      origin: originOf(ctx),
+      client,
+      subject: account.id,
+      details: { grant: grantId, scope: String(details.params.scope ?? '') },
+    });
+    return finish(ctx, { consent: { grantId } }, true);
+  });
+  return router;
+}
+
+/** The same request once more, with a sign-in in any case, for which nobody is suggested. */
+function anotherAccount({ params }: Interaction): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
+  const consent = query.get('prompt')?.split(' ').includes('consent');
+  query.set('prompt', consent ? 'login consent' : 'login');
+  query.delete('login_hint');
+  query.set(ANOTHER_ACCOUNT, 'yes');
+  return `/oauth2/authorize?${query}`;
+}
+
+function signInProblem(error: unknown): SignInProblem | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  const retryAfter = Number(error.headers['retry-after'] ?? 1);
+  if (error.kind === 'rate_limited') return { kind: 'too_many_attempts', retryAfter };
+  return error.kind === 'unavailable' ? { kind: 'unavailable' } : undefined;
+}

@@ -1,0 +1,149 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type { Account, Accounts } from '../accounts/account.ts';
+import { type MailedLinks, NEW_PASSWORD_SECONDS } from '../accounts/mailed-links.ts';
+import type { LinkPurpose, OneTimeLink, OneTimeLinks } from '../accounts/one-time-link.ts';
+import { type Audit, originOf } from '../audit/audit.ts';
+import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../pages/mailed-link-pages.ts';
+import {
+  forgottenPasswordPage,
+  forgottenPasswordSentPage,
+  newPasswordDonePage,
+  newPasswordPage,
+} from '../pages/new-password-pages.ts';
+import type { Web } from './web.ts';
+
+export type RecoveryRoutesOptions = {
+  accounts: Accounts;
+  links: OneTimeLinks;
+  mails: MailedLinks;
+  audit: Audit;
+  web: Web;
+  /** Counts a request for a mail from this address; throws `rate_limited`. */
+  countRequest(address: string): Promise<unknown>;
+};
+
+const FORGOTTEN = '/account/forgotten-password';
+const NEW_PASSWORD = '/account/new-password';
+const VERIFY_EMAIL = '/account/verify-email';
+const ACCOUNT = '/account';
+
+/** Forgotten passwords and the verification of email addresses: what mailed links lead to. */
+export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
+  const { accounts, links, audit, web } = options;
+  const router = new Router();
+
+  function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
+    const { login, error } = more;
+    const html = forgottenPasswordPage({
+      form: { action: FORGOTTEN, csrf: web.csrf(ctx, FORGOTTEN) },
+      ...(login === undefined ? {} : { login }),
+      ...(error === undefined ? {} : { retryAfter: Number(error.headers['retry-after']) }),
+      links: { signIn: ACCOUNT },
+    });
+    web.page(ctx, html, { status: error?.status ?? 200 });
+  }
+
+  router.get(FORGOTTEN, (ctx) => showForgotten(ctx));
+
+  router.post(FORGOTTEN, async (ctx) => {
+    const fields = await web.readForm(ctx, FORGOTTEN);
+    const login = (fields.get('login') ?? '').trim();
+    try {
+      await options.countRequest(originOf(ctx).address);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'rate_limited') throw error;
+      ctx.set(error.headers);
+      return showForgotten(ctx, { login, error });
+    }
+    // Not awaited: how long it takes would tell whether there is such an account.
+    void options.mails.sendNewPassword(login);
+    const minutes = NEW_PASSWORD_SECONDS / 60;
+    web.page(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
+  });
+
+  function refuseLink(ctx: Context, purpose: 'new_password' | 'email'): void {
+    const retry = purpose === 'email' ? ACCOUNT : FORGOTTEN;
+    web.page(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
+  }
+
+  /** The account that a link is about, as long as nothing has changed that voids it. */
+  async function accountOf(link: OneTimeLink | undefined): Promise<Account | undefined> {
+    const account = link === undefined ? undefined : await accounts.find(link.userId);
+    const fits =
+      account?.status === 'active' && account.email === link?.email && account.sign_in_epoch === link.epoch;
+    return fits ? account : undefined;
+  }
+
+  /** Uses a link up for the action, and tells whether it could; when the action fails, the link works again. */
+  async function use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean> {
+    const link = await links.consume(purpose, token);
+    if (link === undefined) return false;
+    await action().catch(async (error: unknown) => {
+      await links.giveBack(purpose, token, link);
+      throw error;
+    });
+    return true;
+  }
+
+  function showNewPassword(ctx: Context, account: Account, token: string, error?: ServiceError): void {
+    const html = newPasswordPage({
+      form: { action: NEW_PASSWORD, csrf: web.csrf(ctx, NEW_PASSWORD), hidden: { token } },
+      username: account.username,
+      ...(error === undefined
+        ? {}
+        : {
+            problems: error.details?.map(({ message }) => ({ field: 'new_password', message })) ?? [
+              { field: 'form', message: error.message },
+            ],
+          }),
+    });
+    web.page(ctx, html, { status: error?.status ?? 200 });
+  }
+
+  router.get(NEW_PASSWORD, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const account = await accountOf(await links.peek('new_password', token));
+    if (account === undefined) refuseLink(ctx, 'new_password');
+    else showNewPassword(ctx, account, token);
+  });
+
+  router.post(NEW_PASSWORD, async (ctx) => {
+    const fields = await web.readForm(ctx, NEW_PASSWORD);
+    const token = fields.get('token') ?? '';
+    const account = await accountOf(await links.peek('new_password', token));
+    if (account === undefined) return refuseLink(ctx, 'new_password');
+    const next = fields.get('new_password') ?? '';
+    try {
+      const used = await use('new_password', token, () => accounts.changePassword(account.id, { next }));
+      if (!used) return refuseLink(ctx, 'new_password');
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+      return showNewPassword(ctx, account, token, error);
+    }
+    await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
+    await options.mails.tellPasswordChanged(account);
+    web.page(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
+  });
+
+  router.get(VERIFY_EMAIL, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const account = await accountOf(await links.peek('verify_email', token));
+    if (account === undefined || account.email === null) return refuseLink(ctx, 'email');
+    const form = { action: VERIFY_EMAIL, csrf: web.csrf(ctx, VERIFY_EMAIL), hidden: { token } };
+    web.page(ctx, emailVerifyPage({ form, email: account.email, username: account.username }));
+  });
+
+  router.post(VERIFY_EMAIL, async (ctx) => {
+    const fields = await web.readForm(ctx, VERIFY_EMAIL);
+    const token = fields.get('token') ?? '';
+    const { id, email } = (await accountOf(await links.peek('verify_email', token))) ?? {};
+    if (id === undefined || email === undefined || email === null) return refuseLink(ctx, 'email');
+    const used = await use('verify_email', token, () => accounts.verifyEmail(id, email));
+    if (!used) return refuseLink(ctx, 'email');
+    await audit.record({ action: 'email.verified', origin: originOf(ctx), subject: id });
+    web.page(ctx, emailVerifiedPage({ email, links: { account: ACCOUNT } }));
+  });
+  return router;
+}

@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { v2Body } from '@gatehouse/http/error-bodies';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Revocation } from '@gatehouse/tokens/revocations';
+import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
+import Koa, { type Context } from 'koa';
+import type { Test } from 'tap';
+import { apiErrors } from '../../src/api-errors.ts';
+import { createApiKeyStore } from '../../src/applications/api-key-store.ts';
+import { createApiKeys } from '../../src/applications/api-keys.ts';
+import { createApplicationStore } from '../../src/applications/application-store.ts';
+import { createApplications } from '../../src/applications/applications.ts';
+import { applicationRoutes } from '../../src/applications/routes.ts';
+import { createAudit } from '../../src/audit/audit.ts';
+import { createAuditStore } from '../../src/audit/audit-store.ts';
+import { createFaults } from '../../src/faults.ts';
+import { createRevocationStore } from '../../src/revocations/revocation-store.ts';
+import { createRevocations } from '../../src/revocations/revocations.ts';
+import { withStores } from '../store-set-up.ts';
+
+type Body = Record<string, unknown> & { data: Record<string, unknown>[] };
+
+export const WEB = {
+  name: 'A web app',
+  type: 'web',
+  redirect_uris: ['https://app.example.org/cb'],
+  scopes: ['openid', 'read:data'],
+};
+export const MACHINE = { name: 'A machine', type: 'machine', scopes: ['read:users', 'read:data'] };
+
+/** The applications API over HTTP with a database of its own, and people who may be changed. */
+export async function buildApi(t: Test) {
+  const stores = await withStores(t, (connection) => ({
+    applicationStore: createApplicationStore(connection),
+    keyStore: createApiKeyStore(connection),
+    auditStore: createAuditStore(connection),
+    revocationStore: createRevocationStore(connection),
+  }));
+  const { applicationStore: store, keyStore: keys, auditStore, logger } = stores;
+  const people = new Map<string, { role: Role; status: 'active' | 'inactive'; epoch: number }>([
+    ['usr_ann', { role: 'user', status: 'active', epoch: 1 }],
+    ['usr_ben', { role: 'user', status: 'active', epoch: 1 }],
+    ['usr_root', { role: 'admin', status: 'active', epoch: 1 }],
+  ]);
+  const real = createRevocations({
+    store: stores.revocationStore,
+    broadcast: createLocalBroadcast(),
+    logger,
+  });
+  const fault = { next: false };
+  const revocations = {
+    async write(entries: readonly Revocation[]) {
+      if (fault.next) {
+        fault.next = false;
+        throw new Error('the process died here');
+      }
+      await real.write(entries);
+    },
+  };
+  const audit = createAudit({ store: auditStore, key: Buffer.alloc(32), keepDays: 1, logger });
+  const accounts = { find: async (id: string) => people.get(id) };
+  const endedGrants: string[] = [];
+  const endGrants = async (clientId: string) => void endedGrants.push(clientId);
+  const tools = { store, keys, accounts, revocations, audit, endGrants, tokenLifetime: 3600 };
+  const applications = createApplications(tools);
+  const apiKeys = createApiKeys(tools);
+
+  async function authenticate(ctx: Context): Promise<Caller> {
+    const [id = '', ...flags] = ctx.get('authorization').split(' ');
+    const role = people.get(id)?.role;
+    const clientId = 'gatehouse-login';
+    return {
+      subject: flags.includes('machine') ? clientId : id,
+      clientId,
+      scopes: new Set(flags.includes('without') ? ['read:data'] : [MANAGE_APPS]),
+      person: role === undefined ? undefined : { id, role },
+      expiresAt: 0,
+      issuedAt: 0,
+      tokenId: 'jti',
+      grantId: undefined,
+      keyId: flags.includes('key') ? 'key' : undefined,
+      keyThumbprint: undefined,
+      profiles: {},
+      epoch: { client: 0, subject: 0 },
+      authTime: undefined,
+    };
+  }
+
+  const app = new Koa();
+  app.use(
+    apiErrors(
+      createFaults(logger, () => undefined),
+      v2Body,
+    ),
+  );
+  app.use(applicationRoutes({ applications, keys: apiKeys, authenticate }).routes());
+  const server = app.listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+
+  async function call(method: string, path: string, body?: unknown, who = 'usr_ann') {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/applications${path}`, {
+      method,
+      headers: { authorization: who, 'content-type': 'application/json', connection: 'close' },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (text === '' ? {} : JSON.parse(text)) as Body,
+    };
+  }
+  /** An application, made over HTTP. */
+  async function make(body: object = MACHINE, who = 'usr_ann'): Promise<{ id: string; secret: string }> {
+    const made = await call('POST', '', body, who);
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+    return { id: String(made.body.client_id), secret: String(made.body.client_secret) };
+  }
+  /** What has been revoked so far, of the client or key with this id. */
+  const revoked = async (id: string) =>
+    (await real.list(undefined)).revocations.filter((revocation) => revocation.id === id);
+
+  return { ...stores, people, fault, endedGrants, applications, apiKeys, auditStore, call, make, revoked };
+}

@@ -1,0 +1,190 @@
+import { hash, randomBytes } from 'node:crypto';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { newApiKey } from '@gatehouse/tokens/api-key';
+import t from 'tap';
+import { build, MACHINE, PASSWORD, SPA } from '../build.ts';
+import { openDatabase, signerOf, tokensFor } from '../oidc/actions.ts';
+
+const uri = await testDatabase(t);
+const masterKey = randomBytes(32);
+const apiKey = newApiKey();
+const built = await build(t, {
+  mongodbUri: uri,
+  masterKey,
+  applications: [
+    {
+      clientId: 'app_keyed',
+      name: 'Keyed',
+      type: 'machine',
+      owner: null,
+      trusted: true,
+      redirectUris: [],
+      scopes: ['read:users'],
+      apiKey: { key: apiKey.key, scopes: ['read:users'] },
+    },
+  ],
+});
+const { base, call, form, people, serviceSecret } = built;
+const PREFIX = '/internal/identity';
+const SERVICE = { client_id: 'users', client_secret: serviceSecret };
+const ROUTES = [
+  ['GET', '/revocations', undefined],
+  ['POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }],
+  ['POST', '/account-changes', { id: 'evt_1', user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' }],
+] as const;
+
+const answer = await form({
+  grant_type: 'client_credentials',
+  ...SERVICE,
+  resource: `${base}/internal`,
+  scope: 'internal',
+});
+t.match(answer, { status: 200, body: { scope: 'internal' } });
+const internal = String(answer.body.access_token);
+const ask = (method: string, path: string, body?: unknown) => call(method, PREFIX + path, internal, body);
+
+type Entry = { kind: string; id: string; epoch?: number; expiresAt: number };
+async function list(since?: string): Promise<{ revocations: Entry[]; as_of: string }> {
+  const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}`;
+  const { status, body } = await ask('GET', `/revocations${query}`);
+  t.equal(status, 200);
+  return body as { revocations: Entry[]; as_of: string };
+}
+
+t.test('nobody but our services', async (t) => {
+  const login = await call('POST', '/api/v1/auth/login', undefined, {
+    username: 'admin',
+    password: PASSWORD,
+  });
+  const machine = await form({ grant_type: 'client_credentials', ...MACHINE });
+  const { access_token, id_token } = await tokensFor(built, { client: SPA, username: 'admin' });
+  for (const [name, token] of [
+    ['no token', undefined],
+    ['nonsense', 'x'],
+    ['a trusted machine', String(machine.body.access_token)],
+    ['an admin’s login', String(login.body.token)],
+    ['an admin’s application', access_token],
+    ['an ID token', id_token],
+    ['an API key', apiKey.key],
+  ] as const) {
+    for (const [method, path, body] of ROUTES) {
+      const { status, body: refusal, headers } = await call(method, PREFIX + path, token, body);
+      t.equal(status, 401, `${name}: ${path}`);
+      t.match(refusal, { error: { code: 'unauthorized', message: String } });
+      t.equal(headers.get('cache-control'), 'no-store');
+    }
+  }
+  for (const [name, parameters, error] of [
+    ['the audience for a machine', { ...MACHINE, resource: `${base}/internal` }, 'invalid_target'],
+    ['the scope for a machine', { ...MACHINE, scope: 'internal' }, 'invalid_scope'],
+    ['both', { ...MACHINE, scope: 'internal', resource: `${base}/internal` }, 'invalid_target'],
+    ['the API for a service', { ...SERVICE, resource: `${base}/api` }, 'invalid_target'],
+    ['a scope of the API for a service', { ...SERVICE, scope: 'read:users' }, 'invalid_scope'],
+    ['both scopes for a service', { ...SERVICE, scope: 'internal read:users' }, 'invalid_scope'],
+    ['a wrong secret', { ...SERVICE, client_secret: 'x' }, 'invalid_client'],
+  ] as [string, Record<string, string>, string][]) {
+    const refused = await form({ grant_type: 'client_credentials', ...parameters });
+    t.equal(refused.body.error, error, name);
+    t.notOk('access_token' in refused.body, name);
+  }
+});
+
+t.test('a service that owns no accounts', async (t) => {
+  const sign = await signerOf(await openDatabase(t, uri), { masterKey, issuer: base });
+  const draft = { subject: 'commerce', clientId: 'commerce', audience: `${base}/internal`, lifetime: 60 };
+  const claims = { trusted: true, epoch: { client: 0 } };
+  const { token } = await sign({ ...draft, scope: 'internal', claims });
+  const statuses = [];
+  for (const [method, path, body] of ROUTES) {
+    statuses.push((await call(method, PREFIX + path, token, body)).status);
+  }
+  t.same(statuses, [200, 404, 403], 'it reads, and does not tell of accounts');
+  const without = await sign({ ...draft, scope: 'read:users', claims });
+  const expired = await sign({ ...draft, scope: 'internal', lifetime: -60, claims });
+  t.equal((await call('GET', `${PREFIX}/revocations`, without.token)).status, 403, 'without the scope');
+  t.equal((await call('GET', `${PREFIX}/revocations`, expired.token)).status, 401);
+});
+
+t.test('nor are their tokens of use anywhere else', async (t) => {
+  for (const path of [
+    `/v1/users/${people.ann.id}`,
+    '/userinfo',
+    '/api/v1/auth/permissions',
+    '/api/v1/applications',
+  ]) {
+    t.equal((await call('GET', path, internal)).status, 401, path);
+  }
+  const accounts = await call('GET', `/internal/users/accounts/${people.ann.id}`, internal);
+  t.equal(accounts.status, 403, 'only identity asks users for accounts');
+});
+
+t.test('the list of revocations, and what came since', async (t) => {
+  const before = await list();
+  t.match(before.as_of, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const machine = await form({ grant_type: 'client_credentials', ...MACHINE });
+  const token = String(machine.body.access_token);
+  await form({ token, ...MACHINE }, {}, '/oauth2/revoke');
+  const id = String(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).jti);
+  const mine = (entries: Entry[]) => entries.filter((entry) => entry.id === id);
+  const after = await list(before.as_of);
+  t.match(mine(after.revocations), [{ kind: 'token', id, expiresAt: Number }]);
+  const expiresAt = Number(mine(after.revocations)[0]?.expiresAt);
+  t.ok(expiresAt >= Date.now() / 1000 + 3590, 'kept for as long as the token could live');
+  t.ok(after.as_of >= before.as_of);
+  t.equal(mine((await list()).revocations).length, 1);
+  t.equal(mine((await list(after.as_of)).revocations).length, 1, 'some seconds overlap');
+  t.equal(mine((await list('2100-01-01T00:00:00.000Z')).revocations).length, 0);
+  t.equal(mine((await list('yesterday')).revocations).length, 1, 'what is no time counts as none');
+});
+
+t.test('an account change may come again, and late', async (t) => {
+  const change = { id: 'evt_2', user_id: 'usr_elsewhere', epoch: 7, sign_in_epoch: 3, reason: 'password' };
+  const at = new Date().toISOString();
+  for (const epoch of [7, 7, 6]) {
+    const { status, body } = await ask('POST', '/account-changes', { ...change, epoch, at });
+    t.equal(status, 204);
+    t.same(body, {});
+  }
+  const entries = (await list()).revocations.filter(({ id }) => id === change.user_id);
+  t.match(entries, [{ kind: 'subject', epoch: 7 }], 'one entry, with the highest epoch');
+  t.equal(entries.length, 1);
+  for (const [name, body] of [
+    ['nothing', undefined],
+    ['no user', { ...change, user_id: undefined }],
+    ['an epoch that is none', { ...change, epoch: '7' }],
+    ['a fraction', { ...change, epoch: 7.5 }],
+    ['a list', []],
+    ['an operator', { ...change, user_id: { $gt: '' } }],
+  ] as const) {
+    const refused = await ask('POST', '/account-changes', body);
+    t.equal(refused.status, 400, name);
+    t.match(refused.body, { error: { code: 'invalid_parameter' } }, name);
+  }
+});
+
+t.test('an API key by its hash', async (t) => {
+  const known = await ask('POST', '/api-keys/resolve', { hash: hash('sha256', apiKey.key, 'base64url') });
+  t.equal(known.status, 200);
+  t.same(known.body, {
+    id: apiKey.id,
+    client_id: 'app_keyed',
+    scopes: ['read:users'],
+    trusted: true,
+    owner: null,
+    role: null,
+    epoch: { client: 0 },
+    expires_at: null,
+  });
+  t.match(await ask('POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }), { status: 404 });
+  for (const body of [undefined, {}, { hash: apiKey.key }, { hash: { $gt: '' } }, { hash: '' }]) {
+    t.match(await ask('POST', '/api-keys/resolve', body), { status: 400 }, JSON.stringify(body));
+  }
+});
+
+t.test('other paths and methods', async (t) => {
+  t.match(await ask('GET', '/nothing'), { status: 404, body: { error: { code: 'not_found' } } });
+  t.match(await ask('DELETE', '/revocations'), {
+    status: 405,
+    body: { error: { code: 'method_not_allowed' } },
+  });
+});

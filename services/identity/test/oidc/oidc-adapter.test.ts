@@ -1,0 +1,177 @@
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { createSweeper } from '@gatehouse/mongo/sweeper';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { errors } from 'oidc-provider';
+import t from 'tap';
+import { createOidcStore } from '../../src/oidc/oidc-adapter.ts';
+
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
+const denied: string[] = [];
+const store = createOidcStore(database.connection, {
+  findClient: async (id) => (id === 'known' ? { client_id: 'known', redirect_uris: [] } : undefined),
+  findAccessToken: (handle) => (handle === 'handle' ? { kind: 'AccessToken', jti: 'j1' } : undefined),
+  denyToken: async (jti) => void denied.push(`token ${jti}`),
+  denyGrant: async (id) => void denied.push(`grant ${id}`),
+  reuseGrace: 10,
+});
+await database.start();
+t.teardown(() => database.stop());
+const collection = (name: string) => database.connection.collection(name);
+
+t.test('what is stored comes back, with keys that are URLs', async (t) => {
+  const grants = store.adapterFor('Grant');
+  const payload = { jti: 'g1', accountId: 'usr_1', resources: { 'http://a.example/$api': 'read' }, exp: 99 };
+  await grants.upsert('g1', payload, 60);
+  const exp = Math.floor(Date.now() / 1000) + 60;
+  const { exp: found, ...rest } = (await grants.find('g1')) ?? {};
+  t.same({ ...rest, exp: 99 }, payload);
+  t.ok(Math.abs(Number(found) - exp) <= 1, 'the end is the one that it is kept for');
+  await store.extend('Grant', 'g1', 600);
+  t.ok(Math.abs(Number((await grants.find('g1'))?.exp) - exp - 540) <= 1, 'which can be moved');
+  await grants.upsert('g1', { ...payload, accountId: 'usr_2' }, 60);
+  t.match(await grants.find('g1'), { accountId: 'usr_2' }, 'a second time is an update');
+  await grants.destroy('g1');
+  t.equal(await grants.find('g1'), undefined);
+  t.same(denied, ['grant g1'], 'what was issued under it is denied');
+});
+
+t.test('of 20 that consume one code at once, one succeeds', async (t) => {
+  const codes = store.adapterFor('AuthorizationCode');
+  await store.adapterFor('Grant').upsert('g', { jti: 'g' }, 60);
+  await store.adapterFor('RefreshToken').upsert('r', { jti: 'r', grantId: 'g' }, 60);
+  await codes.upsert('code', { jti: 'code', grantId: 'g' }, 60);
+  denied.length = 0;
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => codes.consume('code')));
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  t.match(
+    results.find(({ status }) => status === 'rejected'),
+    { reason: { error: 'invalid_grant' } },
+  );
+  t.ok(denied.includes('grant g'), 'a code that comes twice ends its grant');
+  t.equal(await store.adapterFor('Grant').find('g'), undefined);
+  t.equal(await store.adapterFor('RefreshToken').find('r'), undefined);
+  await t.rejects(codes.consume('no such code'), errors.InvalidGrant);
+});
+
+t.test('the database holds no code or token that could be used', async (t) => {
+  await store.adapterFor('RefreshToken').upsert('the-refresh-token', { jti: 'the-refresh-token' }, 60);
+  const stored = JSON.stringify(await collection('oidc_refresh_tokens').find({}).toArray());
+  t.notMatch(stored, /the-refresh-token/);
+  t.match(await store.adapterFor('RefreshToken').find('the-refresh-token'), { jti: 'the-refresh-token' });
+});
+
+t.test('expiry is checked when reading, and swept', async (t) => {
+  const codes = store.adapterFor('AuthorizationCode');
+  await codes.upsert('old', { jti: 'old' }, -1);
+  await codes.upsert('fresh', { jti: 'fresh' }, 600);
+  t.equal(await codes.find('old'), undefined);
+  t.match(await codes.find('fresh'), { jti: 'fresh' });
+
+  const before = await collection('oidc_authorization_codes').countDocuments({
+    expires_at: { $lte: new Date() },
+  });
+  t.equal(before, 1);
+  const sweeper = createSweeper(database.connection, store.collections, { logger, everySeconds: 0.01 });
+  sweeper.start();
+  const deadline = Date.now() + 5000;
+  const left = () =>
+    collection('oidc_authorization_codes').countDocuments({ expires_at: { $lte: new Date() } });
+  while ((await left()) > 0 && Date.now() < deadline);
+  await sweeper.stop();
+  t.equal(await left(), 0);
+  t.match(await codes.find('fresh'), { jti: 'fresh' });
+});
+
+t.test('everything of a grant goes with it', async (t) => {
+  const tokens = store.adapterFor('RefreshToken');
+  for (const id of ['a', 'b']) await tokens.upsert(id, { jti: id, grantId: 'gone' }, 60);
+  await tokens.upsert('c', { jti: 'c', grantId: 'stays' }, 60);
+  await tokens.revokeByGrantId('gone');
+  t.same([await tokens.find('a'), await tokens.find('b')], [undefined, undefined]);
+  t.match(await tokens.find('c'), { jti: 'c' });
+});
+
+t.test(
+  'a rotated refresh token that comes again at once is not found, and later found as consumed',
+  async (t) => {
+    const tokens = store.adapterFor('RefreshToken');
+    await tokens.upsert('rotated', { jti: 'rotated', grantId: 'family' }, 60);
+    await tokens.consume('rotated');
+    denied.length = 0;
+    t.equal(await tokens.find('rotated'), undefined);
+    await t.rejects(tokens.consume('rotated'), errors.InvalidGrant);
+    t.same(denied, [], 'the family lives');
+    const earlier = new Date(Date.now() - 11_000);
+    await collection('oidc_refresh_tokens').updateOne(
+      { grant_id: 'family' },
+      { $set: { consumed_at: earlier } },
+    );
+    t.match(await tokens.find('rotated'), { consumed: Math.floor(earlier.getTime() / 1000) });
+  },
+);
+
+t.test('what is older than the epoch of its account ends', async (t) => {
+  const sessions = store.adapterFor('Session');
+  const grants = store.adapterFor('Grant');
+  for (const epoch of [1, 2]) {
+    await sessions.upsert(`old${epoch}`, { jti: '', uid: `of-${epoch}`, accountId: 'usr_9', epoch }, 60);
+    await grants.upsert(`grant-${epoch}`, { jti: `grant-${epoch}`, accountId: 'usr_9', epoch }, 60);
+  }
+  await sessions.upsert('other', { jti: '', uid: 'other', accountId: 'usr_8', epoch: 0 }, 60);
+  denied.length = 0;
+  await store.endSignIns('usr_9', 2);
+  t.same(
+    (await store.sessionsOf('usr_9')).map(({ payload }) => payload.uid),
+    ['of-2'],
+  );
+  t.same(
+    (await store.grantsOf('usr_9')).map(({ id }) => id),
+    ['grant-2'],
+  );
+  t.same(denied, ['grant grant-1']);
+  t.equal((await store.sessionsOf('usr_8')).length, 1);
+  t.equal(await store.endSession('usr_9', 'other'), false, 'nobody ends the session of somebody else');
+  t.equal(await store.endSession('usr_8', 'other'), true);
+});
+
+t.test(
+  'access tokens are not stored: handles stand for them, and to destroy one is to deny it',
+  async (t) => {
+    const tokens = store.adapterFor('AccessToken');
+    t.match(await tokens.find('handle'), { jti: 'j1' });
+    t.equal(await store.adapterFor('ClientCredentials').find('handle'), undefined);
+    denied.length = 0;
+    await tokens.destroy('j1');
+    t.same(denied, ['token j1']);
+    await t.rejects(tokens.upsert('j1', {}, 60));
+  },
+);
+
+t.test('sessions are found by uid; look-ups use indexes', async (t) => {
+  const sessions = store.adapterFor('Session');
+  await sessions.upsert('s1', { jti: 's1', uid: 'u1' }, 60);
+  t.match(await sessions.findByUid('u1'), { uid: 'u1' });
+  t.match(await sessions.find('s1'), { jti: 's1', uid: 'u1' });
+  for (const [name, filter] of [
+    ['oidc_sessions', { uid: 'u1' }],
+    ['oidc_sessions', { account_id: 'a', epoch: { $lt: 2 } }],
+    ['oidc_grants', { account_id: 'a', epoch: { $lt: 2 } }],
+    ['oidc_grants', { client_id: 'c' }],
+    ['oidc_refresh_tokens', { grant_id: 'g' }],
+    ['oidc_authorization_codes', { expires_at: { $lte: new Date() } }],
+  ] as const) {
+    const plan = JSON.stringify(await collection(name).find(filter).explain('queryPlanner'));
+    t.match(plan, /IXSCAN/, name);
+    t.notMatch(plan, /COLLSCAN/, name);
+  }
+});
+
+t.test('clients are read from the applications and never written', async (t) => {
+  const clients = store.adapterFor('Client');
+  t.match(await clients.find('known'), { client_id: 'known' });
+  t.equal(await clients.find('unknown'), undefined);
+  await t.rejects(clients.upsert('x', {}, 1));
+  t.throws(() => store.adapterFor('Invention'), /no collection/);
+});

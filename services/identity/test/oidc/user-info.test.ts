@@ -1,0 +1,141 @@
+import t from 'tap';
+import { build, MACHINE, PASSWORD, SPA, signInAndAllow } from '../build.ts';
+import { dpopKey, tokensFor } from './actions.ts';
+
+const built = await build(t);
+const { base, call, people } = built;
+const browser = built.browser();
+const tokenFor = async (scope: string) =>
+  (await tokensFor(built, { browser, client: SPA, more: { scope } })).access_token;
+
+async function userInfo(headers: Record<string, string>, method = 'GET', path = '/userinfo', body?: string) {
+  const response = await fetch(base + path, { method, headers, ...(body === undefined ? {} : { body }) });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+  };
+}
+
+t.test('the fields of interface.md 2.3 that the scopes allow, and no other', async (t) => {
+  const bare = await userInfo({ authorization: `Bearer ${await tokenFor('openid profile')}` });
+  t.same(Object.keys(bare.body).sort(), ['name', 'sub', 'updated_at'], 'what is not known is left out');
+
+  const page = await signInAndAllow(browser, '/account');
+  const profile = {
+    name: 'Ann Example',
+    first_name: 'Ann',
+    last_name: 'Example',
+    picture: 'https://example.org/ann.png',
+    phone: '+49 30 123456',
+  };
+  t.equal((await browser.submit(page, profile, 'first_name')).status, 200);
+  const sub = people.ann.id;
+  const { email } = people.ann;
+  const ofProfile = {
+    name: 'Ann Example',
+    given_name: 'Ann',
+    family_name: 'Example',
+    picture: 'https://example.org/ann.png',
+    updated_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+  };
+  for (const [scope, expected] of [
+    ['openid', { sub }],
+    ['openid email', { sub, email }],
+    ['openid profile', { sub, ...ofProfile }],
+    ['openid read:profile', { sub, ...ofProfile }],
+    ['openid profile read:profile', { sub, ...ofProfile }],
+    ['openid profile email', { sub, ...ofProfile, email }],
+    ['openid read:users read:data', { sub }],
+  ] as const) {
+    const token = await tokenFor(scope);
+    for (const method of ['GET', 'POST']) {
+      const { status, body, headers } = await userInfo({ authorization: `Bearer ${token}` }, method);
+      t.equal(status, 200, `${method} ${scope}`);
+      t.match(body, expected, scope);
+      t.same(Object.keys(body).sort(), Object.keys(expected).sort(), `${scope}: exactly`);
+      t.equal(headers.get('cache-control'), 'no-store');
+      t.match(headers.get('content-type'), /^application\/json/);
+    }
+  }
+});
+
+t.test('a token that is bound to a key', async (t) => {
+  const key = await dpopKey();
+  const dpop = await key.proof('POST', `${base}/oauth2/token`);
+  const { access_token: token } = await tokensFor(built, { browser, client: SPA, headers: { dpop } });
+  const url = `${base}/userinfo`;
+  for (const method of ['GET', 'POST']) {
+    const proof = await key.proof(method, url, token);
+    const answer = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
+    t.match(answer, { status: 200, body: { sub: people.ann.id } });
+    const replayed = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
+    t.equal(replayed.status, 401, 'the same proof once more');
+  }
+  const stranger = await dpopKey();
+  for (const [name, headers] of [
+    ['as Bearer', { authorization: `Bearer ${token}` }],
+    ['without a proof', { authorization: `DPoP ${token}` }],
+    ['a proof for another method', { dpop: await key.proof('POST', url, token) }],
+    ['a proof for another address', { dpop: await key.proof('GET', `${base}/v1/users`, token) }],
+    ['a proof without the token', { dpop: await key.proof('GET', url) }],
+    ['a proof of another key', { dpop: await stranger.proof('GET', url, token) }],
+  ] as [string, Record<string, string>][]) {
+    const answer = await userInfo({ authorization: `DPoP ${token}`, ...headers });
+    t.equal(answer.status, 401, name);
+    t.match(answer.headers.get('www-authenticate'), /^DPoP .*error="invalid_(?:token|dpop_proof)"/, name);
+  }
+});
+
+t.test('errors (RFC 6750 §3)', async (t) => {
+  const token = await tokenFor('openid');
+  const login = await call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: PASSWORD });
+  t.match(await userInfo({ authorization: `Bearer ${login.body.token}` }), { status: 200 });
+  const machine = await built.form({ grant_type: 'client_credentials', ...MACHINE });
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const { id_token } = await tokensFor(built, { browser, client: SPA });
+  const none = 'Bearer realm="gatehouse"';
+  const invalid = 'Bearer realm="gatehouse", error="invalid_token"';
+  for (const [name, answer, status, error, challenge] of [
+    ['no token', userInfo({}), 401, 'invalid_token', none],
+    ['nonsense', userInfo({ authorization: 'Bearer x' }), 401, 'invalid_token', invalid],
+    ['an ID token', userInfo({ authorization: `Bearer ${id_token}` }), 401, 'invalid_token', invalid],
+    ['cut', userInfo({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, 'invalid_token', invalid],
+    ['in the query', userInfo({}, 'GET', `/userinfo?access_token=${token}`), 401, 'invalid_token', none],
+    ['in the body', userInfo(form, 'POST', '/userinfo', `access_token=${token}`), 401, 'invalid_token', none],
+    [
+      'without openid',
+      userInfo({ authorization: `Bearer ${await tokenFor('profile email')}` }),
+      403,
+      'insufficient_scope',
+      'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
+    ],
+    [
+      'a machine',
+      userInfo({ authorization: `Bearer ${machine.body.access_token}` }),
+      403,
+      'insufficient_scope',
+      'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
+    ],
+  ] as const) {
+    const { status: actual, body, headers } = await answer;
+    t.equal(actual, status, name);
+    t.equal(body.error, error, name);
+    t.same(Object.keys(body).sort(), ['error', 'error_description'], name);
+    t.equal(headers.get('www-authenticate'), challenge, name);
+    t.equal(headers.get('cache-control'), 'no-store', name);
+  }
+  for (const [name, authorization] of [
+    ['no scheme', token],
+    ['an empty token', 'Bearer '],
+    ['Basic', `Basic ${btoa('a:b')}`],
+    ['two tokens', `Bearer ${token} ${token}`],
+    ['DPoP for an unbound one', `DPoP ${token}`],
+  ] as const) {
+    t.equal((await userInfo({ authorization })).status, 401, name);
+  }
+  const put = await userInfo({ authorization: `Bearer ${token}` }, 'PUT');
+  t.equal(put.status, 405);
+  t.match(put.headers.get('allow'), /GET.*POST/);
+});

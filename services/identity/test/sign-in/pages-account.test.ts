@@ -1,0 +1,290 @@
+import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-browser';
+import t from 'tap';
+import { authorizeUrl, build, codeFor, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
+import { alertOf, createAccount, heading, linkTo, send, valueIn } from './pages.ts';
+
+const built = await build(t);
+const { browser, call, form, links } = built;
+
+/** A person of their own for each test, signed in. */
+async function person(username: string): Promise<FormBrowser> {
+  const visitor = browser();
+  await createAccount(visitor, '/account', { username, email: `${username}@example.org` });
+  return visitor;
+}
+
+async function signedIn(username: string, password = PASSWORD): Promise<FormBrowser> {
+  const visitor = browser();
+  await signInAndAllow(visitor, '/account', username, password);
+  return visitor;
+}
+
+async function tokensFor(visitor: FormBrowser, username: string) {
+  const code = await codeFor(visitor, {}, username);
+  const { body } = await form({ grant_type: 'authorization_code', code, ...WEB });
+  return { access: String(body.access_token), refresh: String(body.refresh_token) };
+}
+
+/** Whether the token is taken; false within a second of its end. */
+async function lives(token: string): Promise<boolean> {
+  const { status } = await call('GET', '/userinfo', token);
+  return status === 200;
+}
+
+async function diesInTime(token: string): Promise<boolean> {
+  const end = Date.now() + 1000;
+  while (await lives(token)) {
+    if (Date.now() > end) return false;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}
+
+const noticeOf = ({ html }: Page) => /<p class="notice" role="status">(.*?)<\/p>/.exec(html)?.[1];
+const isSignIn = (page: Page) => page.url.pathname.startsWith('/sign-in/');
+
+t.test('the profile', async (t) => {
+  const visitor = await person('pat');
+  await linkTo(built, 'pat@example.org');
+  const page = await visitor.get('/account');
+  t.match(page.html, 'Not confirmed yet');
+
+  const saved = await visitor.submit(
+    page,
+    {
+      name: 'Pat “P” <b>',
+      first_name: 'Pat',
+      phone: '+44 20 7946 0018',
+      picture: 'https://example.org/p.png',
+    },
+    'name="username"',
+  );
+  t.equal(noticeOf(saved), 'Your profile is saved.');
+  t.equal(valueIn(saved, 'name'), 'Pat “P” &lt;b&gt;');
+  t.equal(valueIn(saved, 'phone'), '+44 20 7946 0018');
+  t.equal(links.length, 0, 'no mail for that');
+  const emptied = await visitor.submit(saved, { first_name: '', phone: ' ' }, 'name="username"');
+  t.equal(valueIn(emptied, 'first_name'), '');
+  t.equal(valueIn(emptied, 'phone'), '');
+
+  const wrong = await visitor.submit(
+    emptied,
+    { email: 'nowhere', name: '', username: 'x' },
+    'name="username"',
+  );
+  t.equal(wrong.status, 400);
+  t.match(alertOf(wrong), /^Please check what you entered The username must /);
+  for (const field of ['email', 'username']) t.match(wrong.html, `id="${field}-problem"`);
+  t.equal(valueIn(wrong, 'email'), 'nowhere', 'what was typed is kept');
+  const taken = await visitor.submit(
+    wrong,
+    { username: 'ANN', email: 'p@example.org', name: 'P' },
+    'name="username"',
+  );
+  t.equal(taken.status, 409);
+  t.match(taken.html, 'The username is already taken.');
+  t.equal((await visitor.get('/account')).html.includes('value="pat"'), true, 'nothing was changed');
+});
+
+t.test('a new address has to be confirmed again', async (t) => {
+  const visitor = await person('rob');
+  const first = await linkTo(built, 'rob@example.org');
+  const confirmed = await visitor.submit(await visitor.get(first), {});
+  t.equal(heading(confirmed), 'Your email address is confirmed');
+  const page = await visitor.get('/account');
+  t.match(page.html, 'state-good');
+
+  const changed = await visitor.submit(page, { email: 'new-rob@example.org' }, 'name="username"');
+  t.match(noticeOf(changed), /open the link that we have sent/);
+  t.match(changed.html, 'Not confirmed yet');
+  const link = await linkTo(built, 'new-rob@example.org');
+  const other = await browser().get('/account');
+  t.equal((await visitor.submit(other, { username: 'new-rob@example.org', password: PASSWORD })).status, 400);
+
+  const again = await visitor.submit(changed, {}, 'id="send-link-again"');
+  t.match(noticeOf(again), /^The link is on its way/);
+  const second = await linkTo(built, 'new-rob@example.org');
+  t.equal((await browser().get(link)).status, 400, 'the earlier link is void');
+  await visitor.submit(await visitor.get(second), {});
+  t.match((await visitor.get('/account')).html, 'state-good');
+  t.equal((await signedIn('new-rob@example.org')).cookies('/').has('gatehouse_session'), true);
+
+  for (let i = 0; i < 4; i += 1) {
+    await visitor.submit(again, {}, 'id="send-link-again"');
+  }
+  const tooOften = await visitor.submit(again, {}, 'id="send-link-again"');
+  t.equal(tooOften.status, 429);
+  t.equal(heading(tooOften), 'Too many attempts');
+});
+
+t.test('a new password ends everything but this session', async (t) => {
+  const visitor = await person('liz');
+  const elsewhere = await signedIn('liz');
+  const { access, refresh } = await tokensFor(elsewhere, 'liz');
+  const own = await tokensFor(visitor, 'liz');
+  t.ok(await lives(access));
+
+  const page = await visitor.get('/account/password');
+  const which = 'current_password';
+  const wrong = await visitor.submit(
+    page,
+    { current_password: 'not it', new_password: 'a longer new one' },
+    which,
+  );
+  t.equal(wrong.status, 403);
+  t.match(wrong.html, 'The current password is not right.');
+  t.notMatch(wrong.html, 'a longer new one');
+  const short = await visitor.submit(wrong, { current_password: PASSWORD, new_password: 'short' }, which);
+  t.equal(short.status, 400);
+  t.match(short.html, 'The new password must have 8 to 256 characters.');
+
+  const before = visitor.cookies('/').get('gatehouse_session');
+  const done = await visitor.submit(
+    short,
+    { current_password: PASSWORD, new_password: 'a longer new one' },
+    which,
+  );
+  t.match(noticeOf(done), /^Your new password is saved/);
+  t.not(visitor.cookies('/').get('gatehouse_session'), before, 'under a new id');
+  for (const token of [access, own.access]) t.ok(await diesInTime(token));
+  const refreshed = await form({ grant_type: 'refresh_token', refresh_token: refresh, ...WEB });
+  t.match(refreshed, { status: 400, body: { error: 'invalid_grant' } });
+  t.ok(isSignIn(await elsewhere.get('/account')), 'the other browser is signed out');
+  t.equal((await visitor.get('/account')).url.pathname, '/account', 'this one is not');
+  const next = await visitor.get(authorizeUrl());
+  t.match(next.url.pathname, /^\/consent\//, 'it goes on to applications, which ask anew');
+  const tokens = await tokensFor(visitor, 'liz');
+  t.ok(await lives(tokens.access));
+  t.equal((await visitor.get('/account/sessions')).html.split('<li class="card">').length, 2);
+
+  let guess = await visitor.get('/account/password');
+  for (let i = 0; i < 7 && guess.status !== 429; i += 1) {
+    guess = await visitor.submit(
+      guess,
+      { current_password: 'a guess', new_password: 'whatever it is' },
+      which,
+    );
+  }
+  t.equal(guess.status, 429);
+  t.match(alertOf(guess), /^Too many attempts Please wait/);
+});
+
+t.test('applications: taking back permission ends what they hold', async (t) => {
+  const visitor = await person('kim');
+  t.match((await visitor.get('/account/applications')).html, 'No application may use your account.');
+  const { access, refresh } = await tokensFor(visitor, 'kim');
+  const elsewhere = await tokensFor(await signedIn('kim'), 'kim');
+  const spa = { client_id: SPA.client_id, redirect_uri: SPA.redirect_uri };
+  const pkce = {
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  };
+  await signInAndAllow(visitor, authorizeUrl({ ...spa, ...pkce, scope: 'openid' }), 'kim');
+
+  const page = await visitor.get('/account/applications');
+  t.strictSame(
+    [...page.html.matchAll(/<h2 id="application-\d"><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name),
+    ['Spa', 'Web of Examples'],
+    'each once, however often it was allowed',
+  );
+  t.notMatch(page.html, 'gatehouse-account');
+  t.match(page.html, 'web.example.org');
+  const done = await visitor.submit(page, {}, 'value="app_web"');
+  t.equal(noticeOf(done), 'The application can no longer use your account.');
+  t.notMatch(done.html, 'Web of Examples');
+  t.match(done.html, 'Spa');
+  for (const token of [access, elsewhere.access]) t.ok(await diesInTime(token));
+  const refreshed = await form({ grant_type: 'refresh_token', refresh_token: refresh, ...WEB });
+  t.match(refreshed, { status: 400, body: { error: 'invalid_grant' } });
+  const again = await visitor.get(authorizeUrl());
+  t.match(again.url.pathname, /^\/consent\//, 'it has to ask again');
+  const { access: fresh } = await tokensFor(visitor, 'kim');
+  t.ok(await lives(fresh));
+  // Nothing of anybody else's goes with it.
+  const stranger = await person('zoe');
+  const csrf = formsOf((await stranger.get('/account')).html)[0]?.fields.csrf ?? '';
+  const fields = { client_id: WEB.client_id, csrf };
+  const sent = await send(built, 'POST', '/account/applications/revoke', { browser: stranger, fields });
+  t.equal(sent.status, 303);
+  t.ok(await lives(fresh));
+});
+
+t.test('sessions', async (t) => {
+  const visitor = await person('joe');
+  const second = await signedIn('joe');
+  const third = await signedIn('joe');
+  const { access } = await tokensFor(second, 'joe');
+  const page = await visitor.get('/account/sessions');
+  const cards = page.html.split('<li class="card">').slice(1);
+  t.equal(cards.length, 3);
+  t.match(cards[0], 'This device', 'which stands first');
+  t.match(cards[0], 'Sign out here');
+  t.match(cards[1], '127.0.0.1');
+
+  const secondPage = await second.get('/account/sessions');
+  const uid = formsOf(secondPage.html.split('<li class="card">')[1] ?? '')[0]?.fields.session ?? '';
+  t.not(uid, '');
+  const ended = await visitor.submit(page, {}, uid);
+  t.equal(noticeOf(ended), 'The session is ended.');
+  t.ok(isSignIn(await second.get('/account')));
+  t.ok(await diesInTime(access), 'and what was allowed in it');
+  t.notOk(isSignIn(await third.get('/account')));
+
+  const stranger = await person('mia');
+  const mine = await stranger.get('/account/sessions');
+  const own = formsOf(ended.html).find(({ html }) => html.includes('Sign out here'))?.fields.session ?? '';
+  await stranger.submit(mine, { session: own }, 'Sign out here');
+  t.notOk(isSignIn(await visitor.get('/account')), 'nobody ends the sessions of somebody else');
+
+  const others = await visitor.submit(ended, {}, 'end-others');
+  t.equal(noticeOf(others), 'All other sessions are ended.');
+  t.ok(isSignIn(await third.get('/account')));
+  t.equal(others.html.split('<li class="card">').length, 2);
+  t.notMatch(others.html, 'end-others');
+  const out = await visitor.submit(others, {}, 'Sign out here');
+  t.equal(heading(out), 'You are signed out');
+  t.notOk(visitor.cookies('/').has('gatehouse_session'));
+  t.ok(isSignIn(await visitor.get('/account')));
+});
+
+t.test('signing out', async (t) => {
+  const visitor = await person('sue');
+  const { access } = await tokensFor(visitor, 'sue');
+  const page = await visitor.get('/account');
+  const out = await visitor.submit(page, {}, '/account/sign-out');
+  t.equal(out.url.pathname, '/account/signed-out');
+  t.equal(heading(out), 'You are signed out');
+  t.notOk(visitor.cookies('/').has('gatehouse_session'), 'the cookie is gone');
+  t.ok(await diesInTime(access));
+  t.ok(isSignIn(await visitor.get('/account')));
+  t.equal((await visitor.submit(page, {}, 'name="username"')).status, 403, 'an old form does nothing');
+});
+
+t.test('the forms of the account pages are ours alone', async (t) => {
+  const visitor = await person('guy');
+  const stranger = await person('bad');
+  const paths = [
+    '/account',
+    '/account/verification',
+    '/account/password',
+    '/account/applications/revoke',
+    '/account/sessions/end',
+    '/account/sessions/end-others',
+    '/account/sign-out',
+  ];
+  const csrf = formsOf((await visitor.get('/account')).html)[0]?.fields.csrf ?? '';
+  const foreign = formsOf((await stranger.get('/account')).html)[0]?.fields.csrf ?? '';
+  for (const path of paths) {
+    for (const [name, attempt] of Object.entries({
+      'no token': { browser: visitor, fields: { name: 'x' } },
+      'the token of somebody else': { browser: visitor, fields: { csrf: foreign } },
+      'another site': { browser: visitor, fields: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } },
+      'no session': { fields: { csrf } },
+    })) {
+      const answer = await send(built, 'POST', path, attempt);
+      t.equal(answer.status, 403, `${path}: ${name}`);
+      t.equal(heading(answer), 'This page was out of date');
+    }
+  }
+  t.equal((await visitor.get('/account')).url.pathname, '/account', 'and guy is still signed in');
+});

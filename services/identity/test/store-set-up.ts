@@ -1,0 +1,55 @@
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import type { Connection } from 'mongoose';
+import type { Test } from 'tap';
+
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+
+/** A database of its own, on which `define` defines the stores before it is connected. */
+export async function withStores<T>(t: Test, define: (connection: Connection) => T) {
+  const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
+  const stores = define(database.connection);
+  await database.start();
+  t.teardown(() => database.stop());
+  return { connection: database.connection, database, logger, ...stores };
+}
+
+type Call = { collection: string; filter: object; sort: unknown };
+
+/**
+ * Runs an action, and fails for each of its queries that reads a whole collection or sorts in memory. Returns the
+ * names of the indexes that serve them.
+ */
+export async function assertIndexed(
+  t: Test,
+  connection: Connection,
+  action: () => Promise<unknown>,
+): Promise<string[]> {
+  const calls: Call[] = [];
+  const methods =
+    /^(?:find|findOne|findOneAnd.+|update(?:One|Many)|delete(?:One|Many)|replaceOne|countDocuments)$/;
+  connection.base.set('debug', (collection: string, method: string, ...args: unknown[]) => {
+    if (!methods.test(method)) return;
+    const options = args.find((arg) => Object.hasOwn(Object(arg), 'sort')) as { sort?: unknown } | undefined;
+    calls.push({ collection, filter: args[0] as object, sort: options?.sort });
+  });
+  try {
+    await action();
+  } finally {
+    connection.base.set('debug', false);
+  }
+  t.ok(calls.length > 0, 'there were queries');
+  const indexes: string[] = [];
+  for (const { collection, filter, sort } of calls) {
+    const cursor = connection.collection(collection).find(filter);
+    if (sort !== undefined) cursor.sort(sort as Record<string, 1>);
+    const plan = JSON.stringify(await cursor.explain('queryPlanner'));
+    const winning = plan.slice(plan.indexOf('winningPlan'), plan.indexOf('rejectedPlans'));
+    const query = `${collection} ${JSON.stringify(filter)} ${JSON.stringify(sort)}`;
+    t.match(winning, /IXSCAN|IDHACK|EXPRESS/, query);
+    t.notMatch(winning, /COLLSCAN|"stage":"SORT"/, query);
+    indexes.push(/"indexName":"([^"]+)"/.exec(winning)?.[1] ?? '_id_');
+  }
+  return indexes;
+}

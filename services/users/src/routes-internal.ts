@@ -1,0 +1,167 @@
+import { callerOf } from '@gatehouse/http/auth';
+import { bodyValidator, serializer } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { requireScope } from '@gatehouse/tokens/caller';
+import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import type { User } from './user.ts';
+import type { Users } from './users.ts';
+
+/** Whoever signs people in, and nobody else, may ask for accounts. */
+const CLIENT = 'identity';
+const PREFIX = '/internal/users';
+
+const Nullable = Type.Union([Type.String(), Type.Null()]);
+const Account = Type.Object({
+  id: Type.String(),
+  username: Type.String(),
+  email: Nullable,
+  email_verified: Type.Boolean(),
+  name: Type.String(),
+  first_name: Nullable,
+  last_name: Nullable,
+  phone: Nullable,
+  picture: Nullable,
+  role: Type.String(),
+  status: Type.String(),
+  epoch: Type.Integer(),
+  sign_in_epoch: Type.Integer(),
+  created_at: Type.String(),
+  updated_at: Type.String(),
+});
+const writeAccount = serializer(Account);
+
+const Text = Type.String();
+const readCheck = bodyValidator(Type.Object({ login: Text, password: Text }));
+const readLookup = bodyValidator(Type.Object({ login: Text }));
+const readNew = bodyValidator(
+  Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
+);
+/** A field of a form: null and the empty text take the value away. */
+const Field = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] }));
+const readChanges = bodyValidator(
+  Type.Object({
+    username: Type.Optional(Text),
+    email: Type.Optional(Text),
+    name: Field,
+    first_name: Field,
+    last_name: Field,
+    phone: Field,
+    picture: Field,
+  }),
+);
+const readPassword = bodyValidator(
+  Type.Object({ new_password: Text, current_password: Type.Optional(Text) }),
+);
+const readEmail = bodyValidator(Type.Object({ email: Text }));
+
+type OneAccount = { Params: { id: string } };
+
+/**
+ * What identity asks of accounts. `authenticate` is a hook that takes tokens for the internal audience only
+ * (see internalAudience).
+ */
+export function mountInternalRoutes(
+  app: FastifyInstance,
+  { users, authenticate }: { users: Users; authenticate: onRequestAsyncHookHandler },
+): void {
+  // Both run before the body is read.
+  const guard = {
+    onRequest: [
+      authenticate,
+      async (request: FastifyRequest) => {
+        const caller = callerOf(request);
+        requireScope(caller, [INTERNAL_SCOPE]);
+        if (caller.clientId !== CLIENT) {
+          throw new ServiceError('forbidden', `Only the client ${CLIENT} is permitted to do this.`);
+        }
+      },
+    ],
+  };
+
+  app.post(`${PREFIX}/password-checks`, guard, async (request, reply) => {
+    const { login, password } = readCheck(request.body);
+    return maybe(reply, await users.checkPassword(login, password));
+  });
+
+  app.post(`${PREFIX}/account-lookups`, guard, async (request, reply) =>
+    maybe(reply, await users.lookUp(readLookup(request.body).login)),
+  );
+
+  app.post(`${PREFIX}/accounts`, guard, async (request, reply) => {
+    const { username, email, password, name } = readNew(request.body);
+    const draft = { username, email, password, ...(name === undefined ? {} : { name }) };
+    return account(reply.code(201), await users.create(draft));
+  });
+
+  const one = `${PREFIX}/accounts/:id`;
+  app.get<OneAccount>(one, guard, async (request, reply) =>
+    account(reply, await users.read(request.params.id)),
+  );
+
+  app.patch<OneAccount>(one, guard, async (request, reply) => {
+    const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
+    const fields = { name, firstName: first_name, lastName: last_name, phone, picture };
+    const changes = {
+      ...present({ username, email }),
+      ...present(
+        Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
+      ),
+    };
+    return account(reply, await users.update(request.params.id, changes));
+  });
+
+  app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {
+    const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
+    const change = { newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) };
+    return account(reply, await users.changePassword(request.params.id, change));
+  });
+
+  app.put<OneAccount>(`${one}/verified-email`, guard, async (request, reply) =>
+    account(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),
+  );
+}
+
+/** Without the entries that are undefined. */
+function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+function show(user: User) {
+  return {
+    id: user.id,
+    username: user.username,
+    email: user.email,
+    email_verified: user.emailVerified,
+    name: user.name,
+    first_name: user.firstName,
+    last_name: user.lastName,
+    phone: user.phone,
+    picture: user.picture,
+    role: user.role,
+    status: user.status,
+    epoch: user.epoch,
+    sign_in_epoch: user.signInEpoch,
+    created_at: user.createdAt.toISOString(),
+    updated_at: user.updatedAt.toISOString(),
+  };
+}
+
+function account(reply: FastifyReply, user: User): FastifyReply {
+  return json(reply, writeAccount(show(user)));
+}
+
+function maybe(reply: FastifyReply, user: User | undefined): FastifyReply {
+  return json(reply, `{"account":${user === undefined ? 'null' : writeAccount(show(user))}}`);
+}
+
+/** The text is JSON already. */
+function json(reply: FastifyReply, text: string): FastifyReply {
+  return reply
+    .type('application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .serializer(String)
+    .send(text);
+}

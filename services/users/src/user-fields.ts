@@ -1,0 +1,98 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { UserChanges } from './user.ts';
+
+/** What is wrong with a value, in words that follow the field's name; undefined when nothing is. */
+type Rule = (value: string) => string | undefined;
+
+/** Lengths in characters (code points), both ends included. */
+export const USERNAME_LENGTH = { min: 3, max: 64 };
+export const PASSWORD_LENGTH = { min: 8, max: 256 };
+export const EMAIL_MAX = 254;
+const NAME_MAX = 200;
+const PICTURE_MAX = 2000;
+/** E.164 has 15 digits at most; the shortest numbers that people are reached by have 5. */
+const PHONE_DIGITS = { min: 5, max: 15 };
+
+/** Characters that show nothing, by which two names could look the same and differ (UAX #31 §2.3). */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
+/** Controls, line separators, and what turns the direction of the text around it (UAX #9 §2). */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+/** A character that can be seen; the braille pattern without dots is a symbol that cannot. */
+const VISIBLE = /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u2800]]/v;
+
+const username: Rule = (value) => {
+  const { min, max } = USERNAME_LENGTH;
+  if (!hasLength(value, min, max)) return `must have ${min} to ${max} characters`;
+  // Without @ a username is never taken for an email address where one may sign in with either.
+  if (!/^[\p{L}\p{M}\p{N}._+-]+$/u.test(value)) {
+    return 'may hold letters, digits, dot, underscore, plus and hyphen only';
+  }
+  return INVISIBLE.test(value) || !/[\p{L}\p{N}]/u.test(value)
+    ? 'must be made of characters that can be seen, one of them a letter or a digit'
+    : undefined;
+};
+
+const email: Rule = (value) => {
+  if (value.length > EMAIL_MAX) return `must have at most ${EMAIL_MAX} characters`;
+  // An address as mail systems take it in practice (RFC 5321 §4.1.2 without quoted strings and literals;
+  // RFC 6531 for other scripts): dot-separated atoms, and a domain of two labels or more.
+  const atom = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
+  const label = String.raw`[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?`;
+  const [local = '', domain = '', ...rest] = value.split('@');
+  const valid =
+    rest.length === 0 &&
+    !INVISIBLE.test(value) &&
+    local.length <= 64 &&
+    new RegExp(`^${atom}(?:\\.${atom})*$`, 'u').test(local) &&
+    new RegExp(`^${label}(?:\\.${label})+$`, 'u').test(domain);
+  return valid ? undefined : 'must be a valid email address';
+};
+
+const password: Rule = (value) => {
+  const { min, max } = PASSWORD_LENGTH;
+  return hasLength(value, min, max) ? undefined : `must have ${min} to ${max} characters`;
+};
+
+/** A person's name. Joiners are part of how some scripts are written. */
+const name: Rule = (value) => {
+  if (!hasLength(value, 1, NAME_MAX)) return `must have 1 to ${NAME_MAX} characters`;
+  return UNPRINTABLE.test(value) || !VISIBLE.test(value)
+    ? 'must be made of characters that can be seen'
+    : undefined;
+};
+
+const phone: Rule = (value) => {
+  const digits = value.replace(/[ ().-]/g, '');
+  const { min, max } = PHONE_DIGITS;
+  return value.length <= 2 * max && new RegExp(`^\\+?\\d{${min},${max}}$`).test(digits)
+    ? undefined
+    : 'must be a phone number such as +49 30 1234567';
+};
+
+const picture: Rule = (value) => {
+  if (value.length > PICTURE_MAX) return `must have at most ${PICTURE_MAX} characters`;
+  // What the parser would mend in silence is refused, and so is a URL with a name and a password.
+  const url = /^https:\/\/[^\s\\"'<>`\p{Cc}]+$/u.test(value) ? URL.parse(value) : null;
+  return url === null || url.username !== '' || url.password !== '' ? 'must be an https URL' : undefined;
+};
+
+const RULES = { username, email, password, name, firstName: name, lastName: name, phone, picture };
+
+/** Fields that go by another name outside than in the aggregate. */
+const OUTSIDE: Record<string, string> = { firstName: 'first_name', lastName: 'last_name' };
+
+type Fields = UserChanges & { password?: string };
+
+/** What is wrong with the fields that are there; a null takes a value away and needs no rule. */
+export function fieldProblems(fields: Fields): FieldProblem[] {
+  return (Object.keys(RULES) as (keyof typeof RULES)[]).flatMap((key) => {
+    const value = fields[key];
+    const message = typeof value === 'string' ? RULES[key](value) : undefined;
+    return message === undefined ? [] : [{ field: OUTSIDE[key] ?? key, message }];
+  });
+}
+
+function hasLength(text: string, min: number, max: number): boolean {
+  const length = [...text].length;
+  return length >= min && length <= max;
+}

@@ -1,0 +1,222 @@
+import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import { newId } from '@gatehouse/kit/ids';
+import type { Attempts } from './attempts.ts';
+import {
+  type AccountChanged,
+  foldedKey,
+  type Login,
+  type NewUser,
+  type OffsetPage,
+  TakenError,
+  type User,
+  type UserChanges,
+  type UserPage,
+  type UserRecord,
+  type UserRole,
+  type UserStatus,
+  type UserStore,
+  userOf,
+} from './user.ts';
+import { EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
+
+/** Turns a password into what may be stored, and checks one against that. */
+export type Passwords = {
+  hash(password: string): Promise<string>;
+  /** With no hash it is as wrong as any other, and takes as long. */
+  verify(hash: string | null, password: string): Promise<boolean>;
+};
+
+/** What the use cases stand on. */
+export type UsersDependencies = {
+  store: UserStore;
+  passwords: Passwords;
+  /** Tells those who hold tokens and sessions; resolves when they know or when it takes too long, never rejects. */
+  announce(event: AccountChanged): Promise<void>;
+  /** Bounds how often somebody may guess the current password of one user. */
+  guesses: Attempts;
+};
+
+/** The use cases; they throw ServiceErrors that say what is wrong with the request. */
+export type Users = {
+  create(draft: NewUser): Promise<User>;
+  read(id: string): Promise<User>;
+  list(page: OffsetPage): Promise<UserPage>;
+  update(id: string, changes: UserChanges): Promise<User>;
+  remove(id: string): Promise<void>;
+  /**
+   * Who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user without
+   * one and an inactive user. The epochs are those of the moment at which the password was the right one.
+   */
+  checkPassword(login: string, password: string): Promise<User | undefined>;
+  /** Whom a username or a verified email means, active or not. */
+  lookUp(login: string): Promise<User | undefined>;
+  /**
+   * Throws a WrongPasswordError when a current password is given and is not right, and `rate_limited` after too
+   * many of those.
+   */
+  changePassword(id: string, change: { newPassword: string; currentPassword?: string }): Promise<User>;
+  changeRole(id: string, role: UserRole): Promise<User>;
+  changeStatus(id: string, status: UserStatus): Promise<User>;
+  /** Throws `conflict` when the address is not the current one any more. */
+  verifyEmail(id: string, email: string): Promise<User>;
+};
+
+export class WrongPasswordError extends ServiceError {
+  constructor() {
+    super('forbidden', 'The current password is not right.');
+  }
+}
+
+/** The use cases. They know no caller: who may do what is in user-access.ts. */
+export function createUsers({ store, passwords, announce, guesses }: UsersDependencies): Users {
+  /** Throws unless the password is that of the user; the hash that it was checked against. */
+  async function checkCurrent(id: string, password: string): Promise<string> {
+    const hash = await store.passwordHashOf(id);
+    if (hash === undefined) throw notFound();
+    // Counted before the check, so that many at a time cannot slip through, and taken back when it was right.
+    guesses.count(id);
+    let right: boolean;
+    try {
+      right = await passwords.verify(hash, bounded(password));
+    } catch (error) {
+      guesses.takeBack(id);
+      throw error;
+    }
+    if (!right || hash === null) throw new WrongPasswordError();
+    guesses.takeBack(id);
+    return hash;
+  }
+
+  /** Of a role or a status: nothing happens when it is so already. */
+  async function changed(
+    id: string,
+    change: { reason: 'role'; role: UserRole } | { reason: 'status'; status: UserStatus },
+  ) {
+    const done = await store.changeStanding(id, change);
+    if (done === undefined) return found(await store.findById(id));
+    await announce(done.event);
+    return done.user;
+  }
+
+  return {
+    async create({ id = newId('usr'), password, emailVerified = false, role = 'user', ...names }) {
+      const { username, email, name = null } = names;
+      refuse(fieldProblems({ ...names, password }));
+      // Asked before hashing, which is the expensive part; the store's unique keys have the last word.
+      const taken = await store.taken(username, email);
+      if (taken !== undefined) throw new TakenError(taken);
+      const now = new Date();
+      const record: UserRecord = {
+        id,
+        username,
+        email,
+        emailVerified,
+        name,
+        firstName: null,
+        lastName: null,
+        phone: null,
+        picture: null,
+        role,
+        status: 'active',
+        epoch: 0,
+        signInEpoch: 0,
+        createdAt: now,
+        updatedAt: now,
+      };
+      await store.insert({ ...record, passwordHash: await passwords.hash(password) });
+      return userOf(record);
+    },
+
+    async read(id) {
+      return found(await store.findById(id));
+    },
+
+    list(page) {
+      return store.page(page);
+    },
+
+    async update(id, changes) {
+      refuse(fieldProblems(changes));
+      return found(await store.update(id, changes));
+    },
+
+    async remove(id) {
+      const event = await store.remove(id);
+      if (event === undefined) throw notFound();
+      await announce(event);
+    },
+
+    async checkPassword(login, password) {
+      const account = await store.findByLogin(loginOf(login));
+      const right = await passwords.verify(account?.passwordHash ?? null, bounded(password));
+      return right && account?.user.status === 'active' ? account.user : undefined;
+    },
+
+    async lookUp(login) {
+      return (await store.findByLogin(loginOf(login)))?.user;
+    },
+
+    async changePassword(id, { newPassword, currentPassword }) {
+      refuse(
+        fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
+      );
+      const currentHash = currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword);
+      const passwordHash = await passwords.hash(newPassword);
+      const done = await store.changeStanding(id, {
+        reason: 'password',
+        passwordHash,
+        ...(currentHash === undefined ? {} : { currentHash }),
+      });
+      if (done === undefined) {
+        found(await store.findById(id));
+        // Another change came first: the password that was checked is not the current one any more.
+        throw new WrongPasswordError();
+      }
+      await announce(done.event);
+      return done.user;
+    },
+
+    changeRole: (id, role) => changed(id, { reason: 'role', role }),
+
+    changeStatus: (id, status) => changed(id, { reason: 'status', status }),
+
+    async verifyEmail(id, email) {
+      const user = await store.verifyEmail(id, email);
+      if (user !== undefined) return user;
+      found(await store.findById(id));
+      throw new ServiceError('conflict', 'This is not the current email address any more.', {
+        details: [{ field: 'email', message: 'is not the current one' }],
+      });
+    },
+  };
+}
+
+/** What a login is looked up by. One that is too long to be anybody's costs no more than any other. */
+function loginOf(login: string): Login {
+  const key = (login.length > EMAIL_MAX ? '' : foldedKey(login)) || NOBODY;
+  return key.includes('@') ? { emailKey: key } : { usernameKey: key };
+}
+
+/** Not empty: the keys' indexes hold no empty ones, so that looking for one would read everything. */
+const NOBODY = ' ';
+
+/** At most what a password can be in any Unicode form; a longer one is wrong without being read. */
+function bounded(password: string): string {
+  // A character is two units at most, and composes from four at most.
+  return password.length > PASSWORD_LENGTH.max * 8 ? '' : password;
+}
+
+function found(user: User | undefined): User {
+  if (user === undefined) throw notFound();
+  return user;
+}
+
+function notFound(): ServiceError {
+  return new ServiceError('not_found', 'There is no such user.');
+}
+
+function refuse(problems: readonly FieldProblem[]): void {
+  if (problems.length === 0) return;
+  const message = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
+  throw new ServiceError('invalid', `${message}.`, { details: problems });
+}

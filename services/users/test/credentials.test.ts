@@ -1,0 +1,167 @@
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { build } from './build.ts';
+
+const { issuer, call, base } = await build(t);
+const WRITE = 'read:users write:users';
+const machine = await issuer.machine(WRITE);
+
+let count = 0;
+async function created() {
+  count += 1;
+  const draft = { username: `cred${count}`, email: `cred${count}@example.org`, password: 'correct horse' };
+  const { status, body } = await call('POST', '/v1/users', machine, draft);
+  if (status !== 201) throw new Error(`not created: ${status}`);
+  return { ...body, path: `/v1/users/${body.id}` };
+}
+
+async function statusWith(headers: Record<string, string>, path = '/v1/users', method = 'GET') {
+  const response = await fetch(base + path, { method, headers });
+  await response.body?.cancel();
+  return response.status;
+}
+
+t.test('a revoked token is dead within a second', async (t) => {
+  const ann = await created();
+  const cases = [
+    [{ jti: 'jti_1' }, { kind: 'token', id: 'jti_1' }],
+    [{ gid: 'grt_1' }, { kind: 'grant', id: 'grt_1' }],
+    [
+      { sub: ann.id, roles: ['admin'], trusted: undefined },
+      { kind: 'subject', id: ann.id, epoch: 1 },
+    ],
+    [
+      { sub: 'app_x', client_id: 'app_x' },
+      { kind: 'client', id: 'app_x', epoch: 1 },
+    ],
+  ] as const;
+  for (const [claims, entry] of cases) {
+    const mine = {
+      trusted: true,
+      scope: WRITE,
+      ...claims,
+      ...('roles' in claims ? { roles: [...claims.roles] } : {}),
+    };
+    const token = await issuer.sign(mine);
+    const next = await issuer.sign({
+      ...mine,
+      jti: randomUUID(),
+      gid: 'grt_2',
+      epoch: { client: 1, subject: 1 },
+    });
+    const status = async () => (await call('GET', '/v1/users', token)).status;
+    t.equal(await status(), 200, entry.kind);
+    const begin = performance.now();
+    issuer.revoke(entry);
+    await until(async () => (await status()) === 401, 2000);
+    t.ok(performance.now() - begin < 1000, `${entry.kind}: ${Math.round(performance.now() - begin)} ms`);
+    t.equal((await call('GET', '/v1/users', next)).status, 200, 'the next one lives');
+  }
+});
+
+t.test('whoever is deactivated, demoted or has a new password is out at once', async (t) => {
+  for (const [below, body] of [
+    ['/status', { status: 'inactive' }],
+    ['/role', { role: 'editor' }],
+    ['/password', { new_password: 'another horse' }],
+  ] as const) {
+    const ann = await created();
+    const token = await issuer.person(ann.id, 'admin', WRITE);
+    t.equal((await call('GET', '/v1/users', token)).status, 200);
+    t.equal((await call('PUT', ann.path + below, machine, body)).status, 204);
+    t.equal((await call('GET', '/v1/users', token)).status, 401, below);
+    const next = await issuer.sign({
+      sub: ann.id,
+      client_id: 'app_web',
+      roles: ['admin'],
+      scope: WRITE,
+      epoch: { client: 0, subject: 1 },
+    });
+    t.equal((await call('GET', '/v1/users', next)).status, 200, 'the next token lives');
+  }
+});
+
+t.test('API keys by both headers', async (t) => {
+  const trusted = issuer.apiKey({ scopes: ['read:users'] });
+  t.equal(await statusWith({ authorization: `ApiKey ${trusted.key}` }), 200);
+  t.equal(await statusWith({ authorization: `Bearer ${trusted.key}` }), 200);
+  t.equal(await statusWith({ authorization: `ApiKey ${trusted.key}x` }), 401);
+  t.equal(await statusWith({ authorization: `ApiKey ${trusted.key}` }, '/v1/users/usr_x', 'DELETE'), 403);
+
+  const ann = await created();
+  const bob = await created();
+  const owned = issuer.apiKey({ scopes: ['read:users'], trusted: false, owner: ann.id, role: 'user' });
+  const authorization = `ApiKey ${owned.key}`;
+  t.equal(await statusWith({ authorization }, ann.path), 200);
+  t.equal(await statusWith({ authorization }, bob.path), 403);
+
+  issuer.revoke({ kind: 'api_key', id: trusted.id });
+  await until(async () => (await statusWith({ authorization: `Bearer ${trusted.key}` })) === 401, 1000);
+});
+
+t.test('a token that is bound to a key needs the proof (RFC 9449)', async (t) => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
+  const hash = (text: string) => createHash('sha256').update(text).digest('base64url');
+  const jkt = hash(JSON.stringify({ crv, kty, x, y }));
+  const token = await issuer.sign({ trusted: true, scope: WRITE, cnf: { jkt } });
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const proof = (method: string, path: string) => {
+    const header = encode({ typ: 'dpop+jwt', alg: 'ES256', jwk: { crv, kty, x, y } });
+    const claims = {
+      jti: randomUUID(),
+      htm: method,
+      htu: issuer.issuer + path,
+      iat: Math.floor(Date.now() / 1000),
+      ath: hash(token),
+    };
+    const signed = `${header}.${encode(claims)}`;
+    const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${signed}.${signature.toString('base64url')}`;
+  };
+  const authorization = `DPoP ${token}`;
+  const dpop = proof('GET', '/v1/users');
+  t.equal(await statusWith({ authorization, dpop }), 200);
+  t.equal(await statusWith({ authorization, dpop }), 401, 'a proof holds once');
+  t.equal(await statusWith({ authorization, dpop: proof('POST', '/v1/users') }), 401);
+  t.equal(await statusWith({ authorization }), 401, 'without proof');
+  t.equal(await statusWith({ authorization: `Bearer ${token}` }), 401);
+});
+
+t.test('as long as nothing is known of revocations no credential is taken', async (t) => {
+  const late = await build(t, { identityIsAway: true });
+  const token = await late.issuer.machine(WRITE);
+  t.match(await late.call('GET', '/v1/users', token), {
+    status: 503,
+    body: { error: { code: 'UNAVAILABLE', message: /revoked/ } },
+  });
+  const ready = () => late.call('GET', '/health/ready', undefined);
+  await until(async () => /revocations/.test(JSON.stringify((await ready()).body)), 10_000);
+  t.equal((await ready()).status, 503);
+  t.equal((await late.call('GET', '/v1/users', undefined)).status, 401);
+  late.identity.comeBack();
+  await until(async () => (await ready()).status === 200, 10_000);
+  t.equal((await late.call('GET', '/v1/users', token)).status, 200);
+});
+
+t.test('the first users are there, with verified addresses', async (t) => {
+  const firstUsers = [
+    {
+      username: 'first',
+      email: 'first@example.org',
+      password: 'correct horse',
+      name: 'First One',
+      role: 'admin',
+    },
+    { username: 'FIRST', email: 'second@example.org', password: 'correct horse' },
+  ] as const;
+  const { call, issuer, internal } = await build(t, { firstUsers });
+  const answer = await call('POST', '/internal/users/password-checks', await internal(), {
+    login: 'first@example.org',
+    password: 'correct horse',
+  });
+  t.match(answer.body.account, { username: 'first', name: 'First One', role: 'admin', email_verified: true });
+  const list = await call('GET', '/v1/users', await issuer.machine(WRITE));
+  t.equal(list.body.pagination.total, 1);
+});

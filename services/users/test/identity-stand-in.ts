@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { TestIssuer } from '@gatehouse/testing/test-issuer';
+import { internalAudience } from '@gatehouse/tokens/scopes';
+import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+
+/** The body of POST /internal/identity/account-changes. */
+export type AccountChange = {
+  id: string;
+  user_id: string;
+  epoch: number;
+  sign_in_epoch: number;
+  reason: string;
+  at: string;
+};
+
+/**
+ * Identity as this service sees it: the issuer's endpoints behind another address, and one that takes account
+ * changes. It can go away, breaking off every connection or leaving every request without an answer, and come back.
+ */
+export async function createIdentityStandIn(t: { teardown(fn: () => void): void }, issuer: TestIssuer) {
+  const tokens = createTokenVerifier({
+    issuer: issuer.issuer,
+    audience: internalAudience(issuer.issuer),
+    jwksUri: `${issuer.issuer}/.well-known/jwks.json`,
+  });
+  const changes: AccountChange[] = [];
+  let away: 'closed' | 'silent' | undefined;
+  const waiting = new Set<Socket>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', url = '/', headers } = request;
+    const body = await text(request);
+    if (away === 'closed') return void request.socket.destroy();
+    if (away === 'silent') return void waiting.add(request.socket);
+    if (method === 'POST' && url === '/internal/identity/account-changes') {
+      const caller = await tokens.verify(headers.authorization?.slice('Bearer '.length) ?? '');
+      if (caller.clientId !== issuer.client.id) throw new Error('not the client of users');
+      changes.push(JSON.parse(body));
+      return void response.writeHead(204).end();
+    }
+    const { authorization, 'content-type': type } = headers;
+    const passed = await fetch(issuer.issuer + url, {
+      method,
+      headers: {
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(type === undefined ? {} : { 'content-type': type }),
+      },
+      ...(method === 'GET' ? {} : { body }),
+    });
+    response.writeHead(passed.status, { 'content-type': 'application/json' }).end(await passed.text());
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.writeHead(401).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => void server.close().closeAllConnections());
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** What it has taken, in this order. */
+    changes,
+    leave(how: 'closed' | 'silent') {
+      away = how;
+    },
+    comeBack() {
+      away = undefined;
+      for (const socket of waiting) socket.destroy();
+      waiting.clear();
+    },
+  };
+}

@@ -1,0 +1,244 @@
+import t from 'tap';
+import { build } from './build.ts';
+
+const { issuer, call, internal } = await build(t);
+const token = await internal();
+const PASSWORD = 'correct horse';
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const FIELDS = [
+  'id',
+  'username',
+  'email',
+  'email_verified',
+  'name',
+  'first_name',
+  'last_name',
+  'phone',
+  'picture',
+  'role',
+  'status',
+  'epoch',
+  'sign_in_epoch',
+  'created_at',
+  'updated_at',
+];
+
+let count = 0;
+function draft(over: Record<string, unknown> = {}) {
+  count += 1;
+  return { username: `inner${count}`, email: `inner${count}@example.org`, password: PASSWORD, ...over };
+}
+
+async function created(over: Record<string, unknown> = {}) {
+  const { status, body } = await call('POST', '/internal/users/accounts', token, draft(over));
+  if (status !== 201) throw new Error(`not created: ${status}`);
+  return { ...body, path: `/internal/users/accounts/${body.id}` };
+}
+
+const check = (login: string, password: string) =>
+  call('POST', '/internal/users/password-checks', token, { login, password });
+
+t.test('an account is made, read and changed, field by field', async (t) => {
+  const input = draft({ name: 'Inner One' });
+  const made = await call('POST', '/internal/users/accounts', token, input);
+  t.equal(made.status, 201);
+  t.same(Object.keys(made.body), FIELDS);
+  t.match(made.body, {
+    id: /^usr_[0-9a-z]{26}$/,
+    username: input.username,
+    email: input.email,
+    email_verified: false,
+    name: 'Inner One',
+    first_name: null,
+    last_name: null,
+    phone: null,
+    picture: null,
+    role: 'user',
+    status: 'active',
+    epoch: 0,
+    sign_in_epoch: 0,
+    created_at: ISO,
+    updated_at: ISO,
+  });
+  t.equal(made.headers.get('cache-control'), 'no-store');
+  const path = `/internal/users/accounts/${made.body.id}`;
+  const read = await call('GET', path, token);
+  t.equal(read.status, 200);
+  t.same(read.body, made.body);
+
+  const fields = {
+    name: '',
+    first_name: 'Ann',
+    last_name: 'Other',
+    phone: '+49 30 1234567',
+    picture: 'https://example.org/ann.png',
+  };
+  const changed = await call('PATCH', path, token, fields);
+  t.equal(changed.status, 200);
+  const { updated_at: updatedAt } = changed.body;
+  t.same(changed.body, { ...made.body, ...fields, name: 'Ann Other', updated_at: updatedAt });
+  t.ok(updatedAt > made.body.updated_at);
+  const bare = await call('PATCH', path, token, {
+    first_name: null,
+    last_name: '',
+    phone: null,
+    picture: '',
+  });
+  t.match(bare.body, { name: input.username, first_name: null, last_name: null, phone: null, picture: null });
+  t.same((await call('PATCH', path, token, {})).body.name, input.username);
+
+  t.equal((await call('GET', '/internal/users/accounts/usr_none', token)).status, 404);
+  t.equal((await call('PATCH', '/internal/users/accounts/usr_none', token, { name: 'x' })).status, 404);
+});
+
+t.test('what is wrong with a new account, field by field', async (t) => {
+  const { username, email } = await created();
+  const cases: [unknown, number, { field: string; message: string }[] | undefined][] = [
+    [draft({ username: username.toUpperCase() }), 409, [{ field: 'username', message: 'is already taken' }]],
+    [draft({ email: email.toUpperCase() }), 409, [{ field: 'email', message: 'is already taken' }]],
+    [draft({ password: 'short' }), 400, [{ field: 'password', message: 'must have 8 to 256 characters' }]],
+    [
+      { ...draft(), username: 'a', email: 'b' },
+      400,
+      [
+        { field: 'username', message: 'must have 3 to 64 characters' },
+        { field: 'email', message: 'must be a valid email address' },
+      ],
+    ],
+    [draft({ name: 7 }), 400, [{ field: 'name', message: 'must be a string' }]],
+    [draft({ email: undefined }), 400, [{ field: 'email', message: 'is required' }]],
+    ['{', 400, undefined],
+  ];
+  for (const [body, status, details] of cases) {
+    const answer = await call('POST', '/internal/users/accounts', token, body);
+    t.equal(answer.status, status);
+    t.match(answer.body.error, { code: status === 409 ? 'conflict' : 'invalid_parameter', message: /\.$/ });
+    t.same(answer.body.error.details, details);
+  }
+  const extra = await created({ role: 'admin', email_verified: true, epoch: 7 });
+  t.match(extra, { role: 'user', email_verified: false, epoch: 0 }, 'nothing else is taken');
+  const other = await created();
+  t.match(await call('PATCH', other.path, token, { email, username: 'ab' }), { status: 400 });
+  t.match(await call('PATCH', other.path, token, { email }), {
+    status: 409,
+    body: { error: { details: [{ field: 'email' }] } },
+  });
+});
+
+t.test('a password check', async (t) => {
+  const made = await created();
+  const { path, ...account } = made;
+  const right = await check(made.username, PASSWORD);
+  t.equal(right.status, 200);
+  t.same(right.body, { account });
+  const none = { status: 200, body: { account: null } };
+  t.match(await check(made.username, 'wrong horse'), none);
+  t.match(await check('nobody', PASSWORD), none);
+  t.match(await check(made.email, PASSWORD), none, 'the address is not verified');
+  t.match(await check('x'.repeat(10_000), PASSWORD), none);
+  t.match(await call('PUT', `${path}/verified-email`, token, { email: made.email }), {
+    status: 200,
+    body: { email_verified: true },
+  });
+  t.match((await check(made.email, PASSWORD)).body.account, { id: made.id, email_verified: true });
+  t.match(await call('PATCH', path, token, { email: `new-${made.email}` }), {
+    body: { email_verified: false },
+  });
+  t.match(await check(`new-${made.email}`, PASSWORD), none);
+  t.match(await call('PUT', `${path}/verified-email`, token, { email: made.email }), { status: 409 });
+  for (const body of [{}, { login: 'x' }, { login: 'x', password: 1 }, { login: {}, password: 'x' }, 'x']) {
+    t.equal((await call('POST', '/internal/users/password-checks', token, body)).status, 400);
+  }
+});
+
+t.test('a lookup', async (t) => {
+  const made = await created();
+  const find = (login: string) => call('POST', '/internal/users/account-lookups', token, { login });
+  t.match((await find(made.username.toUpperCase())).body.account, { id: made.id });
+  t.match(await find('nobody'), { status: 200, body: { account: null } });
+  t.match(await find(made.email), { body: { account: null } }, 'the address is not verified');
+  t.equal((await call('POST', '/internal/users/account-lookups', token, {})).status, 400);
+});
+
+t.test('a password changes, and the epochs with it', async (t) => {
+  const { path, username, id } = await created();
+  const put = (body: unknown) => call('PUT', `${path}/password`, token, body);
+  t.match(await put({ new_password: 'second horse', current_password: 'wrong horse' }), {
+    status: 403,
+    body: { error: { code: 'forbidden' } },
+  });
+  t.match(await put({ new_password: 'short', current_password: PASSWORD }), {
+    status: 400,
+    body: { error: { details: [{ field: 'new_password' }] } },
+  });
+  t.match(await put({ current_password: PASSWORD }), { status: 400 });
+  t.match((await check(username, PASSWORD)).body.account, { id, epoch: 0 });
+  t.match(await put({ new_password: 'second horse', current_password: PASSWORD }), {
+    status: 200,
+    body: { id, epoch: 1, sign_in_epoch: 1 },
+  });
+  t.equal((await check(username, PASSWORD)).body.account, null);
+  t.match((await check(username, 'second horse')).body.account, { id, epoch: 1, sign_in_epoch: 1 });
+  t.match(await put({ new_password: 'third horse' }), { status: 200, body: { epoch: 2 } });
+});
+
+t.test('one answer, whoever it is', async (t) => {
+  const { username, id } = await created();
+  const inactive = await created();
+  const machine = await issuer.machine('write:users');
+  t.equal(
+    (await call('PUT', `/v1/users/${inactive.id}/status`, machine, { status: 'inactive' })).status,
+    204,
+  );
+  const shape = async (login: string, password: string) => {
+    const response = await check(login, password);
+    const headers = Object.fromEntries(response.headers);
+    for (const each of ['x-request-id', 'date']) delete headers[each];
+    return { status: response.status, headers, body: response.body };
+  };
+  const wrong = await shape(username, 'wrong horse');
+  t.same(await shape('nobody', 'wrong horse'), wrong);
+  t.same(await shape(inactive.username, PASSWORD), wrong);
+  t.match(
+    await call('POST', '/internal/users/account-lookups', token, { login: inactive.username }),
+    { body: { account: { status: 'inactive', epoch: 1, sign_in_epoch: 1 } } },
+    'a lookup tells',
+  );
+  t.match((await check(username, PASSWORD)).body.account, { id });
+});
+
+t.test('only identity is let in, with a token for this', async (t) => {
+  const { path } = await created();
+  const routes: [string, string, unknown][] = [
+    ['POST', '/internal/users/password-checks', { login: 'x', password: 'x' }],
+    ['POST', '/internal/users/account-lookups', { login: 'x' }],
+    ['GET', path, undefined],
+    ['POST', '/internal/users/accounts', draft()],
+    ['PATCH', path, { name: 'x' }],
+    ['PUT', `${path}/password`, { new_password: 'another horse' }],
+    ['PUT', `${path}/verified-email`, { email: 'x@example.org' }],
+  ];
+  const cases: [string, string | undefined, number][] = [
+    ['no token', undefined, 401],
+    ['not a token', 'x.y.z', 401],
+    ['a token for the API', await issuer.machine('internal'), 401],
+    ["a person's token for the API", await issuer.person('usr_x', 'admin', 'internal'), 401],
+    ['another client', await internal({ sub: 'users', client_id: 'users' }), 403],
+    [
+      'a person by way of identity',
+      await internal({ sub: 'usr_x', roles: ['admin'], client_id: 'app_x' }),
+      403,
+    ],
+    ['without the scope', await internal({ scope: 'read:users' }), 403],
+    ['expired', await internal({ exp: Math.floor(Date.now() / 1000) - 1 }), 401],
+  ];
+  for (const [name, credential, expected] of cases) {
+    for (const [method, url, body] of routes) {
+      const answer = await call(method, url, credential, body);
+      t.equal(answer.status, expected, `${name}: ${method} ${url.replace(/usr_\w+/, ':id')}`);
+      t.equal(answer.body.error.code, expected === 401 ? 'unauthorized' : 'forbidden');
+    }
+  }
+  t.equal((await call('GET', '/v1/users', token)).status, 401, 'an internal token is none for the API');
+  t.match(await call('GET', path, token), { body: { name: /^inner/, epoch: 0 } }, 'nothing has changed');
+});

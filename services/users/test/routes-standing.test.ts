@@ -1,0 +1,138 @@
+import t from 'tap';
+import { build } from './build.ts';
+
+const { issuer, call, internal } = await build(t);
+const WRITE = 'read:users write:users';
+const machine = await issuer.machine(WRITE);
+const identity = await internal();
+const PASSWORD = 'correct horse';
+
+let count = 0;
+async function created() {
+  count += 1;
+  const draft = { username: `stand${count}`, email: `stand${count}@example.org`, password: PASSWORD };
+  const { status, body } = await call('POST', '/v1/users', machine, draft);
+  if (status !== 201) throw new Error(`not created: ${status}`);
+  return { ...body, path: `/v1/users/${body.id}` };
+}
+
+/** The account, when this is the password. */
+async function signedIn(login: string, password: string) {
+  const { body } = await call('POST', '/internal/users/password-checks', identity, { login, password });
+  return body.account;
+}
+
+const epochOf = async (id: string) =>
+  (await call('GET', `/internal/users/accounts/${id}`, identity)).body.epoch;
+
+t.test('a person changes the own password with the current one', async (t) => {
+  const ann = await created();
+  const token = await issuer.person(ann.id, 'user', WRITE);
+  const put = (body: unknown) => call('PUT', `${ann.path}/password`, token, body);
+  const refusals: [string, unknown, RegExp][] = [
+    ['without the current one', { new_password: 'second horse' }, /^current_password is required\.$/],
+    [
+      'wrong',
+      { new_password: 'second horse', current_password: 'wrong' },
+      /^current_password is not right\.$/,
+    ],
+    ['short', { new_password: 'short', current_password: PASSWORD }, /^new_password must have 8 to 256/],
+    ['none', { current_password: PASSWORD }, /^new_password is required\.$/],
+    [
+      'not a text',
+      { new_password: 12345678, current_password: PASSWORD },
+      /^new_password must be a string\.$/,
+    ],
+    ['camel case', { newPassword: 'second horse', currentPassword: PASSWORD }, /new_password is required/],
+    ['no JSON', '{', /JSON/],
+  ];
+  for (const [name, body, message] of refusals) {
+    t.match(await put(body), { status: 400, body: { error: { code: 'INVALID_INPUT', message } } }, name);
+  }
+  t.equal(await epochOf(ann.id), 0);
+  const done = await put({ new_password: 'second horse', current_password: PASSWORD });
+  t.equal(done.status, 204);
+  t.equal(done.body, undefined);
+  t.match(await signedIn(ann.username, 'second horse'), { id: ann.id, epoch: 1, sign_in_epoch: 1 });
+  t.equal(await signedIn(ann.username, PASSWORD), null);
+});
+
+t.test('ten wrong guesses, then 429 with Retry-After', async (t) => {
+  const ann = await created();
+  const token = await issuer.person(ann.id, 'user', WRITE);
+  const guess = (current_password: string) =>
+    call('PUT', `${ann.path}/password`, token, { new_password: 'second horse', current_password });
+  for (let i = 0; i < 10; i += 1) t.equal((await guess(`wrong ${i}`)).status, 400);
+  const refused = await guess(PASSWORD);
+  t.match(refused, { status: 429, body: { error: { code: 'rate_limited' } } });
+  t.match(refused.headers.get('retry-after'), /^\d+$/);
+  t.match(await signedIn(ann.username, PASSWORD), { id: ann.id }, 'signing in is another matter');
+});
+
+t.test('who may change what', async (t) => {
+  const ann = await created();
+  const bob = await created();
+  const user = await issuer.person(ann.id, 'user', WRITE);
+  const editor = await issuer.person(ann.id, 'editor', WRITE);
+  const admin = await issuer.person(ann.id, 'admin', WRITE);
+  const owned = await issuer.sign({ owner: ann.id, scope: WRITE });
+  const reader = await issuer.machine('read:users');
+  const password = { new_password: 'another horse' };
+  const withCurrent = { ...password, current_password: PASSWORD };
+  const cases: [string, string, string, unknown, number][] = [
+    ['user, another password', user, `${bob.path}/password`, withCurrent, 403],
+    ['user, password of nobody', user, '/v1/users/usr_none/password', withCurrent, 403],
+    ['editor, another password', editor, `${bob.path}/password`, withCurrent, 403],
+    ['reading machine, password', reader, `${bob.path}/password`, password, 403],
+    ['machine of ann, password of bob', owned, `${bob.path}/password`, password, 403],
+    ['machine of ann, own password unknown', owned, `${ann.path}/password`, password, 400],
+    [
+      'person without the scope',
+      await issuer.person(ann.id, 'user', 'read:users'),
+      `${ann.path}/password`,
+      withCurrent,
+      403,
+    ],
+    ['nobody', 'x.y.z', `${ann.path}/password`, withCurrent, 401],
+    ['user, own role', user, `${ann.path}/role`, { role: 'admin' }, 403],
+    ['editor, own role', editor, `${ann.path}/role`, { role: 'admin' }, 403],
+    ['machine of ann, own role', owned, `${ann.path}/role`, { role: 'admin' }, 403],
+    ['reading machine, role', reader, `${bob.path}/role`, { role: 'editor' }, 403],
+    ['user, own status', user, `${ann.path}/status`, { status: 'inactive' }, 403],
+    ['editor, status of another', editor, `${bob.path}/status`, { status: 'inactive' }, 403],
+    ['admin, role unknown', admin, `${bob.path}/role`, { role: 'root' }, 400],
+    ['admin, role a list', admin, `${bob.path}/role`, { role: ['admin'] }, 400],
+    ['admin, no role', admin, `${bob.path}/role`, {}, 400],
+    ['admin, status unknown', admin, `${bob.path}/status`, { status: 'deleted' }, 400],
+    ['admin, nobody', admin, '/v1/users/usr_none/role', { role: 'editor' }, 404],
+    ['admin, nobody', admin, '/v1/users/usr_none/status', { status: 'inactive' }, 404],
+    ['machine, password of nobody', machine, '/v1/users/usr_none/password', password, 404],
+  ];
+  for (const [name, token, path, body, expected] of cases) {
+    t.equal((await call('PUT', path, token, body)).status, expected, name);
+  }
+  t.equal(await epochOf(ann.id), 0);
+  t.equal(await epochOf(bob.id), 0);
+
+  t.equal((await call('PUT', `${bob.path}/password`, admin, password)).status, 204, 'admin');
+  t.match(await signedIn(bob.username, 'another horse'), { id: bob.id, epoch: 1 });
+  t.equal(
+    (await call('PUT', `${bob.path}/password`, machine, { new_password: PASSWORD })).status,
+    204,
+    'machine',
+  );
+  t.equal((await call('PUT', `${bob.path}/role`, admin, { role: 'editor' })).status, 204);
+  t.match(await signedIn(bob.username, PASSWORD), { role: 'editor', epoch: 3, sign_in_epoch: 2 });
+  t.equal((await call('PUT', `${bob.path}/role`, machine, { role: 'editor' })).status, 204, 'again');
+  t.equal(await epochOf(bob.id), 3);
+  t.equal((await call('PUT', `${bob.path}/status`, admin, { status: 'inactive' })).status, 204);
+  t.equal(await signedIn(bob.username, PASSWORD), null);
+  t.equal((await call('PUT', `${bob.path}/status`, machine, { status: 'active' })).status, 204);
+  t.match(await signedIn(bob.username, PASSWORD), { status: 'active', epoch: 5, sign_in_epoch: 3 });
+});
+
+t.test('other methods', async (t) => {
+  const answer = await call('POST', '/v1/users/usr_x/password', machine, {});
+  t.equal(answer.status, 405);
+  t.equal(answer.headers.get('allow'), 'PUT');
+});

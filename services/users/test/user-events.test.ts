@@ -1,0 +1,121 @@
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { build } from './build.ts';
+
+const { issuer, identity, mongodbUri, call, internal } = await build(t);
+const machine = await issuer.machine('read:users write:users');
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const database = createDatabase({ uri: mongodbUri, name: 'users', logger });
+await database.start();
+t.teardown(() => database.stop());
+const collection = database.connection.collection<{ _id: string; outbox?: unknown[] }>('users');
+t.afterEach(() => identity.comeBack());
+
+let count = 0;
+async function created() {
+  count += 1;
+  const draft = {
+    username: `event${count}`,
+    email: `event${count}@example.org`,
+    password: 'correct horse',
+  };
+  const { status, body } = await call('POST', '/v1/users', machine, draft);
+  if (status !== 201) throw new Error(`not created: ${status}`);
+  return { ...body, path: `/v1/users/${body.id}` };
+}
+
+const newsOf = (id: string) => identity.changes.filter(({ user_id }) => user_id === id);
+
+t.test('identity knows of a change when its answer is out', async (t) => {
+  const { id, path } = await created();
+  const changes: [string, string, unknown, object][] = [
+    [
+      'PUT',
+      '/password',
+      { new_password: 'another horse' },
+      { reason: 'password', epoch: 1, sign_in_epoch: 1 },
+    ],
+    ['PUT', '/role', { role: 'editor' }, { reason: 'role', epoch: 2, sign_in_epoch: 1 }],
+    ['PUT', '/status', { status: 'inactive' }, { reason: 'status', epoch: 3, sign_in_epoch: 2 }],
+    ['PUT', '/status', { status: 'active' }, { reason: 'status', epoch: 4, sign_in_epoch: 2 }],
+    ['DELETE', '', undefined, { reason: 'deleted', epoch: 5, sign_in_epoch: 3 }],
+  ];
+  for (const [i, [method, below, body, expected]] of changes.entries()) {
+    t.equal((await call(method, path + below, machine, body)).status, 204);
+    t.equal(newsOf(id).length, i + 1);
+    t.match(newsOf(id)[i], { id: /^evt_/, user_id: id, at: /^\d{4}-.+Z$/, ...expected });
+    t.same(Object.keys(newsOf(id)[i] ?? {}).sort(), [
+      'at',
+      'epoch',
+      'id',
+      'reason',
+      'sign_in_epoch',
+      'user_id',
+    ]);
+  }
+  t.equal(await collection.findOne({ _id: id }), null, 'nothing is left');
+});
+
+t.test('a change of the names is no news', async (t) => {
+  const { id, path } = await created();
+  await call('PUT', path, machine, { username: `renamed${count}` });
+  await call('PUT', `${path}/status`, machine, { status: 'active' });
+  t.same(newsOf(id), []);
+});
+
+t.test('while identity is away changes are made in time, and delivered later', async (t) => {
+  const changed = await created();
+  const deleted = await created();
+  const token = await issuer.person(changed.id, 'user', 'read:users');
+  t.equal((await call('GET', changed.path, token)).status, 200);
+  const { total } = (await call('GET', '/v1/users?limit=1', machine)).body.pagination;
+  identity.leave('silent');
+
+  const begin = performance.now();
+  t.equal((await call('PUT', `${changed.path}/status`, machine, { status: 'inactive' })).status, 204);
+  t.ok(performance.now() - begin < 1500, 'it waits for a moment only');
+  t.equal((await call('GET', changed.path, token)).status, 401, 'here the token is dead already');
+  t.equal((await call('DELETE', deleted.path, machine)).status, 204);
+  t.same(newsOf(changed.id), []);
+
+  t.equal((await call('GET', deleted.path, machine)).status, 404, 'nobody sees who was deleted');
+  t.equal((await call('DELETE', deleted.path, machine)).status, 404);
+  const page = await call('GET', '/v1/users?limit=100', machine);
+  t.equal(page.body.pagination.total, total - 1);
+  t.notOk(page.body.data.some(({ id }) => id === deleted.id));
+  t.same(Object.keys((await collection.findOne({ _id: deleted.id })) ?? {}).sort(), [
+    '_id',
+    'deleted_at',
+    'epoch',
+    'outbox',
+    'sign_in_epoch',
+  ]);
+  const again = { username: deleted.username, email: deleted.email, password: 'correct horse' };
+  t.equal((await call('POST', '/v1/users', machine, again)).status, 201, 'the names are free');
+
+  identity.comeBack();
+  await until(async () => newsOf(changed.id).length + newsOf(deleted.id).length === 2, 10_000);
+  t.match(newsOf(changed.id), [{ reason: 'status', epoch: 1, sign_in_epoch: 1 }]);
+  t.match(newsOf(deleted.id), [{ reason: 'deleted', epoch: 1, sign_in_epoch: 1 }]);
+  await until(async () => (await collection.findOne({ _id: deleted.id })) === null, 10_000);
+  await until(async () => (await collection.findOne({ _id: changed.id }))?.outbox?.length === 0, 10_000);
+});
+
+t.test('a lookup of somebody who was deleted finds nobody', async (t) => {
+  const { id, path, username } = await created();
+  const token = await internal();
+  t.equal((await call('GET', `/internal/users/accounts/${id}`, token)).status, 200);
+  identity.leave('closed');
+  t.equal((await call('DELETE', path, machine)).status, 204);
+  const none = { status: 200, body: { account: null } };
+  t.match(await call('POST', '/internal/users/account-lookups', token, { login: username }), none);
+  const login = { login: username, password: 'correct horse' };
+  t.match(await call('POST', '/internal/users/password-checks', token, login), none);
+  const account = `/internal/users/accounts/${id}`;
+  t.equal((await call('GET', account, token)).status, 404);
+  t.equal((await call('PATCH', account, token, { name: 'x' })).status, 404);
+  t.equal((await call('PUT', `${account}/password`, token, { new_password: 'another horse' })).status, 404);
+  t.equal((await call('PUT', `${account}/verified-email`, token, { email: 'x@example.org' })).status, 404);
+});

@@ -1,0 +1,310 @@
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { verify } from '@node-rs/argon2';
+import t from 'tap';
+import { createAttempts } from '../src/attempts.ts';
+import { createPasswords } from '../src/passwords.ts';
+import type { AccountChanged, NewUser } from '../src/user.ts';
+import { createUserStore } from '../src/user-store.ts';
+import { createUsers, WrongPasswordError } from '../src/users.ts';
+
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
+const store = createUserStore(database.connection);
+await database.start();
+t.teardown(() => database.stop());
+
+const announced: AccountChanged[] = [];
+const passwords = createPasswords({ concurrency: 1 });
+const users = createUsers({
+  store,
+  passwords,
+  announce: async (event) => void announced.push(event),
+  guesses: createAttempts({ most: 10, seconds: 300 }),
+});
+
+const PASSWORD = 'correct horse';
+
+function created(over: Partial<NewUser> = {}) {
+  const username = newId('x');
+  return users.create({ username, email: `${username}@example.org`, password: PASSWORD, ...over });
+}
+
+/** What has been announced of this user since the last time. */
+function newsOf(id: string): AccountChanged[] {
+  const news = announced.filter(({ userId }) => userId === id);
+  for (const event of news) announced.splice(announced.indexOf(event), 1);
+  return news;
+}
+
+/** What a promise is rejected with. */
+function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+}
+
+t.test('a password check finds a person by username or verified email, in any spelling', async (t) => {
+  const { id, username, email } = await created({ username: 'Grün', password: 'gru\u0308n-gru\u0308n' });
+  const password = 'gr\u00fcn-gr\u00fcn';
+  t.match(await users.checkPassword(username, password), { id, epoch: 0 });
+  t.match(await users.checkPassword('GRU\u0308N', password), { id });
+  t.equal(await users.checkPassword(email ?? '', password), undefined, 'nobody has verified the address');
+  t.equal(await users.lookUp(email ?? ''), undefined);
+  await users.verifyEmail(id, email ?? '');
+  t.match(await users.checkPassword(email?.toUpperCase() ?? '', password), { id });
+  t.match(await users.lookUp(email ?? ''), { id });
+  t.match(await users.lookUp('grün'), { id });
+  for (const login of [
+    '',
+    ' ',
+    '@',
+    'nobody',
+    'nobody@example.org',
+    '$ne',
+    'x'.repeat(10_000),
+    `${username}\0`,
+  ]) {
+    t.equal(await users.lookUp(login), undefined, login.slice(0, 20));
+    t.equal(await users.checkPassword(login, password), undefined, login.slice(0, 20));
+  }
+  for (const wrong of ['', 'grun-grun', `${password} `, `${password}\0`, 'x'.repeat(100_000)]) {
+    t.equal(await users.checkPassword(username, wrong), undefined, wrong.slice(0, 20));
+  }
+});
+
+t.test('the longest password in its longest form', async (t) => {
+  // U+1D160 is one character that decomposes into three, each of two units; 85 of them make 255.
+  const password = '\u1e69'.repeat(256);
+  const { username, id } = await created({ password });
+  t.match(await users.checkPassword(username, password.normalize('NFD')), { id });
+});
+
+t.test('one answer after one time, whoever it is', async (t) => {
+  const active = await created();
+  const inactive = await created();
+  await users.changeStatus(inactive.id, 'inactive');
+  const none = await created();
+  await database.connection
+    .collection('users')
+    .updateOne({ _id: none.id as never }, { $set: { password_hash: null } });
+  const hash = (await store.passwordHashOf(active.id)) ?? '';
+
+  const cases: Record<string, () => Promise<unknown>> = {
+    'bare argon2': () => verify(hash, PASSWORD).then(() => undefined),
+    unknown: () => users.checkPassword('nobody-of-this-name', PASSWORD),
+    'unknown email': () => users.checkPassword('nobody@example.org', PASSWORD),
+    wrong: () => users.checkPassword(active.username, 'wrong horse'),
+    inactive: () => users.checkPassword(inactive.username, PASSWORD),
+    'no password': () => users.checkPassword(none.username, PASSWORD),
+    'a login of 10 kB': () => users.checkPassword('ﷺ'.repeat(10_000), PASSWORD),
+    'a password of 250 kB': () => users.checkPassword(active.username, 's\u0323\u0307'.repeat(50_000)),
+  };
+  const times: Record<string, number[]> = {};
+  // In turns, so that whatever else the machine does falls on all alike.
+  for (let i = 0; i < 16; i += 1) {
+    for (const [name, check] of Object.entries(cases)) {
+      const begin = performance.now();
+      if ((await check()) !== undefined) t.fail(name);
+      if (i > 0) times[name] = [...(times[name] ?? []), performance.now() - begin];
+    }
+  }
+  const medians = Object.entries(times).map(
+    ([name, all]) => [name, all.sort((a, b) => a - b)[7] ?? 0] as const,
+  );
+  const usual = medians.find(([name]) => name === 'wrong')?.[1] ?? 0;
+  t.comment(medians.map(([name, ms]) => `${name} ${ms.toFixed(2)} ms`).join(', '));
+  const bare = medians.shift()?.[1] ?? 0;
+  t.ok(
+    usual < 1.2 * bare + 3,
+    'a check costs little more than argon2, and one query of a few milliseconds at most',
+  );
+  for (const [name, ms] of medians) {
+    t.ok(Math.abs(ms / usual - 1) < 0.25, `${name}: ${(ms / usual).toFixed(2)} of a wrong password`);
+  }
+});
+
+t.test('who is right but inactive does not come in, and does again when active', async (t) => {
+  const { id, username } = await created();
+  t.match(await users.changeStatus(id, 'inactive'), { status: 'inactive', epoch: 1, signInEpoch: 1 });
+  t.equal(await users.checkPassword(username, PASSWORD), undefined);
+  t.match(await users.lookUp(username), { id, status: 'inactive' });
+  t.match(await users.changeStatus(id, 'active'), { status: 'active', epoch: 2, signInEpoch: 1 });
+  t.match(await users.checkPassword(username, PASSWORD), { id, epoch: 2, signInEpoch: 1 });
+  t.same(newsOf(id), [
+    { userId: id, epoch: 1, signInEpoch: 1, reason: 'status' },
+    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status' },
+  ]);
+});
+
+t.test('what changes nothing is announced to nobody', async (t) => {
+  const { id } = await created();
+  t.match(await users.changeStatus(id, 'active'), { epoch: 0 });
+  t.match(await users.changeRole(id, 'user'), { epoch: 0 });
+  await users.update(id, { name: 'Somebody' });
+  t.same(newsOf(id), []);
+  t.match(await users.changeRole(id, 'admin'), { role: 'admin', epoch: 1, signInEpoch: 0 });
+  await users.remove(id);
+  t.same(newsOf(id), [
+    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role' },
+    { userId: id, epoch: 2, signInEpoch: 1, reason: 'deleted' },
+  ]);
+  t.match(await failure(users.remove(id)), { kind: 'not_found' });
+  for (const gone of [
+    () => users.changeRole(id, 'user'),
+    () => users.changeStatus(id, 'inactive'),
+    () => users.changePassword(id, { newPassword: 'another horse' }),
+    () => users.changePassword(id, { newPassword: 'another horse', currentPassword: PASSWORD }),
+    () => users.verifyEmail(id, 'x@example.org'),
+    () => users.update(id, {}),
+  ]) {
+    t.match(await failure(gone()), { kind: 'not_found' });
+  }
+  t.same(newsOf(id), []);
+});
+
+t.test('a password changes with the current one, or without any', async (t) => {
+  const { id, username } = await created();
+  const wrong = users.changePassword(id, { newPassword: 'second horse', currentPassword: 'wrong horse' });
+  t.match(await failure(wrong), new WrongPasswordError());
+  t.match(await users.checkPassword(username, PASSWORD), { id, epoch: 0 }, 'as it was');
+  t.match(await users.changePassword(id, { newPassword: 'second horse', currentPassword: PASSWORD }), {
+    epoch: 1,
+    signInEpoch: 1,
+  });
+  t.equal(await users.checkPassword(username, PASSWORD), undefined);
+  t.match(await users.checkPassword(username, 'second horse'), { id, epoch: 1, signInEpoch: 1 });
+  t.match(await users.changePassword(id, { newPassword: 'third horse' }), { epoch: 2 });
+  t.match(await users.checkPassword(username, 'third horse'), { id, epoch: 2 });
+  t.same(
+    newsOf(id).map(({ epoch, reason }) => [epoch, reason]),
+    [
+      [1, 'password'],
+      [2, 'password'],
+    ],
+  );
+  t.match(await failure(users.changePassword(id, { newPassword: 'short' })), {
+    kind: 'invalid',
+    details: [{ field: 'new_password', message: 'must have 8 to 256 characters' }],
+  });
+});
+
+t.test('of several changes with one current password one wins', async (t) => {
+  const { id, username } = await created();
+  const names = ['one', 'two', 'three', 'four'].map((name) => `${name} horses`);
+  const results = await Promise.allSettled(
+    names.map((newPassword) => users.changePassword(id, { newPassword, currentPassword: PASSWORD })),
+  );
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const result of results) {
+    if (result.status === 'rejected') t.match(result.reason, new WrongPasswordError());
+  }
+  const winner = names[results.findIndex(({ status }) => status === 'fulfilled')] ?? '';
+  t.match(await users.checkPassword(username, winner), { id, epoch: 1 });
+});
+
+t.test('who signs in while the password changes gets the epoch of the password that was right', async (t) => {
+  for (let i = 0; i < 5; i += 1) {
+    const { id, username } = await created();
+    const [before, , after] = await Promise.all([
+      users.checkPassword(username, PASSWORD),
+      users.changePassword(id, { newPassword: 'another horse' }),
+      users.checkPassword(username, 'another horse'),
+    ]);
+    if (before !== undefined) t.equal(before.epoch, 0, 'dead with the change');
+    if (after !== undefined) t.equal(after.epoch, 1);
+    t.equal(await users.checkPassword(username, PASSWORD), undefined);
+  }
+});
+
+t.test('a token is no way to guess the password', async (t) => {
+  const { id } = await created();
+  const other = await created();
+  const guess = (currentPassword: string) =>
+    users.changePassword(id, { newPassword: 'another horse', currentPassword });
+  const kinds = async (guesses: Promise<unknown>[]) =>
+    (await Promise.allSettled(guesses)).map((it) => (it.status === 'rejected' ? it.reason.kind : 'done'));
+  for (let i = 0; i < 3; i += 1) t.same(await kinds([guess(`wrong horse ${i}`)]), ['forbidden']);
+  const many = await kinds(Array.from({ length: 20 }, (_, i) => guess(`wrong horse ${i}`)));
+  t.equal(many.filter((kind) => kind === 'forbidden').length, 7, 'ten in all, also when they come at a time');
+  t.equal(many.filter((kind) => kind === 'rate_limited').length, 13);
+  t.same(await kinds([guess(PASSWORD)]), ['rate_limited'], 'the right one is not told either');
+  t.match(await users.changePassword(id, { newPassword: 'another horse' }), { id }, 'an admin can');
+  for (let i = 0; i < 12; i += 1) {
+    await users.changePassword(other.id, { newPassword: PASSWORD, currentPassword: PASSWORD });
+  }
+});
+
+t.test('fields', async (t) => {
+  const { id } = await created();
+  const good = [
+    { name: 'A' },
+    { name: 'Ann-Marie O’Neil 3rd' },
+    { name: '李小龍' },
+    { name: 'می\u200cخواهم' },
+    { name: '😀' },
+    { name: '😀'.repeat(200) },
+    { firstName: 'Ann', lastName: 'Other' },
+    { phone: '+49 (0)30 123-45.67' },
+    { phone: '0301234567' },
+    { phone: '+123456789012345' },
+    { picture: 'https://example.org/a.png?x=1#y' },
+    { picture: `https://example.org/${'a'.repeat(1980)}` },
+  ];
+  for (const changes of good)
+    t.match(await users.update(id, changes), changes, JSON.stringify(changes).slice(0, 60));
+  const bad: [string, string][] = [
+    ['name', ''],
+    ['name', ' '],
+    ['name', '\u200d\u3164\u2800'],
+    ['name', 'a\tb'],
+    ['name', 'a\nb'],
+    ['name', 'a\u2028b'],
+    ['name', 'a\u0085b'],
+    ['name', '\u202eevil'],
+    ['name', 'x'.repeat(201)],
+    ['firstName', '\u200b'],
+    ['lastName', 'a\u0007'],
+    ['phone', 'abc'],
+    ['phone', '1234'],
+    ['phone', '+1234567890123456'],
+    ['phone', '12345\n'],
+    ['phone', `+${' '.repeat(1000)}12345`],
+    ['picture', 'http://example.org/a.png'],
+    ['picture', 'javascript:alert(1)'],
+    ['picture', 'data:image/png;base64,AA'],
+    ['picture', '//example.org/a.png'],
+    ['picture', 'https://'],
+    ['picture', 'https://user:secret@example.org/'],
+    ['picture', 'https://example.org/a"onerror="x'],
+    ['picture', ' https://example.org/'],
+    ['picture', `https://example.org/${'a'.repeat(1981)}`],
+  ];
+  for (const [field, value] of bad) {
+    const name = { firstName: 'first_name', lastName: 'last_name' }[field] ?? field;
+    const label = `${field} ${encodeURIComponent(value).slice(0, 40)}`;
+    t.match(
+      await failure(users.update(id, { [field]: value })),
+      { kind: 'invalid', details: [{ field: name }] },
+      label,
+    );
+  }
+  t.match(await failure(created({ name: '\u200b' })), { kind: 'invalid' });
+  t.match(await created({ name: 'Ann Other' }), { name: 'Ann Other' });
+  t.match(await created({ username: 'somebody' }), { name: 'somebody' });
+});
+
+t.test('an address is verified only while it is theirs', async (t) => {
+  const { id, email } = await created();
+  await users.update(id, { email: `new-${email}` });
+  t.match(await failure(users.verifyEmail(id, email ?? '')), {
+    kind: 'conflict',
+    details: [{ field: 'email' }],
+  });
+  t.match(await users.read(id), { emailVerified: false });
+  t.match(await users.verifyEmail(id, `new-${email}`), { emailVerified: true });
+  t.match(await failure(users.verifyEmail('usr_none', 'x@example.org')), { kind: 'not_found' });
+});
