@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -18,43 +19,59 @@ export function createCallLimits(): CallLimits {
 }
 
 /**
- * The hook that makes a route need a credential, and counts its requests. It runs before the body is read,
- * so that a stranger cannot make us parse anything. From an address whose strangers have used up their quota,
- * only credentials that are known already are taken: a new one is not even checked.
+ * Who makes a request, by the credential in its headers; counts it, and notes the caller for the log. From an address
+ * whose strangers have used up their quota, only credentials that are known already are taken: a new one is not even
+ * checked. `setHeaders` gets what tells the caller where it stands. Throws as the verifier does, and `rate_limited`.
+ */
+export async function identifyCaller(
+  request: IncomingMessage,
+  options: {
+    credentials: CredentialVerifier;
+    limits?: CallLimits | undefined;
+    setHeaders(headers: Record<string, string>): void;
+  },
+): Promise<Caller> {
+  const { credentials, limits, setHeaders } = options;
+  const info = requestInfo(request);
+  const { authorization, dpop } = request.headers;
+  const shown = {
+    authorization,
+    // Node joins repeated ones to one text; a list is only possible by its types.
+    dpop: dpop === undefined ? undefined : String(dpop),
+    method: request.method ?? '',
+    path: request.url ?? '',
+  };
+  let caller: Caller;
+  try {
+    caller = await credentials.verify(
+      shown,
+      limits && (() => limits.strangers.check(addressKey(info.address))),
+    );
+  } catch (error) {
+    // When the keys cannot be had, nobody knows whether it is a stranger.
+    if (limits !== undefined && error instanceof ServiceError && error.kind === 'unauthenticated') {
+      setHeaders(await limits.strangers.count(addressKey(info.address)));
+    }
+    throw error;
+  }
+  info.client = caller.clientId;
+  if (caller.subject !== caller.clientId) info.subject = caller.subject;
+  // All API keys and tokens of an application, as far as no person is signed in, count together.
+  if (limits !== undefined) setHeaders(await limits.callers.count(`${caller.clientId} ${caller.subject}`));
+  return caller;
+}
+
+/**
+ * The hook that makes a route need a credential. It runs before the body is read, so that a stranger cannot make us
+ * parse anything.
  */
 export function authenticate(
   credentials: CredentialVerifier,
   limits?: CallLimits,
 ): onRequestAsyncHookHandler {
   return async (request, reply) => {
-    const info = requestInfo(request.raw);
-    const { authorization, dpop } = request.headers;
-    const shown = {
-      authorization,
-      // Node joins repeated ones to one text; a list is only possible by its types.
-      dpop: dpop === undefined ? undefined : String(dpop),
-      method: request.method,
-      path: request.url,
-    };
-    let caller: Caller;
-    try {
-      caller = await credentials.verify(
-        shown,
-        limits && (() => limits.strangers.check(addressKey(info.address))),
-      );
-    } catch (error) {
-      // When the keys cannot be had, nobody knows whether it is a stranger.
-      if (limits !== undefined && error instanceof ServiceError && error.kind === 'unauthenticated') {
-        reply.headers(await limits.strangers.count(addressKey(info.address)));
-      }
-      throw error;
-    }
-    callers.set(request, caller);
-    info.client = caller.clientId;
-    if (caller.subject !== caller.clientId) info.subject = caller.subject;
-    // All API keys and tokens of an application, as far as no person is signed in, count together.
-    if (limits !== undefined)
-      reply.headers(await limits.callers.count(`${caller.clientId} ${caller.subject}`));
+    const setHeaders = (headers: Record<string, string>) => void reply.headers(headers);
+    callers.set(request, await identifyCaller(request.raw, { credentials, limits, setHeaders }));
   };
 }
 

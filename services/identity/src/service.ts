@@ -1,17 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/auth';
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import { unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
-import { requestInfo } from '@gatehouse/kit/requests';
 import { prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
-import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
+import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience, INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -273,19 +273,10 @@ export function createIdentityService(
     feed,
     publicUrl: issuer,
   });
-  const authenticateWith = (verifier: typeof credentials) => async (ctx: Context) => {
-    const caller = await verifier.verify({
-      authorization: ctx.get('authorization') || undefined,
-      dpop: ctx.get('dpop') || undefined,
-      method: ctx.method,
-      path: ctx.path,
-    });
-    const info = requestInfo(ctx.req);
-    info.client = caller.clientId;
-    if (caller.subject !== caller.clientId) info.subject = caller.subject;
-    return caller;
-  };
-  const authenticate = authenticateWith(credentials);
+  const callLimits = config.rateLimit === 'on' ? createCallLimits() : undefined;
+  const authenticateWith = (verifier: CredentialVerifier, limits?: CallLimits) => (ctx: Context) =>
+    identifyCaller(ctx.req, { credentials: verifier, limits, setHeaders: (headers) => ctx.set(headers) });
+  const authenticate = authenticateWith(credentials, callLimits);
 
   /** Ends what an account's change must end; the same change may come again. */
   async function accountChanged({ user_id: id, epoch, sign_in_epoch, reason }: AccountChange): Promise<void> {
