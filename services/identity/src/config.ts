@@ -40,6 +40,8 @@ export type IdentityConfig = {
   signUp: 'on' | 'off';
   /** Whether POST /api/v1/auth/login takes passwords. */
   passwordLogin: 'on' | 'off';
+  /** Whether applications in private networks, and on this machine, are told of sign-outs; off by default. */
+  tellPrivateNetworks?: 'on' | 'off';
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
@@ -69,6 +71,7 @@ const settings = {
   rotateKeysEveryDays: integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
   signUp: oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
   passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
+  tellPrivateNetworks: oneOf('IDENTITY_LOGOUT_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
   auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
   usersSecret: text('USERS_CLIENT_SECRET'),
   smtpUrl: optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),

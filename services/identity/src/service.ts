@@ -209,6 +209,7 @@ export function createIdentityService(
         return expected === undefined ? undefined : timingSafeEqual(expected, sha256(secret));
       },
       store,
+      tellPrivateNetworks: config.tellPrivateNetworks === 'on',
       pages: {
         error: pageErrors.refusal,
         async signOut(ctx, { action, xsrf }) {

@@ -49,6 +49,8 @@ export type ProviderOptions = {
   /** Whether the secret is that of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
+  /** Whether applications in private networks are told of sign-outs, too. */
+  tellPrivateNetworks: boolean;
   pages: ProviderPages;
 };
 
@@ -189,6 +191,8 @@ export function createProvider(options: ProviderOptions): Provider {
       return signIns.holds(ctx, account, token !== undefined) ? personOf(account) : undefined;
     },
     interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
+    // oidc-provider's own dispatcher refuses special-use addresses, so that nobody makes us call our neighbours.
+    ...(options.tellPrivateNetworks ? { fetch: fetchAnywhere } : {}),
     clientBasedCORS: (_ctx, origin, client) =>
       (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin),
     renderError(ctx, out, error) {
@@ -308,3 +312,9 @@ function settleScope(ctx: KoaContextWithOIDC, allowed: readonly string[]): void 
   }
   if (requested.length === 0) params.scope = allowed.join(' ');
 }
+
+/** Without the dispatcher that refuses special-use addresses. */
+const fetchAnywhere: typeof fetch = (input, init) => {
+  const { dispatcher: _, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
+  return fetch(input, rest);
+};

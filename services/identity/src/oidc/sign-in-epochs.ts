@@ -67,10 +67,15 @@ function keep(model: unknown, names: readonly string[]): void {
 export function signInPolicy() {
   const policy = interactionPolicy.base();
   policy.get('login')?.checks.add(
-    new interactionPolicy.Check('sign_in_over', 'the sign-in has ended', ({ oidc }: KoaContextWithOIDC) => {
-      const account = oidc.entities.Account as Person | undefined;
-      return oidc.session?.accountId !== undefined && account === undefined;
-    }),
+    new interactionPolicy.Check(
+      'sign_in_over',
+      'the sign-in has ended',
+      'login_required',
+      ({ oidc }: KoaContextWithOIDC) => {
+        const account = oidc.entities.Account as Person | undefined;
+        return oidc.session?.accountId !== undefined && account === undefined;
+      },
+    ),
   );
   return policy;
 }

@@ -1,10 +1,13 @@
 import { newId } from '@gatehouse/kit/ids';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, WEB } from '../build.ts';
-import { refresh, tokensFor } from './actions.ts';
+import { openDatabase, refresh, tokensFor } from './actions.ts';
 
-const built = await build(t);
+const uri = await testDatabase(t);
+const built = await build(t, { mongodbUri: uri });
+const database = await openDatabase(t, uri);
 const { call, json } = built;
 const login = async (username: string, password = PASSWORD) => {
   const { status, body } = await call('POST', '/api/v1/auth/login', undefined, { username, password });
@@ -35,19 +38,20 @@ async function isAllDead(
   { browser, access_token, refresh_token, code, ...it }: SignedIn,
   id: string,
 ) {
-  const [users, identity, loginToken, refreshed, exchanged, userInfo, page] = await Promise.all([
+  const [users, identity, loginAtUsers, login, refreshed, exchanged, userInfo, page] = await Promise.all([
     call('GET', `/v1/users/${id}`, access_token),
     call('GET', '/api/v1/auth/permissions', access_token),
     call('GET', `/v1/users/${id}`, it.login),
+    call('GET', '/api/v1/auth/permissions', it.login),
     refresh(built, refresh_token),
     json({ grant_type: 'authorization_code', code, ...WEB }),
     call('GET', '/userinfo', access_token),
     browser.get(authorizeUrl({ prompt: 'none' })),
   ]);
   t.same(
-    [users.status, identity.status, loginToken.status, userInfo.status],
-    [401, 401, 401, 401],
-    'access tokens: at users, at identity, of the login, at /userinfo',
+    [users, identity, loginAtUsers, login, userInfo].map(({ status }) => status),
+    [401, 401, 401, 401, 401],
+    'access tokens: at users, at identity, those of the login, at /userinfo',
   );
   t.match(refreshed, { status: 400, body: { error: 'invalid_grant' } }, 'the refresh token');
   t.match(exchanged, { status: 400, body: { error: 'invalid_grant' } }, 'the code');
@@ -95,6 +99,31 @@ t.test('a password change on the account page: its own session goes on, and noth
   await isAllAlive(t, await signIn(username, `${PASSWORD} two`), id);
 });
 
+t.test('what a request that was under way writes back is over, too', async (t) => {
+  const { id, username } = await newPerson();
+  const it = await signIn(username);
+  const of = { account_id: id };
+  const grants = await database.collection('oidc_grants').find(of).toArray();
+  const issued = { grant_id: { $in: grants.map(({ _id }) => String(_id)) } };
+  const kept = [
+    { name: 'oidc_sessions', documents: await database.collection('oidc_sessions').find(of).toArray() },
+    { name: 'oidc_grants', documents: grants },
+    ...(await Promise.all(
+      ['oidc_refresh_tokens', 'oidc_authorization_codes'].map(async (name) => ({
+        name,
+        documents: await database.collection(name).find(issued).toArray(),
+      })),
+    )),
+  ];
+  t.equal((await call('PUT', `/v1/users/${id}/password`, admin, { new_password: 'a new one' })).status, 204);
+  for (const { name, documents } of kept) {
+    t.ok(documents.length > 0, name);
+    t.equal(await database.collection(name).countDocuments({ _id: { $in: documents.map((d) => d._id) } }), 0);
+    await database.collection(name).insertMany(documents);
+  }
+  await isAllDead(t, it, id);
+});
+
 t.test('a wrong current password ends nothing', async (t) => {
   const { id, username } = await newPerson();
   const it = await signIn(username);
@@ -134,6 +163,7 @@ t.test('deletion of the account', async (t) => {
   const it = await signIn(username);
   t.equal((await call('DELETE', `/v1/users/${id}`, it.login)).status, 204);
   await isAllDead(t, it, id);
+  t.match((await it.browser.get(authorizeUrl())).url.pathname, /^\/sign-in\//, 'somebody may sign in there');
   t.equal((await login(username)).status, 401);
 });
 
