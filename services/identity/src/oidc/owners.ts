@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { errors } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { Application } from '../applications/application.ts';
 import { withinCeiling } from './person.ts';
@@ -13,7 +13,7 @@ export type Standing = {
 
 /**
  * An application never exceeds its owner (design: credentials): of its scopes count those that the owner's role
- * allows now. Throws `forbidden` when the owner is inactive or gone.
+ * allows now. Throws unauthorized_client (RFC 6749 §5.2) when the owner is inactive or gone.
  */
 export async function standingOf(
   application: Application,
@@ -23,7 +23,7 @@ export async function standingOf(
     return { scopes: application.scopes, owner: undefined };
   const owner = await findAccount(application.owner);
   if (owner === undefined || owner.status !== 'active') {
-    throw new ServiceError('forbidden', 'The owner of this application has no active account.');
+    throw new errors.UnauthorizedClient('the owner of this application has no active account');
   }
   return { scopes: withinCeiling(application.scopes, owner), owner };
 }

@@ -192,6 +192,6 @@ t.test('nor does an application outlive its owner’s account', async (t) => {
       t.equal((await call('GET', '/v1/users', credential)).status, 401, how);
     }
     const refused = await ask(client);
-    t.match(refused, { status: 403, body: { error: 'access_denied' } }, how);
+    t.match(refused, { status: 400, body: { error: 'unauthorized_client' } }, how);
   }
 });

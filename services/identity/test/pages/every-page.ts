@@ -13,7 +13,7 @@ import { passwordPage } from '../../src/pages/password-page.ts';
 import { profilePage } from '../../src/pages/profile-page.ts';
 import { sessionsPage } from '../../src/pages/sessions-page.ts';
 import { type SignInProblem, signInPage } from '../../src/pages/sign-in-page.ts';
-import { signedOutPage, signOutPage } from '../../src/pages/sign-out-pages.ts';
+import { signedOutPage, signOutPage, stillSignedInPage } from '../../src/pages/sign-out-pages.ts';
 
 const ERRORS: ErrorPageKind[] = [
   'expired_sign_in',
@@ -93,6 +93,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       }),
     ],
     ['sign out', signOutPage({ form, username: of('ada'), application: of('Lighthouse') })],
+    ['still signed in', stillSignedInPage({ username: of('ada'), links: { account: '/account' } })],
     ['signed out', signedOutPage({ links: {} })],
     [
       'signed out, links',
