@@ -12,11 +12,9 @@ import {
 } from '@gatehouse/kit/config';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './first-applications.ts';
+import type { ServiceClient } from './internal/service-tokens.ts';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './keys/signing-keys.ts';
 import type { Lifetimes } from './oidc/provider.ts';
-
-/** A service of ours, which gets tokens for the internal routes with client credentials. */
-export type ServiceClient = { id: string; secret: string };
 
 /** By SMTP, or as files in a directory, of which `onLink` is told (see accounts/outbox-mail.ts). */
 export type MailConfig =

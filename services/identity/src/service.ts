@@ -1,9 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/auth';
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
-import { unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import { prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
@@ -13,13 +11,9 @@ import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
-import { apiAudience, INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
+import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
-import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
-import type { Context, Middleware } from 'koa';
-import compose from 'koa-compose';
-import type Provider from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Context } from 'koa';
 import { createMail } from './accounts/mail-of-config.ts';
 import { createMailedLinks } from './accounts/mailed-links.ts';
 import { createOneTimeLinks } from './accounts/one-time-link.ts';
@@ -39,10 +33,11 @@ import type { IdentityConfig } from './config.ts';
 import { createFaults } from './faults.ts';
 import { createFirstApplications } from './first-applications.ts';
 import { type AccountChange, internalRoutes } from './internal/internal-routes.ts';
+import { createServiceClients, createServiceTokens } from './internal/service-tokens.ts';
 import { createKeyKeeper } from './keys/key-keeper.ts';
 import { createSealer, deriveKey } from './keys/sealing.ts';
 import { createSigningKeyStore } from './keys/signing-key-store.ts';
-import { SIGNING_KEYS_PURPOSE, type SigningKeySet } from './keys/signing-keys.ts';
+import { SIGNING_KEYS_PURPOSE } from './keys/signing-keys.ts';
 import { createAccessTokenHandles } from './oidc/access-token-handles.ts';
 import {
   ACCOUNT_CLIENT,
@@ -50,23 +45,22 @@ import {
   clientMetadata,
   serviceMetadata,
 } from './oidc/client-metadata.ts';
+import { createEngine } from './oidc/engine.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
 import { createOidcStore } from './oidc/oidc-adapter.ts';
-import { createProvider } from './oidc/provider.ts';
-import { createTokenSigner, type TokenSigner } from './oidc/token-signer.ts';
+import { createProviderPages } from './oidc/provider-pages.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
-import { signedOutPage, signOutPage, stillSignedInPage } from './pages/sign-out-pages.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
 import { accountRoutes } from './sign-in/account-routes.ts';
 import { createBrowserSessions } from './sign-in/browser-session.ts';
 import { createSignInGuard } from './sign-in/guard.ts';
 import { createGuardStore } from './sign-in/guard-store.ts';
-import { interactionRoutes, interactionUrl } from './sign-in/interaction-routes.ts';
+import { interactionRoutes } from './sign-in/interaction-routes.ts';
 import { createPageErrors } from './sign-in/page-errors.ts';
 import { createPasswordCheck } from './sign-in/password-check.ts';
 import { recoveryRoutes } from './sign-in/recovery-routes.ts';
-import { createWeb, formTarget } from './sign-in/web.ts';
+import { createWeb } from './sign-in/web.ts';
 
 /** What a process may bring. A broadcast is started and stopped by who made it; without one, natsUrl must be set. */
 export type IdentityDependencies = { broadcast?: Broadcast };
@@ -77,8 +71,6 @@ const MARGIN = 120;
 const KEYS_KEPT = 900;
 /** How long a rotated refresh token may come again without ending its family, in seconds. */
 const REUSE_GRACE = 10;
-/** Who identity is when it calls another service. */
-const OWN_CLIENT = 'identity';
 
 /** The identity service: signs people in, issues tokens, and tells the world the keys to verify them with. */
 export function createIdentityService(
@@ -92,17 +84,6 @@ export function createIdentityService(
   const { connection } = database;
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
   const broadcast = dependencies.broadcast ?? (ownBroadcast as Broadcast);
-
-  // Replaced whenever the signing keys change, and for the first time at the start.
-  let oidc:
-    | { provider: Provider; middleware: Middleware; sign: TokenSigner; jwks: JWTVerifyGetKey }
-    | undefined;
-  const current = () => {
-    if (oidc === undefined) throw unavailable('The signing keys are not loaded yet.');
-    return oidc;
-  };
-  const provider = () => current().provider;
-  const ownKeys: JWTVerifyGetKey = (header, token) => current().jwks(header, token);
 
   const applicationStore = createApplicationStore(connection);
   const revocationStore = createRevocationStore(connection);
@@ -121,7 +102,7 @@ export function createIdentityService(
 
   const accounts = createUsersClient({
     usersUrl: config.usersUrl,
-    token: internalTokens(() => current().sign, issuer),
+    token: createServiceTokens(() => engine.sign(), issuer),
   });
   const auditStore = createAuditStore(connection);
   const audit = createAudit({
@@ -144,10 +125,10 @@ export function createIdentityService(
   const apiKeys = createApiKeys(tools);
 
   const handles = createAccessTokenHandles(apiAudience(issuer));
-  const services = new Map(config.services.map(({ id, secret }) => [id, sha256(secret)]));
+  const acceptsService = createServiceClients(config.services);
   const store = createOidcStore(connection, {
     async findClient(id) {
-      if (services.has(id)) return serviceMetadata(id);
+      if (acceptsService(id, '') !== undefined) return serviceMetadata(id);
       if (id === ACCOUNT_CLIENT) return accountClientMetadata(issuer);
       const application = await applicationStore.findById(id);
       return application === undefined ? undefined : clientMetadata(application);
@@ -176,7 +157,13 @@ export function createIdentityService(
   });
   const checkPassword = createPasswordCheck({ accounts, guard, audit, logger });
   const signUps = createRateLimiter({ name: 'accounts', quota: 20, seconds: 3600 });
-  const sessions = createBrowserSessions({ provider, accounts, store, lifetime: lifetimes.session, logger });
+  const sessions = createBrowserSessions({
+    provider: () => engine.provider(),
+    accounts,
+    store,
+    lifetime: lifetimes.session,
+    logger,
+  });
   const sweeper = createSweeper(
     connection,
     [
@@ -191,64 +178,26 @@ export function createIdentityService(
   );
 
   const cookieKey = deriveKey(masterKey, 'cookies').toString('base64url');
-  const providerFaults = new WeakMap<object, unknown>();
-
-  async function useKeys({ keys, currentKid }: SigningKeySet): Promise<void> {
-    const signingKey = keys.find(({ kid }) => kid === currentKid[config.accessTokenAlgorithm]);
-    const built = createProvider({
-      issuer,
-      keys: { keys },
-      cookieKey,
-      accessTokenAlgorithm: config.accessTokenAlgorithm,
-      lifetimes,
-      findApplication: applicationStore.findById,
-      checkSecret: applications.checkSecret,
-      findAccount: accounts.find,
-      acceptsService(id, secret) {
-        const expected = services.get(id);
-        return expected === undefined ? undefined : timingSafeEqual(expected, sha256(secret));
-      },
-      store,
-      tellPrivateNetworks: config.tellPrivateNetworks === 'on',
-      pages: {
-        error: pageErrors.refusal,
-        async signOut(ctx, { action, xsrf }) {
-          const { session, client } = ctx.oidc;
-          const account = await accounts.find(session?.accountId ?? '').catch(() => undefined);
-          const { postLogoutRedirectUri } = (session?.state ?? {}) as { postLogoutRedirectUri?: string };
-          const html = signOutPage({
-            form: { action, csrf: web.csrf(ctx, 'sign out'), hidden: { xsrf } },
-            ...(account === undefined ? {} : { username: account.username }),
-            ...(client?.clientName === undefined ? {} : { application: client.clientName }),
-          });
-          web.page(ctx, html, { formTargets: formTarget(postLogoutRedirectUri) });
-        },
-        async signedOut(ctx) {
-          const stayed = await sessions.find(ctx);
-          const html =
-            stayed === undefined
-              ? signedOutPage({ links: { signIn: '/account' } })
-              : stillSignedInPage({ username: stayed.account.username, links: { account: '/account' } });
-          web.page(ctx, html);
-        },
-        interactionUrl,
-      },
-    });
-    built.on('server_error', (ctx: KoaContextWithOIDC, error: unknown) => providerFaults.set(ctx.res, error));
-    oidc = {
-      provider: built,
-      middleware: compose(built.middleware) as Middleware,
-      sign: await createTokenSigner(issuer, signingKey as JWK),
-      jwks: createLocalJWKSet({ keys: keys.map(publicPart) }) as JWTVerifyGetKey,
-    };
-  }
+  const engine = createEngine({
+    issuer,
+    cookieKey,
+    accessTokenAlgorithm: config.accessTokenAlgorithm,
+    lifetimes,
+    findApplication: applicationStore.findById,
+    checkSecret: applications.checkSecret,
+    findAccount: accounts.find,
+    acceptsService,
+    store,
+    tellPrivateNetworks: config.tellPrivateNetworks === 'on',
+    pages: createProviderPages({ accounts, sessions, web, pageErrors }),
+  });
 
   const keyKeeper = createKeyKeeper({
     store: createSigningKeyStore(connection),
     sealer: createSealer(masterKey, SIGNING_KEYS_PURPOSE),
     rotateEveryDays: config.rotateKeysEveryDays,
     previousForSeconds: lifetimes.accessToken + MARGIN,
-    onChange: useKeys,
+    onChange: engine.use,
     onDropped: (kid) =>
       revocations.write([
         { kind: 'key', id: kid, expiresAt: Math.max(lastToken(), nowSeconds() + KEYS_KEPT) },
@@ -259,13 +208,13 @@ export function createIdentityService(
   const tokens = createTokenVerifier({
     issuer,
     audience: apiAudience(issuer),
-    keys: ownKeys,
+    keys: engine.keys,
     revocations: feed.set,
   });
   const internalTokensOf = createTokenVerifier({
     issuer,
     audience: internalAudience(issuer),
-    keys: ownKeys,
+    keys: engine.keys,
     revocations: feed.set,
   });
   const credentials = createCredentialVerifier({
@@ -293,7 +242,7 @@ export function createIdentityService(
     logger,
     faults,
     pageErrors,
-    faultOf: (ctx) => providerFaults.get(ctx.res),
+    faultOf: engine.faultOf,
     limits:
       config.rateLimit === 'on'
         ? {
@@ -318,7 +267,7 @@ export function createIdentityService(
         accounts,
         checkPassword,
         audit,
-        signer: () => current().sign,
+        signer: engine.sign,
         authenticate,
         verify: (token) =>
           credentials.verify({ authorization: `Bearer ${token}`, dpop: undefined, method: 'GET', path: '' }),
@@ -335,7 +284,7 @@ export function createIdentityService(
         accountChanged,
       }),
       interactionRoutes({
-        provider,
+        provider: engine.provider,
         accounts,
         sessions,
         checkPassword,
@@ -366,7 +315,7 @@ export function createIdentityService(
         countRequest: (address) => guard.countMail({ address }),
       }),
     ],
-    provider: (ctx, next) => current().middleware(ctx, next),
+    provider: engine.middleware,
   });
 
   const chores = createChores([applications.finish, apiKeys.finish], logger);
@@ -413,35 +362,4 @@ function natsBroadcast({ natsUrl }: IdentityConfig, logger: Logger): Broadcast {
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-/** Without the private members of RFC 7518 §6. */
-function publicPart({ d, p, q, dp, dq, qi, ...rest }: JWK): JWK {
-  return rest;
-}
-
-/** Tokens for the internal routes of other services, each used for a few minutes. */
-function internalTokens(signer: () => TokenSigner, issuer: string): () => Promise<string> {
-  const lifetime = 300;
-  let known: { token: string; until: number; signer: TokenSigner } | undefined;
-  return async () => {
-    const sign = signer();
-    // A new signer means new keys, and the old one may be withdrawn.
-    if (known === undefined || known.signer !== sign || known.until < Date.now()) {
-      const { token } = await sign({
-        subject: OWN_CLIENT,
-        clientId: OWN_CLIENT,
-        audience: internalAudience(issuer),
-        scope: INTERNAL_SCOPE,
-        lifetime,
-        claims: { trusted: true, epoch: { client: 0 } },
-      });
-      known = { token, until: Date.now() + (lifetime / 2) * 1000, signer: sign };
-    }
-    return known.token;
-  };
 }
