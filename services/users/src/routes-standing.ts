@@ -41,11 +41,16 @@ export function mountStandingRoutes(
     mayChange(callerOf(request), (request.params as OneUser['Params']).id),
   );
   app.put<OneUser>(`${PREFIX}/password`, mayChangeThis, async (request, reply) => {
+    const caller = callerOf(request);
     const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
-    if (currentPassword === undefined && needsCurrentPassword(callerOf(request))) {
+    if (currentPassword === undefined && needsCurrentPassword(caller, request.params.id)) {
       throw invalidFields([{ field: 'current_password', message: 'is required' }]);
     }
-    const change = { newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) };
+    const change = {
+      newPassword,
+      ...(currentPassword === undefined ? {} : { currentPassword }),
+      through: caller.clientId,
+    };
     await users.changePassword(request.params.id, change).catch((error: unknown) => {
       // A field of a form that is to be corrected; 403 would say that no correction helps.
       throw error instanceof WrongPasswordError

@@ -31,9 +31,12 @@ export function mayGovern({ person }: Actor): void {
   if (person !== undefined && person.role !== 'admin') throw forbidden('change roles and statuses');
 }
 
-/** Whether a password changes only for who knows the current one: a token alone does not show that it is them. */
-export function needsCurrentPassword({ person }: Actor): boolean {
-  return person !== undefined && person.role !== 'admin';
+/**
+ * Whether a password changes only for who knows the current one: of one's own a token alone does not show that it is
+ * them, whatever their role.
+ */
+export function needsCurrentPassword({ person }: Actor, id: string): boolean {
+  return person !== undefined && (person.role !== 'admin' || person.id === id);
 }
 
 function forbidden(what: string): ServiceError {

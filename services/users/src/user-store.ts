@@ -1,9 +1,9 @@
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { type Collection, type Connection, Schema } from 'mongoose';
 import {
   type AccountChanged,
-  foldedKey,
   type StandingChange,
   TakenError,
   type User,

@@ -1,9 +1,9 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { Attempts } from './attempts.ts';
 import {
   type AccountChanged,
-  foldedKey,
   type Login,
   type NewUser,
   type OffsetPage,
@@ -54,11 +54,18 @@ export type Users = {
    * Throws a WrongPasswordError when a current password is given and is not right, and `rate_limited` after too
    * many of those.
    */
-  changePassword(id: string, change: { newPassword: string; currentPassword?: string }): Promise<User>;
+  changePassword(id: string, change: PasswordChange): Promise<User>;
   changeRole(id: string, role: UserRole): Promise<User>;
   changeStatus(id: string, status: UserStatus): Promise<User>;
   /** Throws `conflict` when the address is not the current one any more. */
   verifyEmail(id: string, email: string): Promise<User>;
+};
+
+export type PasswordChange = {
+  newPassword: string;
+  currentPassword?: string;
+  /** The way by which it comes, such as an application: wrong ones are counted for each by itself. */
+  through?: string;
 };
 
 export class WrongPasswordError extends ServiceError {
@@ -70,20 +77,21 @@ export class WrongPasswordError extends ServiceError {
 /** The use cases. They know no caller: who may do what is in user-access.ts. */
 export function createUsers({ store, passwords, announce, guesses }: UsersDependencies): Users {
   /** Throws unless the password is that of the user; the hash that it was checked against. */
-  async function checkCurrent(id: string, password: string): Promise<string> {
+  async function checkCurrent(id: string, password: string, through: string): Promise<string> {
+    const key = `${id} ${through}`;
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
     // Counted before the check, so that many at a time cannot slip through, and taken back when it was right.
-    guesses.count(id);
+    guesses.count(key);
     let right: boolean;
     try {
       right = await passwords.verify(hash, bounded(password));
     } catch (error) {
-      guesses.takeBack(id);
+      guesses.takeBack(key);
       throw error;
     }
     if (!right || hash === null) throw new WrongPasswordError();
-    guesses.takeBack(id);
+    guesses.takeBack(key);
     return hash;
   }
 
@@ -156,11 +164,12 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword }) {
+    async changePassword(id, { newPassword, currentPassword, through = '' }) {
       refuse(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
-      const currentHash = currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword);
+      const currentHash =
+        currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword, through);
       const passwordHash = await passwords.hash(newPassword);
       const done = await store.changeStanding(id, {
         reason: 'password',

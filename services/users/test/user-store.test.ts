@@ -1,10 +1,11 @@
 import { OUTBOX_INDEX } from '@gatehouse/events/outbox-relay';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { foldedKey, TakenError, type UserRecord, userOf } from '../src/user.ts';
+import { TakenError, type UserRecord, userOf } from '../src/user.ts';
 import { createUserStore } from '../src/user-store.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
