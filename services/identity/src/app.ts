@@ -83,8 +83,12 @@ function routeOf(path: string): string {
 /** Whatever takes a secret is limited by address, and passwords the most. */
 function limit({ token, password }: NonNullable<AppOptions['limits']>): Middleware {
   return async (ctx, next) => {
-    if (ctx.method === 'POST' && !ctx.path.startsWith('/internal/')) {
-      const takesPassword = ctx.path === '/api/v1/auth/login' || ctx.path.startsWith('/sign-in/');
+    // A request to sign in or out leaves something in the database, also before anybody has.
+    const leavesSomething = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);
+    if (leavesSomething && !ctx.path.startsWith('/internal/')) {
+      // Our routes take a slash at the end.
+      const path = ctx.path.replace(/\/$/, '');
+      const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
       ctx.set(await (takesPassword ? password : token).count(addressKey(requestInfo(ctx.req).address)));
     }
     await next();

@@ -1,5 +1,6 @@
+import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
-import { newPasswordMail, passwordChangedMail, verifyEmailMail } from '../pages/mails.ts';
+import { emailChangedMail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../pages/mails.ts';
 import type { Account, Accounts } from './account.ts';
 import type { MailSender } from './mail.ts';
 import type { OneTimeLinks } from './one-time-link.ts';
@@ -16,6 +17,8 @@ export type MailedLinks = {
   sendNewPassword(login: string): Promise<void>;
   /** Tells the owner that their password was changed. */
   tellPasswordChanged(account: Account): Promise<void>;
+  /** Tells the owner, at the address that the account had before, that it has another now. */
+  tellEmailChanged(before: Account): Promise<void>;
 };
 
 export function createMailedLinks(options: {
@@ -30,7 +33,11 @@ export function createMailedLinks(options: {
   const { issuer, accounts, links, mail, logger } = options;
 
   async function trying(what: string, action: () => Promise<void>): Promise<void> {
-    await action().catch((error: unknown) => logger.warn({ err: error, what }, 'a mail could not be sent'));
+    await action().catch((error: unknown) => {
+      if (error instanceof ServiceError && error.kind === 'rate_limited') {
+        logger.info({ what }, 'a mail was not sent: too many already');
+      } else logger.warn({ err: error, what }, 'a mail could not be sent');
+    });
   }
 
   async function linkTo(
@@ -69,6 +76,12 @@ export function createMailedLinks(options: {
           to: account.email,
           ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
         });
+      }),
+    tellEmailChanged: (before) =>
+      trying('email changed', async () => {
+        if (before.email !== null && before.email_verified) {
+          await mail.send({ to: before.email, ...emailChangedMail({ username: before.username }) });
+        }
       }),
     tellPasswordChanged: (account) =>
       trying('password changed', async () => {

@@ -40,7 +40,7 @@ const readLogin = bodyValidator(Type.Object({ username: Type.String(), password:
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {
   const { accounts, audit, authenticate } = options;
-  const router = new Router({ prefix: '/api/v1/auth' });
+  const router = new Router({ prefix: '/api/v1/auth', sensitive: true });
 
   async function issue(account: Account, authTime: number): Promise<{ token: string; user_id: string }> {
     const { token } = await options.signer()({
@@ -113,6 +113,10 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     const account = await accounts.find(caller.subject);
     if (account === undefined || account.status !== 'active') {
       throw unauthenticated('There is no active account for this token.', 'invalid_token');
+    }
+    // The account may have changed before the revocation has come here: what is older must not become new.
+    if (account.epoch !== caller.epoch.subject) {
+      throw unauthenticated('The account has changed since: log in again.', 'invalid_token');
     }
     // Of several at the same moment one is given the new token.
     if (!(await options.denyOnce(caller.tokenId))) {

@@ -154,6 +154,8 @@ export function createApplicationStore(connection: Connection): ApplicationStore
       return documents.map(applicationOf);
     },
 
+    count: (owner, most) => applications.countDocuments({ owner, deleted_at: null }, { limit: most }),
+
     async change(read, changes, shrinks) {
       const updatedAt = new Date(Math.max(Date.now(), read.updatedAt.getTime() + 1));
       const { set, unset } = fieldsOf(changes);

@@ -73,6 +73,8 @@ export type ApplicationStore = {
   findNow(id: string): Promise<Application | undefined>;
   /** In the order of their ids, those after `after`; of all owners when none is named. */
   list(page: { owner?: string; after?: string; limit: number }): Promise<Application[]>;
+  /** How many an owner has; not counted beyond `most`. */
+  count(owner: string, most: number): Promise<number>;
   /**
    * Changes an application unless that has happened since it was read; then, as when it is gone, undefined.
    * `shrinks`: raises the epoch and marks the application until revocationWritten().
@@ -99,6 +101,8 @@ export type ApplicationStore = {
 };
 
 export const MAX_SECRETS = 2;
+/** Of one person. */
+export const MAX_APPLICATIONS = 100;
 
 /** The settings of an application that nobody has to name. */
 export const DEFAULTS = {

@@ -11,6 +11,7 @@ import {
   hashSecret,
   isConfidential,
   liveSecrets,
+  MAX_APPLICATIONS,
   MAX_SECRETS,
   newApplication,
   newSecret,
@@ -109,6 +110,9 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
 
   return {
     async create(manager, draft) {
+      if ((await store.count(manager.id, MAX_APPLICATIONS)) >= MAX_APPLICATIONS) {
+        throw new ServiceError('conflict', `You have ${MAX_APPLICATIONS} applications already.`);
+      }
       const secret = newSecret();
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const application = newApplication(

@@ -46,6 +46,8 @@ function formProblem(uri: string, url: URL | null): string | undefined {
   if (uri.includes('#')) return 'must not have a fragment';
   if (url === null || !/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be an absolute URI';
   const [, authority = '', path = ''] = /^[^:]*:(?:\/\/([^/?]*))?([^?]*)/.exec(uri) ?? [];
+  // They mean something in a Content-Security-Policy, and nothing in the name of a host.
+  if (/[!$&'()+,;=]/.test(authority)) return 'has a character in its host that no host has';
   if (authority.includes('@')) return 'must not have a user name or password';
   if (/%(?:2f|5c)/i.test(path)) return 'must not have an encoded slash';
   if (path.split('/').some((segment) => /^\.{1,2}$/.test(segment.replace(/%2e/gi, '.')))) {

@@ -70,7 +70,7 @@ export function applicationRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
 }): Router {
   const { applications, keys } = options;
-  const router = new Router({ prefix: ROOT });
+  const router = new Router({ prefix: ROOT, sensitive: true });
 
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
@@ -158,6 +159,6 @@ export function originOf(ctx: Context): Origin {
 /** With a key, as a password that was typed for a name could be guessed from a bare hash. */
 export function hashLogin(key: Buffer, login: string): string {
   return createHmac('sha256', key)
-    .update(`login ${login.normalize('NFKC').toLowerCase()}`)
+    .update(`login ${foldedKey(login)}`)
     .digest('base64url');
 }

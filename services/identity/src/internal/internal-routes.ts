@@ -33,7 +33,7 @@ export function internalRoutes(options: {
   accountChanged(change: AccountChange): Promise<void>;
 }): Router {
   const { authenticate, revocations } = options;
-  const router = new Router({ prefix: '/internal/identity' });
+  const router = new Router({ prefix: '/internal/identity', sensitive: true });
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');
     const caller = await authenticate(ctx);

@@ -21,7 +21,7 @@ export function oauthRoutes(options: {
   verify(token: string): Promise<Caller>;
 }): Router {
   const { handles, verify } = options;
-  const router = new Router();
+  const router = new Router({ sensitive: true });
   const path = '/oauth2/token';
   router.post('/oauth/token', clientRequest({ accepts: ['json', 'form'], path }), withoutSameRefreshToken);
   router.post('/oauth2/token', clientRequest({ accepts: ['form'], path }), withoutSameRefreshToken);
@@ -54,7 +54,12 @@ export function oauthRoutes(options: {
   // OpenID Connect Core §3.1.2.1: as a form, too. It goes on as a query, since cookies that are safe from other
   // sites do not come with their forms.
   for (const path of ['/oauth2/authorize', '/oauth2/logout']) {
-    router.get(path, (_ctx, next) => next());
+    router.get(path, (ctx, next) => {
+      if (ctx.querystring.length > LONGEST_QUERY) {
+        throw new ServiceError('invalid', `The query is longer than ${LONGEST_QUERY} characters.`);
+      }
+      return next();
+    });
     router.post(path, async (ctx: Context) => {
       if (ctx.is(FORM) === false) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);

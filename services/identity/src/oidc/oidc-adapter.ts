@@ -34,7 +34,7 @@ const KINDS = {
   Grant: { collection: 'oidc_grants', ofAccount: true },
   AuthorizationCode: { collection: 'oidc_authorization_codes', key: 'grant_id', credential: true },
   RefreshToken: { collection: 'oidc_refresh_tokens', key: 'grant_id', credential: true },
-  PushedAuthorizationRequest: { collection: 'oidc_pushed_requests' },
+  PushedAuthorizationRequest: { collection: 'oidc_pushed_requests', credential: true },
   ReplayDetection: { collection: 'oidc_replay_detections' },
 } as const satisfies Record<string, Spec>;
 
@@ -86,10 +86,13 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     (Object.keys(KINDS) as Kind[]).map((kind) => [kind, defineModel(connection, kind)]),
   ) as Record<Kind, Model<OidcDocument>>;
 
-  /** The grant goes first, so that nothing new is issued under it; what was issued is denied after. */
+  /**
+   * What was issued is denied first: after a crash in between, the grant is still there to be ended once more. What
+   * is issued under it until it is gone is hit by the denial, too.
+   */
   async function endGrant(id: string): Promise<void> {
-    await models.Grant.deleteOne({ _id: id });
     await options.denyGrant(id);
+    await models.Grant.deleteOne({ _id: id });
     await Promise.all([
       models.AuthorizationCode.deleteMany({ grant_id: id }),
       models.RefreshToken.deleteMany({ grant_id: id }),
@@ -192,7 +195,7 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
   const { credential = false, ofAccount = false }: Spec = KINDS[kind];
   return {
     async upsert(id, payload, expiresIn) {
-      const { jti, ...rest } = payload;
+      const { jti, ...rest } = withoutCookie(payload);
       const { accountId, clientId, epoch } = payload as {
         accountId?: string;
         clientId?: string;
@@ -232,6 +235,13 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
       await model.deleteMany({ grant_id: grantId });
     },
   };
+}
+
+/** An interaction comes with the id of the session, which is a credential, and is never asked for it. */
+function withoutCookie(payload: AdapterPayload): AdapterPayload {
+  if (payload.session === undefined) return payload;
+  const { cookie: _, ...session } = payload.session as { cookie?: string };
+  return { ...payload, session } as AdapterPayload;
 }
 
 /**

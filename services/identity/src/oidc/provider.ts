@@ -22,7 +22,7 @@ import { knowCalledAddress } from './called-address.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type Standing, standingOf } from './owners.ts';
-import { type Person, personOf, withinCeiling } from './person.ts';
+import { lesserRole, type Person, personOf, withinCeiling } from './person.ts';
 import { isCurrent, keepSignInEpochs, signInPolicy, stamp } from './sign-in-epochs.ts';
 
 /** In seconds. */
@@ -87,7 +87,7 @@ export function createProvider(options: ProviderOptions): Provider {
     cookies: {
       keys: [options.cookieKey],
       names: {
-        session: 'gatehouse_session',
+        session: sessionCookieName(issuer),
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',
       },
@@ -180,7 +180,8 @@ export function createProvider(options: ProviderOptions): Provider {
       AuthorizationCode: lifetimes.code,
       IdToken: lifetimes.accessToken,
       Interaction: 3600,
-      Session: lifetimes.session,
+      // Somebody who has not signed in leaves nothing behind for long.
+      Session: (_ctx, session) => (session.accountId === undefined ? 3600 : lifetimes.session),
       // A grant must outlive what is issued under it.
       Grant: lifetimes.refreshToken + DAY,
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
@@ -204,6 +205,7 @@ export function createProvider(options: ProviderOptions): Provider {
     },
   };
 
+  const standings = new WeakMap<object, Promise<Standing | undefined>>();
   const provider = new Provider(issuer, configuration);
   knowCalledAddress(provider);
   const signIns = keepSignInEpochs(provider);
@@ -224,9 +226,16 @@ export function createProvider(options: ProviderOptions): Provider {
     return options.acceptsService(clientId, '') !== undefined;
   }
 
-  async function standing(clientId: string): Promise<Standing | undefined> {
-    const application = await options.findApplication(clientId);
-    return application === undefined ? undefined : standingOf(application, options.findAccount);
+  /** Asked once for each request. */
+  function standing(ctx: KoaContextWithOIDC, clientId: string): Promise<Standing | undefined> {
+    let known = standings.get(ctx.oidc);
+    if (known === undefined) {
+      known = options
+        .findApplication(clientId)
+        .then((application) => application && standingOf(application, options.findAccount));
+      standings.set(ctx.oidc, known);
+    }
+    return known;
   }
 
   /**
@@ -236,7 +245,7 @@ export function createProvider(options: ProviderOptions): Provider {
   async function allowedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[]> {
     const clientId = ctx.oidc.client?.clientId ?? '';
     if (clientId === ACCOUNT_CLIENT) return ['openid'];
-    const scopes = isService(clientId) ? [INTERNAL_SCOPE] : ((await standing(clientId))?.scopes ?? []);
+    const scopes = isService(clientId) ? [INTERNAL_SCOPE] : ((await standing(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') settleScope(ctx, scopes);
     const person = ctx.oidc.entities.Account as Person | undefined;
     return person === undefined ? scopes : withinCeiling(scopes, person.account);
@@ -251,16 +260,18 @@ export function createProvider(options: ProviderOptions): Provider {
     if (application === undefined) return undefined;
     const { epoch: client, profiles, trusted } = application;
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
+    const owner = trusted ? undefined : (await standing(ctx, application.id))?.owner;
     if (token.accountId !== undefined) {
       const { account } = ctx.oidc.entities.Account as Person;
+      // In an application of somebody of a lesser role, whoever signs in has no more than that.
+      const role = owner === undefined ? account.role : lesserRole(account.role, owner.role);
       return {
         ...pinned,
         gid: token.grantId,
-        roles: [account.role],
+        roles: [role],
         epoch: { client, subject: account.epoch },
       };
     }
-    const owner = trusted ? undefined : (await standing(application.id))?.owner;
     if (owner === undefined) return { ...pinned, trusted: true, epoch: { client } };
     // Whoever is not trusted stands under their owner.
     return { ...pinned, owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
@@ -318,3 +329,8 @@ const fetchAnywhere: typeof fetch = (input, init) => {
   const { dispatcher: _, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
   return fetch(input, rest);
 };
+
+/** Over HTTPS with the prefix by which browsers keep neighbours below the same domain from setting it. */
+function sessionCookieName(issuer: string): string {
+  return issuer.startsWith('https:') ? '__Host-gatehouse_session' : 'gatehouse_session';
+}

@@ -36,7 +36,7 @@ export function userInfoRoutes(options: {
     }
     ctx.body = userInfo(account, caller.scopes);
   };
-  return new Router()
+  return new Router({ sensitive: true })
     .get('/userinfo', answer)
     .post('/userinfo', answer)
     .options('/userinfo', (ctx) => {

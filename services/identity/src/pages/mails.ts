@@ -32,6 +32,15 @@ export function passwordChangedMail(): Mail {
   ]);
 }
 
+/** To the address that the account had until now. */
+export function emailChangedMail(model: { username: string }): Mail {
+  return mail('Your email address has been changed', [
+    `The ${PRODUCT} account ${oneLine(model.username)} has just been given another email address than this one.`,
+    'If it was you, you need not do anything.',
+    'If it was not you, somebody else knows your password. Sign in with your username, change the password, and put this address back.',
+  ]);
+}
+
 type Paragraph = string | { link: string; label: string };
 
 function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {

@@ -43,13 +43,14 @@ export function profilePage(model: ProfileModel): string {
     notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'profile',
-    body: html`${problemSummary(problems, FIELDS)}
+    body: html`${problemSummary(problems, [...FIELDS, 'current_password'])}
 ${form(
   model.form,
   html`<fieldset><legend>Signing in</legend>
 ${field({ ...common('username'), label: 'Username', autocomplete: 'username', required: true })}
 ${field({ ...common('email'), label: 'Email', type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
 ${emailState(model.email)}
+${field({ name: 'current_password', label: 'Current password', hint: 'Needed only to change the email address.', type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
 </fieldset>
 <fieldset><legend>About you</legend>
 ${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', autocomplete: 'name', required: true })}

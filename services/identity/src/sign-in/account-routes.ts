@@ -1,7 +1,8 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { AccountChanges, Accounts } from '../accounts/account.ts';
+import type { Account, AccountChanges, Accounts } from '../accounts/account.ts';
 import type { MailedLinks } from '../accounts/mailed-links.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
@@ -40,11 +41,13 @@ const PAGES = {
 const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
 /** Those that a person always has; the others may be emptied. */
 const KEPT = new Set<string>(['username', 'email', 'name']);
+/** What a person can mend in the form. */
+const TO_BE_MENDED = new Set(['invalid', 'conflict', 'forbidden', 'rate_limited']);
 
 /** The account pages: profile, password, authorized applications, sessions. */
 export function accountRoutes(options: AccountRoutesOptions): Router {
   const { accounts, audit, sessions, store, web } = options;
-  const router = new Router();
+  const router = new Router({ sensitive: true });
 
   router.get(stylesheet.path, (ctx) => {
     ctx.type = 'text/css; charset=utf-8';
@@ -76,6 +79,41 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
   router.get('/account/signed-out', (ctx) =>
     web.page(ctx, signedOutPage({ links: { signIn: PAGES.profile } })),
   );
+
+  /** A check of the account's password, which throws `forbidden` for a wrong one, with the brakes on. */
+  async function braked<T>(ctx: Context, account: Account, check: () => Promise<T>): Promise<T> {
+    const attempt = { login: account.username, address: originOf(ctx).address, knownDevice: true };
+    await options.guard.before(attempt);
+    const done = await check().catch(async (error: unknown) => {
+      const wrong = error instanceof ServiceError && error.kind === 'forbidden';
+      await (wrong ? options.guard.failed(attempt) : options.guard.abandoned(attempt));
+      throw error;
+    });
+    await options.guard.succeeded(attempt);
+    return done;
+  }
+
+  async function confirm({ username }: Account, password: string): Promise<void> {
+    if ((await accounts.checkPassword(username, password)) !== undefined) return;
+    const problem = { field: 'current_password', message: 'is not right' };
+    throw new ServiceError('forbidden', 'The current password is not right.', { details: [problem] });
+  }
+
+  /** Counts a mail by who asks, from where, and who gets it; throws `rate_limited`. */
+  async function countMail(ctx: Context, account: Account): Promise<void> {
+    await options.guard.countMail({ userId: account.id, address: originOf(ctx).address });
+    if (account.email !== null) await options.guard.countMail({ userId: foldedKey(account.email) });
+  }
+
+  async function mayMail(ctx: Context, account: Account): Promise<boolean> {
+    try {
+      await countMail(ctx, account);
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'rate_limited') return false;
+      throw error;
+    }
+  }
 
   type Shown = { signedIn: SignedIn; frame: AccountFrame; csrf: string };
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
@@ -150,6 +188,10 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
     }
     if (Object.keys(changes).length === 0) return `${PAGES.profile}?done=saved`;
     try {
+      // With the address goes the way to a new password, so that a session alone must not do.
+      if (changes.email !== undefined) {
+        await braked(ctx, account, () => confirm(account, fields.get('current_password') ?? ''));
+      }
       const changed = await accounts.update(account.id, changes as AccountChanges);
       await audit.record({
         action: 'account.changed',
@@ -158,18 +200,20 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
         details: { fields: Object.keys(changes) },
       });
       if (changes.email === undefined) return `${PAGES.profile}?done=saved`;
-      await options.links.sendVerification(changed);
-      return `${PAGES.profile}?done=saved_and_link_sent`;
+      await options.links.tellEmailChanged(account);
+      const sent = await mayMail(ctx, changed);
+      if (sent) await options.links.sendVerification(changed);
+      return `${PAGES.profile}?done=${sent ? 'saved_and_link_sent' : 'saved'}`;
     } catch (error) {
-      if (!(error instanceof ServiceError) || !(error.kind === 'invalid' || error.kind === 'conflict'))
-        throw error;
+      if (!(error instanceof ServiceError) || !TO_BE_MENDED.has(error.kind)) throw error;
+      ctx.set(error.headers);
       showProfile(ctx, shown(ctx, signedIn), { values, error });
       return undefined;
     }
   });
 
   post('/account/verification', async (ctx, { account }) => {
-    await options.guard.countMail({ userId: account.id, address: originOf(ctx).address });
+    await countMail(ctx, account);
     await options.links.sendVerification(account);
     return `${PAGES.profile}?done=link_sent`;
   });
@@ -182,18 +226,12 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
   post(PAGES.password, async (ctx, signedIn, fields) => {
     const { account } = signedIn;
     const origin = originOf(ctx);
-    const attempt = { login: account.username, address: origin.address, knownDevice: true };
+    const passwords = {
+      next: fields.get('new_password') ?? '',
+      current: fields.get('current_password') ?? '',
+    };
     try {
-      await options.guard.before(attempt);
-      const current = fields.get('current_password') ?? '';
-      const changed = await accounts
-        .changePassword(account.id, { next: fields.get('new_password') ?? '', current })
-        .catch(async (error: unknown) => {
-          const wrong = error instanceof ServiceError && error.kind === 'forbidden';
-          await (wrong ? options.guard.failed(attempt) : options.guard.abandoned(attempt));
-          throw error;
-        });
-      await options.guard.succeeded(attempt);
+      const changed = await braked(ctx, account, () => accounts.changePassword(account.id, passwords));
       await sessions.renew(ctx, { ...signedIn, account: changed });
       await audit.record({ action: 'password.changed', origin, subject: account.id });
       await options.links.tellPasswordChanged(changed);
@@ -241,15 +279,11 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
 
   post('/account/applications/revoke', async (ctx, { account }, fields) => {
     const client = fields.get('client_id');
-    for (const { id, payload } of await store.grantsOf(account.id)) {
-      if (payload.clientId === client) await store.endGrant(id);
+    const grants = (await store.grantsOf(account.id)).filter(({ payload }) => payload.clientId === client);
+    for (const { id } of grants) await store.endGrant(id);
+    if (grants.length > 0 && client !== undefined) {
+      await audit.record({ action: 'grant.revoked', origin: originOf(ctx), subject: account.id, client });
     }
-    await audit.record({
-      action: 'grant.revoked',
-      origin: originOf(ctx),
-      subject: account.id,
-      ...(client === undefined ? {} : { client }),
-    });
     return `${PAGES.applications}?done=revoked`;
   });
 

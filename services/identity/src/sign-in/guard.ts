@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 
 /** One try to sign in. */
 export type SignInAttempt = {
@@ -88,7 +89,8 @@ const ADDRESS: Brake = {
 };
 /** One account from everywhere: only counted, never closed. */
 const ACCOUNT: Brake = { free: 20, delays: [0], window: HOUR, renewed: false };
-const MAILS_OF_ACCOUNT: Brake = { free: 3, delays: [0, 0, 0, HOUR], window: HOUR, renewed: false };
+/** After three, one in ten minutes: a stranger who asks all the time must not keep the owner from one that works. */
+const MAILS_OF_ACCOUNT: Brake = { free: 3, delays: [0, 0, 0, 10 * MINUTE], window: HOUR, renewed: false };
 const MAILS_OF_ADDRESS: Brake = {
   free: 20,
   delays: [...Array.from({ length: 20 }, () => 0), HOUR],
@@ -120,7 +122,7 @@ export function createSignInGuard(options: {
 
   /** The counters that an attempt is counted by; a known device has one of its own, and no other. */
   function countersOf({ login, address, knownDevice }: SignInAttempt) {
-    const account = login.normalize('NFKC').toLowerCase().trim();
+    const account = foldedKey(login.trim());
     const group = addressGroup(address);
     const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', group, account);
     return {

@@ -47,7 +47,7 @@ export class SignInExpired extends ServiceError {
 /** Sign in, create an account, and consent: what happens between an authorization request and its answer. */
 export function interactionRoutes(options: InteractionRoutesOptions): Router {
   const { accounts, audit, web } = options;
-  const router = new Router();
+  const router = new Router({ sensitive: true });
 
   async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
     const details = await options

@@ -3,7 +3,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type MailedLinks, NEW_PASSWORD_SECONDS } from '../accounts/mailed-links.ts';
-import type { LinkPurpose, OneTimeLink, OneTimeLinks } from '../accounts/one-time-link.ts';
+import type { LinkPurpose, OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../pages/mailed-link-pages.ts';
 import {
@@ -32,7 +32,7 @@ const ACCOUNT = '/account';
 /** Forgotten passwords and the verification of email addresses: what mailed links lead to. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   const { accounts, links, audit, web } = options;
-  const router = new Router();
+  const router = new Router({ sensitive: true });
 
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
     const { login, error } = more;
@@ -69,10 +69,14 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   }
 
   /** The account that a link is about, as long as nothing has changed that voids it. */
-  async function accountOf(link: OneTimeLink | undefined): Promise<Account | undefined> {
+  async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
+    const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
     const fits =
-      account?.status === 'active' && account.email === link?.email && account.sign_in_epoch === link.epoch;
+      account?.status === 'active' &&
+      account.email === link?.email &&
+      account.sign_in_epoch === link.epoch &&
+      (purpose === 'verify_email' || account.email_verified);
     return fits ? account : undefined;
   }
 
@@ -104,7 +108,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
 
   router.get(NEW_PASSWORD, async (ctx) => {
     const token = String(ctx.query.token ?? '');
-    const account = await accountOf(await links.peek('new_password', token));
+    const account = await accountOf('new_password', token);
     if (account === undefined) refuseLink(ctx, 'new_password');
     else showNewPassword(ctx, account, token);
   });
@@ -112,7 +116,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   router.post(NEW_PASSWORD, async (ctx) => {
     const fields = await web.readForm(ctx, NEW_PASSWORD);
     const token = fields.get('token') ?? '';
-    const account = await accountOf(await links.peek('new_password', token));
+    const account = await accountOf('new_password', token);
     if (account === undefined) return refuseLink(ctx, 'new_password');
     const next = fields.get('new_password') ?? '';
     try {
@@ -129,7 +133,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
 
   router.get(VERIFY_EMAIL, async (ctx) => {
     const token = String(ctx.query.token ?? '');
-    const account = await accountOf(await links.peek('verify_email', token));
+    const account = await accountOf('verify_email', token);
     if (account === undefined || account.email === null) return refuseLink(ctx, 'email');
     const form = { action: VERIFY_EMAIL, csrf: web.csrf(ctx, VERIFY_EMAIL), hidden: { token } };
     web.page(ctx, emailVerifyPage({ form, email: account.email, username: account.username }));
@@ -138,7 +142,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   router.post(VERIFY_EMAIL, async (ctx) => {
     const fields = await web.readForm(ctx, VERIFY_EMAIL);
     const token = fields.get('token') ?? '';
-    const { id, email } = (await accountOf(await links.peek('verify_email', token))) ?? {};
+    const { id, email } = (await accountOf('verify_email', token)) ?? {};
     if (id === undefined || email === undefined || email === null) return refuseLink(ctx, 'email');
     const used = await use('verify_email', token, () => accounts.verifyEmail(id, email));
     if (!used) return refuseLink(ctx, 'email');

@@ -1,12 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isStorable } from '@gatehouse/http/json-body';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { Context, Middleware } from 'koa';
 import { readBytes } from '../json-request.ts';
 
 /** More than any of our forms needs, in bytes. */
 const FORM_LIMIT = 16 * 1024;
-const BROWSER_COOKIE = 'gatehouse_browser';
+/** Over HTTPS with the prefix by which browsers keep neighbours below the same domain from setting it. */
+const browserCookie = (ctx: Context) => (ctx.secure ? '__Host-gatehouse_browser' : 'gatehouse_browser');
 const YEAR_MS = 365 * 86_400_000;
 
 /** A form that was not sent from our own page, or from one that is out of date. */
@@ -37,7 +39,7 @@ export function createWeb(key: Buffer): Web {
 
   /** The random name of this browser; a new one is set when there is none. */
   function browserOf(ctx: Context): string {
-    const known = ctx.cookies.get(BROWSER_COOKIE, { signed: true });
+    const known = ctx.cookies.get(browserCookie(ctx), { signed: true });
     const [id] = known?.split('.') ?? [];
     if (id !== undefined && /^[\w-]{22}$/.test(id)) return id;
     const pending = (ctx.state as { browser?: string }).browser;
@@ -49,7 +51,7 @@ export function createWeb(key: Buffer): Web {
   }
 
   function setBrowser(ctx: Context, id: string, devices: readonly string[]): void {
-    ctx.cookies.set(BROWSER_COOKIE, [id, ...devices].join('.'), {
+    ctx.cookies.set(browserCookie(ctx), [id, ...devices].join('.'), {
       signed: true,
       httpOnly: true,
       sameSite: 'lax',
@@ -60,9 +62,9 @@ export function createWeb(key: Buffer): Web {
   }
 
   const devicesOf = (ctx: Context) =>
-    (ctx.cookies.get(BROWSER_COOKIE, { signed: true }) ?? '').split('.').slice(1);
+    (ctx.cookies.get(browserCookie(ctx), { signed: true }) ?? '').split('.').slice(1);
   const deviceMark = (browser: string, login: string) =>
-    mac(`device ${browser} ${login.normalize('NFKC').toLowerCase()}`).slice(0, 16);
+    mac(`device ${browser} ${foldedKey(login)}`).slice(0, 16);
   const tokenFor = (browser: string, context: string) => mac(`form ${browser} ${context}`);
 
   return {

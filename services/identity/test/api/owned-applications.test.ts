@@ -195,3 +195,46 @@ t.test('nor does an application outlive its owner’s account', async (t) => {
     t.match(refused, { status: 400, body: { error: 'unauthorized_client' } }, how);
   }
 });
+
+t.test('whoever signs in to an application has no more than its owner there', async (t) => {
+  const owner = await newPerson('deputy');
+  const redirectUri = 'https://deputy.example.org/callback';
+  const made = await call('POST', '/api/v1/applications', owner.token, {
+    name: 'Deputy',
+    type: 'web',
+    redirect_uris: [redirectUri],
+    scopes: ['openid', 'read:users', 'write:users'],
+  });
+  const { client_id, client_secret } = made.body as Record<string, string>;
+  const tokens = await tokensFor(built, {
+    username: 'admin',
+    client: { client_id: String(client_id), client_secret: String(client_secret), redirect_uri: redirectUri },
+    more: { scope: 'openid read:users write:users' },
+  });
+  t.match(decodeJwt(tokens.access_token), { sub: people.admin.id, roles: ['user'] });
+  const to = tokens.access_token;
+  t.equal((await call('GET', '/v1/users', to)).status, 403);
+  t.equal((await call('PUT', `/v1/users/${owner.id}/role`, to, { role: 'admin' })).status, 403);
+  t.equal((await call('GET', `/v1/users/${people.admin.id}`, to)).status, 200, 'their own record');
+  const password = { new_password: 'taken over, so to say' };
+  t.equal((await call('PUT', `/v1/users/${people.admin.id}/password`, to, password)).status, 400);
+});
+
+t.test('nobody changes their own password without the current one, admins neither', async (t) => {
+  const path = `/v1/users/${people.admin.id}/password`;
+  const refused = await call('PUT', path, admin, { new_password: 'another battery horse' });
+  t.match(refused, { status: 400, body: { error: { message: /current_password/ } } });
+});
+
+t.test('a person has at most a hundred applications', async (t) => {
+  const { token } = await newPerson('busy');
+  const statuses = await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const body = { name: 'One of many', type: 'machine', scopes: ['read:data'] };
+      return (await call('POST', '/api/v1/applications', token, body)).status;
+    }),
+  );
+  t.same([...new Set(statuses)], [201]);
+  const body = { name: 'One too many', type: 'machine', scopes: ['read:data'] };
+  t.equal((await call('POST', '/api/v1/applications', token, body)).status, 409);
+});

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/kit/ids';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';
@@ -122,6 +123,33 @@ t.test('what a request that was under way writes back is over, too', async (t) =
     await database.collection(name).insertMany(documents);
   }
   await isAllDead(t, it, id);
+});
+
+t.test('a login that is renewed again and again does not outlive the password', async (t) => {
+  for (let round = 0; round < 3; round += 1) {
+    const { id, username } = await newPerson();
+    const chains = await Promise.all(Array.from({ length: 6 }, () => login(username)));
+    let over = false;
+    const running = chains.map(async (chain) => {
+      let { token } = chain;
+      while (!over) {
+        const { status, body } = await call('POST', '/api/v1/auth/refresh', token);
+        if (status !== 200) break;
+        token = String(body.token);
+      }
+      return token;
+    });
+    const change = { current_password: PASSWORD, new_password: 'another battery horse' };
+    t.equal(
+      (await call('PUT', `/v1/users/${id}/password`, (await login(username)).token, change)).status,
+      204,
+    );
+    await sleep(300);
+    over = true;
+    for (const token of await Promise.all(running)) {
+      t.equal((await call('GET', `/v1/users/${id}`, token)).status, 401);
+    }
+  }
 });
 
 t.test('a wrong current password ends nothing', async (t) => {

@@ -1,11 +1,14 @@
+import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
-import { pkce, tokensFor } from './actions.ts';
+import { openDatabase, pkce, tokensFor } from './actions.ts';
 
 const LOOPBACK = { client_id: 'app_loopback', redirect_uri: 'http://127.0.0.1:8080/callback' };
 const TWO = { client_id: 'app_two' };
 const first = { type: 'web', owner: null, trusted: false, scopes: ['openid'] } as const;
+const uri = await testDatabase(t);
 const built = await build(t, {
+  mongodbUri: uri,
   applications: [
     { ...first, clientId: LOOPBACK.client_id, name: 'Loopback', redirectUris: [LOOPBACK.redirect_uri] },
     {
@@ -309,4 +312,15 @@ t.test('signing out leads to registered addresses only (RP-Initiated Logout §3)
     body: new URLSearchParams({ client_id, post_logout_redirect_uri: 'https://evil.example/' }),
   });
   t.equal(posted.location?.origin, base);
+});
+
+t.test('strangers leave little behind', async (t) => {
+  const long = await built.browser().get(authorizeUrl({ state: 'x'.repeat(7000) }));
+  t.equal(long.status, 400);
+  t.equal(long.headers.get('location'), null);
+  await built.browser().get('/oauth2/logout');
+  const database = await openDatabase(t, uri);
+  const latest = await database.collection('oidc_sessions').find({ account_id: null }).toArray();
+  t.ok(latest.length > 0);
+  for (const { expires_at } of latest) t.ok(expires_at.getTime() < Date.now() + 3_700_000, 'an hour at most');
 });

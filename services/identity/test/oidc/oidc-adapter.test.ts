@@ -149,6 +149,29 @@ t.test(
   },
 );
 
+t.test('what was issued under a grant is denied before the grant goes', async (t) => {
+  const grants = createOidcStore(database.connection.useDb('ending'), {
+    findClient: async () => undefined,
+    findAccessToken: () => undefined,
+    denyToken: async () => {},
+    async denyGrant() {
+      throw new Error('the process died here');
+    },
+    reuseGrace: 10,
+  });
+  await grants.adapterFor('Grant').upsert('g9', { jti: 'g9' }, 60);
+  await t.rejects(grants.endGrant('g9'), /died/);
+  t.match(await grants.adapterFor('Grant').find('g9'), { jti: 'g9' }, 'it can be ended once more');
+});
+
+t.test('an interaction is kept without the id of the session', async (t) => {
+  const payload = { jti: 'i1', session: { uid: 'u', cookie: 'the-session-id', accountId: 'usr_1' } };
+  await store.adapterFor('Interaction').upsert('i1', payload as never, 60);
+  const stored = JSON.stringify(await collection('oidc_interactions').find({}).toArray());
+  t.notMatch(stored, /the-session-id/);
+  t.match(await store.adapterFor('Interaction').find('i1'), { session: { uid: 'u', accountId: 'usr_1' } });
+});
+
 t.test('sessions are found by uid; look-ups use indexes', async (t) => {
   const sessions = store.adapterFor('Session');
   await sessions.upsert('s1', { jti: 's1', uid: 'u1' }, 60);

@@ -1,10 +1,12 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
 import { alertOf, createAccount, heading, linkTo, send, valueIn } from './pages.ts';
 
 const built = await build(t);
-const { browser, call, form, links } = built;
+const { browser, call, form, links, outbox } = built;
 
 /** A person of their own for each test, signed in. */
 async function person(username: string): Promise<FormBrowser> {
@@ -69,7 +71,7 @@ t.test('the profile', async (t) => {
 
   const wrong = await visitor.submit(
     emptied,
-    { email: 'nowhere', name: '', username: 'x' },
+    { email: 'nowhere', name: '', username: 'x', current_password: PASSWORD },
     'name="username"',
   );
   t.equal(wrong.status, 400);
@@ -78,7 +80,7 @@ t.test('the profile', async (t) => {
   t.equal(valueIn(wrong, 'email'), 'nowhere', 'what was typed is kept');
   const taken = await visitor.submit(
     wrong,
-    { username: 'ANN', email: 'p@example.org', name: 'P' },
+    { username: 'ANN', email: 'p@example.org', name: 'P', current_password: PASSWORD },
     'name="username"',
   );
   t.equal(taken.status, 409);
@@ -94,7 +96,24 @@ t.test('a new address has to be confirmed again', async (t) => {
   const page = await visitor.get('/account');
   t.match(page.html, 'state-good');
 
-  const changed = await visitor.submit(page, { email: 'new-rob@example.org' }, 'name="username"');
+  for (const current_password of ['', 'not the password']) {
+    const refused = await visitor.submit(
+      page,
+      { email: 'new-rob@example.org', current_password },
+      'name="username"',
+    );
+    t.equal(refused.status, 403, 'a session alone does not change the address');
+    t.match(alertOf(refused), 'The current password is not right.');
+    t.match((await visitor.get('/account')).html, 'value="rob@example.org"');
+  }
+  const change = { email: 'new-rob@example.org', current_password: PASSWORD };
+  const changed = await visitor.submit(page, change, 'name="username"');
+  const mails = await Promise.all(
+    (await readdir(outbox)).map((file) => readFile(join(outbox, file), 'utf8')),
+  );
+  const told = mails.filter((mail) => mail.includes('Your email address has been changed'));
+  t.equal(told.length, 1, 'whoever had the old address is told');
+  t.match(told[0], 'To: rob@example.org');
   t.match(noticeOf(changed), /open the link that we have sent/);
   t.match(changed.html, 'Not confirmed yet');
   const link = await linkTo(built, 'new-rob@example.org');
@@ -115,6 +134,21 @@ t.test('a new address has to be confirmed again', async (t) => {
   const tooOften = await visitor.submit(again, {}, 'id="send-link-again"');
   t.equal(tooOften.status, 429);
   t.equal(heading(tooOften), 'Too many attempts');
+});
+
+t.test('nobody is sent mails without end', async (t) => {
+  const visitor = await person('sue');
+  await linkTo(built, 'sue@example.org');
+  const page = await visitor.get('/account');
+  const notices: (string | undefined)[] = [];
+  for (let i = 0; i < 6; i += 1) {
+    const email = i % 2 === 0 ? 'somebody@example.net' : 'else@example.net';
+    const saved = await visitor.submit(page, { email, current_password: PASSWORD }, 'name="username"');
+    notices.push(noticeOf(saved));
+  }
+  t.equal(notices.filter((notice) => notice?.includes('open the link')).length, 3, notices.join());
+  t.equal(notices.at(-1), 'Your profile is saved.', 'the address is changed all the same');
+  t.equal(links.filter(({ to }) => to.endsWith('example.net')).length, 3);
 });
 
 t.test('a new password ends everything but this session', async (t) => {
