@@ -16,6 +16,7 @@ export function banner(baseUrl: string, dataDir: string, mongo: string): string 
   return [
     '',
     `  Gatehouse is ready at ${baseUrl}`,
+    `  People sign in at ${baseUrl}/account`,
     `  Credentials to try it with are in ${shown}; the database is the ${mongo}.`,
     '',
     '  Get an access token:',

@@ -1,5 +1,8 @@
 import { API_KEY_SCOPES, CLIENT_SCOPES, type Demo } from './demo.ts';
 
+/** Where they may send a browser that has signed out. */
+const LOGGED_OUT = 'http://127.0.0.1:49152/';
+
 /** The applications of demo.json, for identity to create. All belong to the admin. */
 export function firstApplications({ admin, machine, web, spa, native, api_key: key }: Demo) {
   const common = { owner: admin.user_id, trusted: false, scopes: CLIENT_SCOPES };
@@ -22,6 +25,7 @@ export function firstApplications({ admin, machine, web, spa, native, api_key: k
       name: 'Demo web application',
       type: 'web' as const,
       redirectUris: [web.redirect_uri],
+      postLogoutRedirectUris: [LOGGED_OUT],
     },
     {
       ...common,
@@ -29,6 +33,7 @@ export function firstApplications({ admin, machine, web, spa, native, api_key: k
       name: 'Demo single-page application',
       type: 'spa' as const,
       redirectUris: [spa.redirect_uri],
+      postLogoutRedirectUris: [LOGGED_OUT],
     },
     {
       ...common,
@@ -36,6 +41,7 @@ export function firstApplications({ admin, machine, web, spa, native, api_key: k
       name: 'Demo native application',
       type: 'native' as const,
       redirectUris: [native.redirect_uri],
+      postLogoutRedirectUris: [LOGGED_OUT],
     },
   ];
 }

@@ -55,7 +55,7 @@ t.test('signing keys and a client secret are rotated under load', { skip }, asyn
     const load = startLoad(identity.base, users.base, () => MACHINE);
     for (let i = 0; i < 3; i += 1) {
       const before = kidOf(await tokenFrom(identity.base));
-      t.match(await rotate(), /^ES256: key_.* signs now/);
+      t.match(await rotate(), /^ES256: key_.* signs from now on/);
       await until(async () => kidOf(await tokenFrom(identity.base)) !== before, 10_000);
       t.ok((await kids()).includes(before), 'the previous one is still published');
       await sleep(2000);

@@ -72,6 +72,8 @@ function problemOf({ keyword, instancePath, params, message }: ErrorObject): Fie
         field: path === '' ? 'The body' : path,
         message: `must be ${ARTICLES[String(params.type)] ?? params.type}`,
       };
+    case 'enum':
+      return { field: path, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
     case 'minimum':
     case 'maximum':
       return {

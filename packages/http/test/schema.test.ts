@@ -222,3 +222,9 @@ t.test('what the schema does not name is not written', async (t) => {
   t.strictSame(JSON.parse(write({ id: '"\\\n\u2028😀', phone: '1' })), { id: '"\\\n\u2028😀', phone: '1' });
   t.throws(() => write({ id: 'i' } as never), 'what is required must be there');
 });
+
+t.test('of a few words, the message names them', (t) => {
+  const validate = bodyValidator(Type.Object({ kind: Type.Unsafe<'a' | 'b'>({ enum: ['a', 'b'] }) }));
+  t.throws(() => validate({ kind: 'c' }), { message: 'kind must be one of a, b.' });
+  t.end();
+});

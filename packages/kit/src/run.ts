@@ -183,7 +183,9 @@ function logWhenDone(
       subject: info.subject,
       address: info.address,
     };
-    if (status >= 500) logger.error(line, 'request');
+    // What is away for a while is no fault of ours.
+    if (status === 503) logger.warn(line, 'request');
+    else if (status >= 500) logger.error(line, 'request');
     else if (path.startsWith('/health/')) logger.debug(line, 'request');
     else logger.info(line, 'request');
   });

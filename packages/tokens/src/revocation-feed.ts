@@ -28,6 +28,8 @@ export type RevocationFeed = {
 
 /** In milliseconds. */
 const RETRY_DELAY = { first: 200, most: 5000 };
+/** How long a failure to load passes for a start, and is not worth a line. */
+const STARTING = 1500;
 /** Between two fetches in any case, so that a flood of bad messages does not become one of fetches. */
 const SHORTEST_PAUSE = 50;
 
@@ -68,6 +70,7 @@ export function createRevocationFeed(options: {
   let freshAt = Number.NEGATIVE_INFINITY;
   /** How many times something may have been missed, and how many of these a fetch has made up for. */
   let gaps = 1;
+  let startedAt = Number.NEGATIVE_INFINITY;
   let closedGaps = 0;
   let wake = () => {};
   let polling = false;
@@ -142,6 +145,8 @@ export function createRevocationFeed(options: {
   }
 
   function tell(isPolling: boolean, failure: unknown): void {
+    // What starts together takes a moment until it can ask each other.
+    if (asOf === undefined && performance.now() - startedAt < STARTING) return;
     if (isPolling && !polling) {
       logger.warn(
         { err: failure, poll_seconds: pollSeconds },
@@ -171,6 +176,7 @@ export function createRevocationFeed(options: {
     async start() {
       // Before the first fetch, so that what is revoked between the two is not missed.
       unsubscribes.push(broadcast.subscribe(REVOCATIONS_SUBJECT, receive), broadcast.onReconnect(openGap));
+      startedAt = performance.now();
       publishers.begin();
       void follow();
       await loaded.promise;

@@ -21,6 +21,7 @@ export type FirstApplication = {
   owner: string | null;
   trusted: boolean;
   redirectUris: readonly string[];
+  postLogoutRedirectUris?: readonly string[];
   scopes: readonly string[];
 };
 

@@ -119,6 +119,7 @@ export function createIdentityService(
     audit,
     tokenLifetime: lifetimes.accessToken + MARGIN,
     endGrants: (clientId: string) => store.endGrantsOfClient(clientId),
+    logger,
     keys: keyStore,
   };
   const applications = createApplications(tools);
@@ -190,6 +191,7 @@ export function createIdentityService(
     store,
     tellPrivateNetworks: config.tellPrivateNetworks === 'on',
     pages: createProviderPages({ accounts, sessions, web, pageErrors }),
+    logger,
   });
 
   const keyKeeper = createKeyKeeper({

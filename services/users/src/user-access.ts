@@ -10,25 +10,29 @@ export type Actor = { person: { id: string; role: UserRole } | undefined };
  */
 
 export function mayList({ person }: Actor): void {
-  if (person !== undefined && person.role === 'user') throw forbidden('list users');
+  if (person !== undefined && person.role === 'user')
+    throw forbidden('list users', 'editors, admins and trusted applications');
 }
 
 export function mayCreate({ person }: Actor): void {
-  if (person !== undefined && person.role !== 'admin') throw forbidden('create users');
+  if (person !== undefined && person.role !== 'admin')
+    throw forbidden('create users', 'admins and trusted applications');
 }
 
 export function mayRead({ person }: Actor, id: string): void {
-  if (person !== undefined && person.role === 'user' && person.id !== id) throw forbidden('read this user');
+  if (person !== undefined && person.role === 'user' && person.id !== id)
+    throw forbidden('read this user', 'the person, editors, admins and trusted applications');
 }
 
 export function mayChange({ person }: Actor, id: string): void {
   if (person !== undefined && person.role !== 'admin' && person.id !== id)
-    throw forbidden('change this user');
+    throw forbidden('change this user', 'the person, admins and trusted applications');
 }
 
 /** Roles and statuses: not one's own either. */
 export function mayGovern({ person }: Actor): void {
-  if (person !== undefined && person.role !== 'admin') throw forbidden('change roles and statuses');
+  if (person !== undefined && person.role !== 'admin')
+    throw forbidden('change roles and statuses', 'admins and trusted applications');
 }
 
 /**
@@ -39,6 +43,6 @@ export function needsCurrentPassword({ person }: Actor, id: string): boolean {
   return person !== undefined && (person.role !== 'admin' || person.id === id);
 }
 
-function forbidden(what: string): ServiceError {
-  return new ServiceError('forbidden', `You are not permitted to ${what}.`);
+function forbidden(what: string, who: string): ServiceError {
+  return new ServiceError('forbidden', `You are not permitted to ${what}: that is for ${who}.`);
 }

@@ -32,6 +32,9 @@ export type ApiKeys = {
   finish(): Promise<void>;
 };
 
+/** How long services remember what a key stands for, in seconds. */
+const REMEMBERED = 60;
+
 /** The use cases of API keys. */
 export function createApiKeys(options: ApplicationTools & { keys: ApiKeyStore }): ApiKeys {
   const { store, keys, accounts, revocations, audit } = options;
@@ -119,6 +122,14 @@ export function createApiKeys(options: ApplicationTools & { keys: ApiKeyStore })
       if (overlapSeconds === 0) {
         await keys.markRevoked(clientId, id);
         await writeRevocation(id);
+      } else if (overlapSeconds <= REMEMBERED) {
+        // Services that have asked before the rotation would go on until they ask again.
+        setTimeout(() => {
+          const expiresAt = lastExpiry(options);
+          revocations.write([{ kind: 'api_key', id, expiresAt }]).catch((error: unknown) => {
+            options.logger.warn({ err: error }, 'the end of an API key could not be announced');
+          });
+        }, overlapSeconds * 1000).unref();
       }
       await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
       return { ...made, key };

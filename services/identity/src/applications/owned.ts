@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import { ceilingOf, type Role } from '@gatehouse/tokens/scopes';
 import type { Audit, Origin } from '../audit/audit.ts';
@@ -19,6 +20,7 @@ export type ApplicationTools = {
   accounts: Owners;
   revocations: { write(entries: readonly Revocation[]): Promise<void> };
   audit: Pick<Audit, 'record'>;
+  logger: Logger;
   /** Ends what people have allowed an application that is gone. */
   endGrants(clientId: string): Promise<void>;
   /** How long what is revoked could have lived at most, in seconds. */

@@ -5,7 +5,7 @@ import { rotateKeysCommand } from './rotate-command.ts';
 
 // `node services/identity/src/keys/main.ts [--compromised]`: rotates the signing keys of a deployment. With
 // --compromised, what was signed with the old keys does not count any more.
-const { values } = parseArgs({ options: { compromised: { type: 'boolean', default: false } } });
+const values = readArguments();
 const settings = readOrExit((env) =>
   readSettings(
     {
@@ -20,3 +20,12 @@ process.exitCode = await rotateKeysCommand({
   compromised: values.compromised,
   write: (line) => process.stdout.write(`${line}\n`),
 });
+
+function readArguments(): { compromised: boolean } {
+  try {
+    return parseArgs({ options: { compromised: { type: 'boolean', default: false } } }).values;
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message.split('.')[0]}: the only option is --compromised.\n`);
+    process.exit(1);
+  }
+}

@@ -47,7 +47,7 @@ function report({ algorithm, retired, current, dropped, published }: Rotation): 
     dropped.length === 0
       ? `${retired} stays published until what it has signed has expired.`
       : `dropped ${dropped.join(' and ')}, and running services refuse within seconds what was signed with it.`;
-  const lines = [`${algorithm}: ${current} signs now; ${fate}`];
+  const lines = [`${algorithm}: ${current} signs from now on, at running services within seconds; ${fate}`];
   if (published < PUBLISHED_BEFORE_SIGNING) {
     lines.push(
       `${algorithm}: warning: ${current} was first published ${published} seconds ago. Verifiers outside that keep ` +

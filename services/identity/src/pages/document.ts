@@ -27,6 +27,7 @@ export function shell(page: { title: string; failed?: boolean }, body: Html): st
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${stylesheet.path}">
 </head>
 ${body}

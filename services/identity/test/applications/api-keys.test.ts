@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
 import { assertIndexed } from '../store-set-up.ts';
@@ -205,6 +206,15 @@ t.test('a crash before the revocation is made up for', async (t) => {
   await apiKeys.finish();
   t.match(await revoked(String(body.id)), [{ kind: 'api_key' }]);
   t.same(await api.keyStore.awaitingRevocation(), []);
+});
+
+t.test('a short overlap ends in time, although services remember what a key stands for', async (t) => {
+  const { id } = await make();
+  const { body } = await makeKey(id);
+  await call('POST', `/${id}/api-keys/${body.id}/rotate`, { overlap_seconds: 1 });
+  t.same(await revoked(String(body.id)), [], 'for now it lives');
+  await sleep(1300);
+  t.match(await revoked(String(body.id)), [{ kind: 'api_key' }]);
 });
 
 t.test('every query uses an index', (t) =>

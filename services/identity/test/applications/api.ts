@@ -62,7 +62,7 @@ export async function buildApi(t: Test) {
   const accounts = { find: async (id: string) => people.get(id) };
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
-  const tools = { store, keys, accounts, revocations, audit, endGrants, tokenLifetime: 3600 };
+  const tools = { store, keys, accounts, revocations, audit, endGrants, logger, tokenLifetime: 3600 };
   const applications = createApplications(tools);
   const apiKeys = createApiKeys(tools);
 

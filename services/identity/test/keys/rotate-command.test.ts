@@ -22,7 +22,7 @@ t.test('rotates, and says what happened to each key', async (t) => {
     status: 0,
     lines: (['ES256', 'RS256'] as const).map(
       (it) =>
-        `${it}: ${before[it].next} signs now; ${before[it].current} stays published until what it has signed ` +
+        `${it}: ${before[it].next} signs from now on, at running services within seconds; ${before[it].current} stays published until what it has signed ` +
         'has expired.',
     ),
   });
@@ -34,7 +34,7 @@ t.test('rotates, and says what happened to each key', async (t) => {
   t.equal(lines.length, 4);
   t.match(
     lines[0],
-    `ES256: ${current.next} signs now; dropped ${before.ES256.current} and ${current.current}, and`,
+    `ES256: ${current.next} signs from now on, at running services within seconds; dropped ${before.ES256.current} and ${current.current}, and`,
   );
   t.match(lines[1], /^ES256: warning: key_\w+ was first published \d+ seconds ago\./);
   t.match(await kids(), { current: current.next, previous: [] });

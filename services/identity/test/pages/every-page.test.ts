@@ -68,8 +68,8 @@ for (const [name, page] of pages) {
     }
     t.strictSame(
       named('link').map(({ attributes }) => attributes.get('href')),
-      [stylesheet.path],
-      'one resource from outside: the stylesheet',
+      ['data:,', stylesheet.path],
+      'one resource from outside: the stylesheet; no icon, which browsers would ask for',
     );
 
     for (const it of named('input').filter((it) => it.attributes.get('type') !== 'hidden')) {
