@@ -48,6 +48,7 @@ import {
 import { createEngine } from './oidc/engine.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
 import { createOidcStore } from './oidc/oidc-adapter.ts';
+import { roleIn, standingOf } from './oidc/owners.ts';
 import { createProviderPages } from './oidc/provider-pages.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';
@@ -292,6 +293,11 @@ export function createIdentityService(
         checkPassword,
         links: mails,
         audit,
+        async roleIn(clientId, account) {
+          const application = await applicationStore.findById(clientId);
+          if (application === undefined) return account.role;
+          return roleIn(await standingOf(application, accounts.find), account);
+        },
         web,
         signUp: config.signUp === 'on',
         countSignUp: (address) => signUps.count(addressKey(address)),

@@ -1,7 +1,8 @@
+import type { Role } from '@gatehouse/tokens/scopes';
 import { errors } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { Application } from '../applications/application.ts';
-import { withinCeiling } from './person.ts';
+import { lesserRole, withinCeiling } from './person.ts';
 
 /** What an application may do just now, which its owner bounds. */
 export type Standing = {
@@ -10,6 +11,11 @@ export type Standing = {
   /** Undefined where no owner bounds it: the operator's own applications, and trusted ones. */
   owner: Account | undefined;
 };
+
+/** The role that a person has in an application: never more than that of its owner. */
+export function roleIn({ owner }: Pick<Standing, 'owner'>, person: Account): Role {
+  return owner === undefined ? person.role : lesserRole(person.role, owner.role);
+}
 
 /**
  * An application never exceeds its owner (design: credentials): of its scopes count those that the owner's role

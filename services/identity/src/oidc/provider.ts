@@ -21,8 +21,8 @@ import type { SigningAlgorithm } from '../keys/signing-keys.ts';
 import { knowCalledAddress } from './called-address.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import type { OidcStore } from './oidc-adapter.ts';
-import { type Standing, standingOf } from './owners.ts';
-import { lesserRole, type Person, personOf, withinCeiling } from './person.ts';
+import { roleIn, type Standing, standingOf } from './owners.ts';
+import { type Person, personOf, withinCeiling } from './person.ts';
 import { isCurrent, keepSignInEpochs, signInPolicy, stamp } from './sign-in-epochs.ts';
 
 /** In seconds. */
@@ -264,7 +264,7 @@ export function createProvider(options: ProviderOptions): Provider {
     if (token.accountId !== undefined) {
       const { account } = ctx.oidc.entities.Account as Person;
       // In an application of somebody of a lesser role, whoever signs in has no more than that.
-      const role = owner === undefined ? account.role : lesserRole(account.role, owner.role);
+      const role = roleIn({ owner }, account);
       return {
         ...pinned,
         gid: token.grantId,

@@ -1,5 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
-import { parseScope } from '@gatehouse/tokens/scopes';
+import { parseScope, type Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -25,6 +25,8 @@ export type InteractionRoutesOptions = {
   checkPassword: PasswordCheck;
   links: MailedLinks;
   audit: Audit;
+  /** The role that the person has in an application, which may be less than their own. */
+  roleIn(clientId: string, account: Account): Promise<Role>;
   web: Web;
   /** Whether people may make accounts for themselves. */
   signUp: boolean;
@@ -218,7 +220,11 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const html = consentPage({
       form: { action: `/consent/${details.uid}`, csrf: web.csrf(ctx, details.uid) },
       application,
-      account: { username: account.username, email: account.email, role: account.role },
+      account: {
+        username: account.username,
+        email: account.email,
+        role: await options.roleIn(String(details.params.client_id), account),
+      },
       scopes,
       ...(newScopes.length > 0 && newScopes.length < scopes.length ? { newScopes } : {}),
       links: { useAnotherAccount: anotherAccount(details) },

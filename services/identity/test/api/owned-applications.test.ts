@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { build, PASSWORD } from '../build.ts';
+import { authorizeUrl, build, PASSWORD } from '../build.ts';
 import { refresh, statusesOf, tokensFor } from '../oidc/actions.ts';
 
 const built = await build(t);
@@ -212,6 +212,14 @@ t.test('whoever signs in to an application has no more than its owner there', as
     more: { scope: 'openid read:users write:users' },
   });
   t.match(decodeJwt(tokens.access_token), { sub: people.admin.id, roles: ['user'] });
+  const consentOf = async (client: Record<string, string>) => {
+    const visitor = built.browser();
+    const page = await visitor.get(authorizeUrl({ ...client, scope: 'openid read:users write:users' }));
+    return (await visitor.submit(page, { username: 'admin', password: PASSWORD })).html;
+  };
+  const ofDeputy = { client_id: String(client_id), redirect_uri: redirectUri };
+  t.notMatch(await consentOf(ofDeputy), /accounts of everybody/, 'the page promises no more');
+  t.match(await consentOf({}), /accounts of everybody/, 'unlike that of an admin’s application');
   const to = tokens.access_token;
   t.equal((await call('GET', '/v1/users', to)).status, 403);
   t.equal((await call('PUT', `/v1/users/${owner.id}/role`, to, { role: 'admin' })).status, 403);
