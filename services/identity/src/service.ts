@@ -37,7 +37,7 @@ import { createServiceClients, createServiceTokens } from './internal/service-to
 import { createKeyKeeper } from './keys/key-keeper.ts';
 import { createSealer, deriveKey } from './keys/sealing.ts';
 import { createSigningKeyStore } from './keys/signing-key-store.ts';
-import { SIGNING_KEYS_PURPOSE } from './keys/signing-keys.ts';
+import { SIGNING_KEYS_PURPOSE, type SigningKeySet } from './keys/signing-keys.ts';
 import { createAccessTokenHandles } from './oidc/access-token-handles.ts';
 import {
   ACCOUNT_CLIENT,
@@ -195,12 +195,23 @@ export function createIdentityService(
     logger,
   });
 
+  let signing: string | undefined;
+  async function useKeys(keys: SigningKeySet): Promise<void> {
+    await engine.use(keys);
+    const before = signing;
+    signing = Object.values(keys.currentKid).join(' ');
+    // Each replica writes down that it signs with others now.
+    if (before !== undefined && before !== signing) {
+      await audit.record({ action: 'keys.rotated', details: keys.currentKid });
+    }
+  }
+
   const keyKeeper = createKeyKeeper({
     store: createSigningKeyStore(connection),
     sealer: createSealer(masterKey, SIGNING_KEYS_PURPOSE),
     rotateEveryDays: config.rotateKeysEveryDays,
     previousForSeconds: lifetimes.accessToken + MARGIN,
-    onChange: engine.use,
+    onChange: useKeys,
     onDropped: (kid) =>
       revocations.write([
         { kind: 'key', id: kid, expiresAt: Math.max(lastToken(), nowSeconds() + KEYS_KEPT) },
@@ -236,7 +247,13 @@ export function createIdentityService(
     await revocations.write([{ kind: 'subject', id, epoch, expiresAt: lastToken() }]);
     await store.endSignIns(id, sign_in_epoch);
     // A password says nothing about what a person's applications may do.
-    if (reason !== 'password') await applications.ownerChanged(id);
+    if (reason === 'password') return;
+    await applications.ownerChanged(id);
+    await audit.record({
+      action: reason === 'deleted' ? 'account.deleted' : 'account.changed',
+      subject: id,
+      details: { change: reason },
+    });
   }
 
   const app = createIdentityApp({
@@ -254,7 +271,7 @@ export function createIdentityService(
           }
         : undefined,
     routers: [
-      oauthRoutes({ handles, verify: tokens.verify }),
+      oauthRoutes({ handles, verify: tokens.verify, audit }),
       userInfoRoutes({
         authenticate,
         findAccount: accounts.find,

@@ -12,6 +12,7 @@ const WRITTEN_LATER = [
   'sign_out',
   'session.ended',
   'consent.refused',
+  'token.revoked',
 ] as const;
 /** What gives somebody power or takes it away: written before the answer. */
 const WRITTEN_FIRST = [
@@ -22,7 +23,6 @@ const WRITTEN_FIRST = [
   'email.verified',
   'consent.granted',
   'grant.revoked',
-  'token.revoked',
   'application.created',
   'application.changed',
   'application.deleted',

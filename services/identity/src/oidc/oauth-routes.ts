@@ -4,6 +4,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { type Audit, originOf } from '../audit/audit.ts';
 import { readBytes } from '../json-request.ts';
 import type { AccessTokenHandles } from './access-token-handles.ts';
 import { clientRequest } from './client-request.ts';
@@ -19,6 +20,7 @@ export function oauthRoutes(options: {
   handles: AccessTokenHandles;
   /** Throws `unauthenticated` for a token that does not hold. */
   verify(token: string): Promise<Caller>;
+  audit: Pick<Audit, 'record'>;
 }): Router {
   const { handles, verify } = options;
   const router = new Router({ sensitive: true });
@@ -49,7 +51,7 @@ export function oauthRoutes(options: {
     router.post(path, clientRequest({ accepts: ['json', 'form'], path, around }), neverEmpty);
     router.options(path, (_ctx, next) => next());
   }
-  router.post('/oauth2/revoke', withoutApiKeys);
+  router.post('/oauth2/revoke', withoutApiKeys, written(options.audit));
 
   // OpenID Connect Core §3.1.2.1: as a form, too. It goes on as a query, since cookies that are safe from other
   // sites do not come with their forms.
@@ -93,6 +95,22 @@ const withoutApiKeys: Middleware = async (ctx, next) => {
   };
   ctx.status = 400;
 };
+
+/** Writes down whose token a client has revoked. */
+function written(audit: Pick<Audit, 'record'>): Middleware {
+  return async (ctx, next) => {
+    await next();
+    const { AccessToken, RefreshToken, Client } = (ctx as Partial<KoaContextWithOIDC>).oidc?.entities ?? {};
+    const token = AccessToken ?? RefreshToken;
+    if (ctx.status !== 200 || token === undefined || token.clientId !== Client?.clientId) return;
+    await audit.record({
+      action: 'token.revoked',
+      origin: originOf(ctx),
+      client: token.clientId ?? '',
+      ...(token.accountId === undefined ? {} : { subject: token.accountId }),
+    });
+  };
+}
 
 /** A refresh token that was not rotated is not given once more (interface.md 2.1). */
 const withoutSameRefreshToken: Middleware = async (ctx, next) => {
