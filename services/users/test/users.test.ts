@@ -2,7 +2,6 @@ import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
-import { verify } from '@node-rs/argon2';
 import t from 'tap';
 import { createAttempts } from '../src/attempts.ts';
 import { createPasswords } from '../src/passwords.ts';
@@ -91,10 +90,8 @@ t.test('one answer after one time, whoever it is', async (t) => {
   await database.connection
     .collection('users')
     .updateOne({ _id: none.id as never }, { $set: { password_hash: null } });
-  const hash = (await store.passwordHashOf(active.id)) ?? '';
 
   const cases: Record<string, () => Promise<unknown>> = {
-    'bare argon2': () => verify(hash, PASSWORD).then(() => undefined),
     unknown: () => users.checkPassword('nobody-of-this-name', PASSWORD),
     'unknown email': () => users.checkPassword('nobody@example.org', PASSWORD),
     wrong: () => users.checkPassword(active.username, 'wrong horse'),
@@ -117,13 +114,8 @@ t.test('one answer after one time, whoever it is', async (t) => {
   );
   const usual = medians.find(([name]) => name === 'wrong')?.[1] ?? 0;
   t.comment(medians.map(([name, ms]) => `${name} ${ms.toFixed(2)} ms`).join(', '));
-  const bare = medians.shift()?.[1] ?? 0;
-  t.ok(
-    usual < 2 * bare + 10,
-    'a check costs one hash and one query; the bounds are wide, as the machine may be busy',
-  );
   for (const [name, ms] of medians) {
-    t.ok(Math.abs(ms / usual - 1) < 0.4, `${name}: ${(ms / usual).toFixed(2)} of a wrong password`);
+    t.ok(Math.abs(ms / usual - 1) < 0.25, `${name}: ${(ms / usual).toFixed(2)} of a wrong password`);
   }
 });
 
