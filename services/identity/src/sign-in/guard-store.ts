@@ -94,12 +94,15 @@ function admission({ delays, window, renewed }: Brake, now: number, by: string):
   const ifOpen = (then: unknown, field: string) => ({ $cond: ['$open', then, `$${field}`] });
   return [
     { $set: { over: { $lte: [{ $ifNull: ['$expires_at', at] }, at] } } },
-    { $set: { open: { $or: ['$over', { $lte: [{ $add: ['$last_at', delay] }, at] }] } } },
+    // Attempts of one moment may come in another order than their times: without a delay, any time will do.
+    {
+      $set: { open: { $or: ['$over', { $eq: [delay, 0] }, { $lte: [{ $add: ['$last_at', delay] }, at] }] } },
+    },
     {
       $set: {
         count: ifOpen({ $cond: ['$over', 1, { $add: ['$count', 1] }] }, 'count'),
         settled: { $cond: ['$over', 0, '$settled'] },
-        last_at: ifOpen(at, 'last_at'),
+        last_at: ifOpen({ $max: ['$last_at', at] }, 'last_at'),
         expires_at: ifOpen(renewed ? end : { $cond: ['$over', end, '$expires_at'] }, 'expires_at'),
         by: ifOpen(by, 'by'),
       },

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import { createTurns } from './turns.ts';
 
 /** One try to sign in. */
 export type SignInAttempt = {
@@ -115,6 +116,8 @@ export function createSignInGuard(options: {
   wait?: (ms: number) => Promise<unknown>;
 }): SignInGuard {
   const { store, now = Date.now, wait = sleep } = options;
+  // Without turns, many who sign in at once to one account would slow each other down, as if they were guessing.
+  const turns = createTurns({ most: PAIR.free, mostWaiting: MAX_WAITING });
   let waiting = 0;
 
   const keyOf = (...parts: string[]) =>
@@ -165,42 +168,56 @@ export function createSignInGuard(options: {
     return beyond <= 0 ? 0 : Math.min(SLOWEST, FIRST_SLOWING * 2 ** Math.min(beyond - 1, 10));
   }
 
+  /** Counts the attempt by all of its counters; see SignInGuard.before. */
+  async function admit(attempt: SignInAttempt, deadline: number): Promise<void> {
+    const { pair, shared } = countersOf(attempt);
+    const [address, account] = shared;
+    const counters = [{ key: pair, brake: PAIR }];
+    if (address !== undefined && account !== undefined) {
+      counters.push({ key: address, brake: ADDRESS }, { key: account, brake: ACCOUNT });
+    }
+    for (;;) {
+      const taken = await takeAll(counters);
+      const closed = taken.filter(({ admitted }) => !admitted);
+      if (closed.length === 0) {
+        const slow = taken[2] === undefined ? 0 : slowing(taken[2]);
+        if (slow > 0) await pause(slow);
+        return;
+      }
+      // Only under way, and not known to have failed: that will be settled soon. A program that signs in many
+      // times at once with the right password is no guesser.
+      const underWay = closed.every(({ settled, brake }) => settled < brake.free);
+      const again = underWay && now() < deadline && (await pause(LOOK_EVERY));
+      if (!again) throw tooMany(Math.max(...closed.map(({ openAt }) => openAt)) - now());
+    }
+  }
+
+  /** Writes down how an attempt ended, and lets the next one have its turn. */
+  async function end(attempt: SignInAttempt, write: (pair: string, shared: string[]) => Promise<unknown>) {
+    const { pair, shared } = countersOf(attempt);
+    try {
+      await write(pair, shared);
+    } finally {
+      turns.end(pair);
+    }
+  }
+
   return {
     async before(attempt) {
-      const { pair, shared } = countersOf(attempt);
-      const [address, account] = shared;
-      const counters = [{ key: pair, brake: PAIR }];
-      if (address !== undefined && account !== undefined) {
-        counters.push({ key: address, brake: ADDRESS }, { key: account, brake: ACCOUNT });
-      }
+      const { pair } = countersOf(attempt);
       const deadline = now() + PATIENCE;
-      for (;;) {
-        const taken = await takeAll(counters);
-        const closed = taken.filter(({ admitted }) => !admitted);
-        if (closed.length === 0) {
-          const slow = taken[2] === undefined ? 0 : slowing(taken[2]);
-          if (slow > 0) await pause(slow);
-          return;
-        }
-        // Only under way, and not known to have failed: that will be settled soon. A program that signs in many
-        // times at once with the right password is no guesser.
-        const underWay = closed.every(({ settled, brake }) => settled < brake.free);
-        const again = underWay && now() < deadline && (await pause(LOOK_EVERY));
-        if (!again) throw tooMany(Math.max(...closed.map(({ openAt }) => openAt)) - now());
+      if (!(await turns.take(pair, PATIENCE))) throw tooMany(0);
+      try {
+        await admit(attempt, deadline);
+      } catch (error) {
+        turns.end(pair);
+        throw error;
       }
     },
-    async failed(attempt) {
-      const { pair, shared } = countersOf(attempt);
-      await store.settle([pair, ...shared]);
-    },
-    async succeeded(attempt) {
-      const { pair, shared } = countersOf(attempt);
-      await Promise.all([store.reset(pair), store.giveBack(shared)]);
-    },
-    async abandoned(attempt) {
-      const { pair, shared } = countersOf(attempt);
-      await store.giveBack([pair, ...shared]);
-    },
+    failed: (attempt) => end(attempt, (pair, shared) => store.settle([pair, ...shared])),
+    succeeded: (attempt) =>
+      end(attempt, (pair, shared) => Promise.all([store.reset(pair), store.giveBack(shared)])),
+    abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
     async countMail({ userId, address }) {
       const taken = await takeAll([
         ...(userId === undefined ? [] : [{ key: keyOf('mail', userId), brake: MAILS_OF_ACCOUNT }]),
