@@ -36,6 +36,8 @@ t.test('kill -9 of writers and relays loses no event whose cause was acknowledge
     },
     logger,
     sweepSeconds: 0.1,
+    lane: ({ subject }) => subject,
+    tombstone: { deleted_at: { $gt: new Date(0) } },
   });
   relay.start();
   t.teardown(() => relay.stop());
@@ -46,4 +48,6 @@ t.test('kill -9 of writers and relays loses no event whose cause was acknowledge
     [...acknowledged].filter((id) => !there.has(id)),
     [],
   );
+  t.equal(await things.countDocuments({ deleted_at: { $exists: true } }), 0, 'no tombstone is left');
+  t.ok((await things.countDocuments()) > 0, 'the others are');
 });

@@ -224,6 +224,7 @@ t.test('while very many deliveries hang, push leaves the rest to a sweep', async
   const sender = relay({ deliverSeconds: 1 });
   const pushed = await Promise.all(documents.map((id) => sender.push(id, 500)));
   t.notOk(pushed.includes(true));
+  await until(() => asked >= 256, 10_000);
   t.equal(asked, 256);
 });
 
@@ -321,6 +322,102 @@ t.test('a tombstone goes with its last event, and never before', async (t) => {
   t.same((await things.find().toArray()).map(({ _id }) => _id).sort(), ['alive', 'refused']);
   receiver.refuses = () => false;
   await until(async () => (await things.countDocuments()) === 1, 10_000);
+});
+
+/** Names say the lane: 'x1' goes by x. */
+const lane = ({ data }: OutboxEvent) => String(data.name).charAt(0);
+
+t.test('lanes hold up neither each other nor a push', async (t) => {
+  const { things, taken, receiver, relay, write } = await setUp(t);
+  receiver.refuses = (event) => lane(event) === 'x';
+  const sender = relay({ lane });
+  await write('a', 'x1', 'y1', 'x2', 'y2');
+  t.equal(await sender.push('a', 1000, 'y'), true);
+  t.same(taken, ['y1', 'y2']);
+  t.equal(await sender.push('a', 1000, 'x'), false);
+  t.equal(await sender.push('a'), false, 'not all lanes are done');
+  t.equal(await sender.push('a', 1000, 'z'), true, 'nothing goes by it');
+  await write('b', 'y3');
+  t.equal(await sender.push('b'), true);
+  t.same(
+    (await things.findOne({ _id: 'a' }))?.outbox.map(({ data }) => data.name),
+    ['x1', 'x2'],
+  );
+  receiver.refuses = () => false;
+  t.equal(await sender.push('a'), true);
+  t.same(taken, ['y1', 'y2', 'y3', 'x1', 'x2']);
+});
+
+t.test('a lane whose receiver hangs delays no other, neither by sweep nor by push', async (t) => {
+  const { things, taken, receiver, relay } = await setUp(t);
+  const { deliver } = receiver;
+  const gate = Promise.withResolvers<void>();
+  receiver.deliver = async (event) => {
+    if (lane(event) === 'x') await gate.promise;
+    await deliver(event);
+  };
+  const documents = Array.from({ length: 300 }, (_, i) => `doc${i}`);
+  await things.insertMany(
+    documents.map((_id, i) => ({
+      _id,
+      outbox: [outboxEvent('things', { name: `x${i}` }), outboxEvent('things', { name: `y${i}` })],
+    })),
+  );
+  const sender = relay({ lane, deliverSeconds: 60 });
+  for (const id of documents) void sender.push(id, 1, 'x');
+  t.equal(await sender.push('doc17', 5000, 'y'), true, 'also while very many of the other lane hang');
+  sender.start();
+  await until(() => taken.length === 300, 15_000);
+  t.ok(taken.every((name) => name.startsWith('y')));
+  gate.resolve();
+  await until(() => taken.length === 600, 15_000);
+  t.equal(new Set(taken).size, 600);
+});
+
+t.test('in each lane the events of a document come in their order', async (t) => {
+  const { taken, receiver, relay, write, waiting } = await setUp(t);
+  const { deliver } = receiver;
+  receiver.deliver = async (event) => {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+    if (Math.random() < 0.2) throw new Error('not now');
+    await deliver(event);
+  };
+  const numbers = Array.from({ length: 20 }, (_, i) => i);
+  await write('a', ...numbers.flatMap((i) => [`x${i}`, `y${i}`, `z${i}`]));
+  const sender = relay({ lane });
+  sender.start();
+  for (const name of ['x', 'y', 'z']) void sender.push('a', 1000, name);
+  await until(async () => (await waiting()) === 0, 10_000);
+  for (const name of ['x', 'y', 'z']) {
+    t.same(
+      [...new Set(taken)].filter((it) => it.startsWith(name)),
+      numbers.map((i) => `${name}${i}`),
+    );
+  }
+});
+
+t.test('lanes that end at the same moment leave no tombstone', async (t) => {
+  const { things, taken, receiver, relay } = await setUp(t);
+  const tombstone = { deleted_at: { $gt: new Date(0) } };
+  const { deliver } = receiver;
+  let arrived = 0;
+  let both = Promise.withResolvers<void>();
+  receiver.deliver = async (event) => {
+    arrived += 1;
+    if (arrived === 2) both.resolve();
+    await both.promise;
+    await deliver(event);
+  };
+  const senders = [relay({ tombstone, lane }), relay({ tombstone, lane })];
+  for (let i = 0; i < 100; i += 1) {
+    arrived = 0;
+    both = Promise.withResolvers<void>();
+    const outbox = [outboxEvent('things', { name: `x${i}` }), outboxEvent('things', { name: `y${i}` })];
+    await things.insertOne({ _id: `doc${i}`, deleted_at: new Date(), outbox });
+    await Promise.all([senders[0]?.push(`doc${i}`, 5000, 'x'), senders[i % 2]?.push(`doc${i}`, 5000, 'y')]);
+  }
+  t.equal(taken.length, 200);
+  t.same(await things.find().toArray(), []);
 });
 
 t.test('the sweep reads the index, and in it are documents with undelivered events only', async (t) => {

@@ -1,5 +1,5 @@
-// Writes documents with two events each into the database of its first argument, delivers some of them through a
-// relay of its own, and prints the ids of what was acknowledged, until it is killed.
+// Writes documents with two events each into the database of its first argument, one for each of two lanes and some
+// of them tombstones, delivers some through a relay of its own, and prints the ids of what was acknowledged, until it is killed.
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { createOutboxRelay, OUTBOX_INDEX, outboxEvent } from '../src/outbox-relay.ts';
@@ -17,14 +17,16 @@ const relay = createOutboxRelay({
     await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
   },
   logger,
+  lane: ({ subject }) => subject,
+  tombstone: { deleted_at: { $gt: new Date(0) } },
 });
 relay.start();
 
 async function write(writer: number): Promise<void> {
   for (let i = 0; ; i += 1) {
-    const outbox = [outboxEvent('things', { i }), outboxEvent('things', { i })];
+    const outbox = [outboxEvent('things.one', { i }), outboxEvent('things.other', { i })];
     const _id = `${process.pid}.${writer}.${i}`;
-    await things.insertOne({ _id, outbox } as never);
+    await things.insertOne({ _id, outbox, ...(i % 2 === 0 ? { deleted_at: new Date() } : {}) } as never);
     process.stdout.write(`${outbox.map(({ id }) => id).join('\n')}\n`);
     if (i % 3 === 0) void relay.push(_id);
   }
