@@ -1,0 +1,99 @@
+/** Counts that are exact, and kept for some seconds when they are slow. */
+export type Counts = {
+  /**
+   * What `run` counts, now or some seconds ago: never before a write of this process that has resolved. The empty
+   * key means that everything is counted.
+   */
+  count(key: string, run: () => Promise<number>): Promise<number>;
+  /**
+   * Around each write of this process that may change how many there are; `by` tells of its result by how many. One
+   * that fails may have happened.
+   */
+  resize<T>(run: () => Promise<T>, by: (result: T) => number): Promise<T>;
+  /** Around every other write of this process, which changes what is counted under conditions. */
+  change<T>(run: () => Promise<T>): Promise<T>;
+};
+
+const EVERYTHING = '';
+
+/** Writes that have begun, and those of them that are under way. */
+type Writes = { begun: number; underWay: number };
+type Running = { promise: Promise<number>; next?: Promise<number> };
+
+/**
+ * Keeps slow counts, in memory alone, so that a list that many look at is not counted for each of them. One that is
+ * quick is never kept: it is as true as can be. `now` is in milliseconds.
+ */
+export function createCounts(
+  options: { keepSeconds?: number; slowMs?: number; mostKeys?: number; now?: () => number } = {},
+): Counts {
+  const { keepSeconds = 5, slowMs = 20, mostKeys = 100, now = () => performance.now() } = options;
+  const kept = new Map<string, { total: number; until: number }>();
+  const running = new Map<string, Running>();
+  const resizing: Writes = { begun: 0, underWay: 0 };
+  const changing: Writes = { begun: 0, underWay: 0 };
+
+  async function countNow(key: string, run: () => Promise<number>): Promise<number> {
+    const writes = key === EVERYTHING ? [resizing] : [resizing, changing];
+    const begunBefore = sum(writes.map(({ begun }) => begun));
+    const wasQuiet = sum(writes.map(({ underWay }) => underWay)) === 0;
+    const begin = now();
+    const total = await run();
+    // Whether it has counted a write of meanwhile nobody knows.
+    const isCertain = wasQuiet && sum(writes.map(({ begun }) => begun)) === begunBefore;
+    if (isCertain && now() - begin >= slowMs) {
+      if (kept.size >= mostKeys) kept.delete(kept.keys().next().value ?? '');
+      kept.set(key, { total, until: now() + keepSeconds * 1000 });
+    }
+    return total;
+  }
+
+  /** One at a time: who comes while one runs shares the next one, which sees all that was written before. */
+  function inTurn(key: string, run: () => Promise<number>): Promise<number> {
+    const before = running.get(key);
+    if (before !== undefined) {
+      before.next ??= before.promise.then(
+        () => inTurn(key, run),
+        () => inTurn(key, run),
+      );
+      return before.next;
+    }
+    const promise = countNow(key, run).finally(() => running.delete(key));
+    running.set(key, { promise });
+    return promise;
+  }
+
+  /** Forgets what the write may have changed: all but the count of everything, which `by` corrects. */
+  async function around<T>(writes: Writes, run: () => Promise<T>, by: (result: T) => number): Promise<T> {
+    writes.begun += 1;
+    writes.underWay += 1;
+    let difference: number | undefined;
+    try {
+      const result = await run();
+      difference = by(result);
+      return result;
+    } finally {
+      writes.underWay -= 1;
+      const everything = kept.get(EVERYTHING);
+      kept.clear();
+      if (everything !== undefined && difference !== undefined) {
+        kept.set(EVERYTHING, { ...everything, total: everything.total + difference });
+      }
+    }
+  }
+
+  return {
+    async count(key, run) {
+      const known = kept.get(key);
+      if (known !== undefined && now() < known.until) return known.total;
+      kept.delete(key);
+      return inTurn(key, run);
+    },
+    resize: (run, by) => around(resizing, run, by),
+    change: (run) => around(changing, run, () => 0),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
+}

@@ -1,0 +1,98 @@
+import mongoose, { type Connection } from 'mongoose';
+import { duplicateKeyField } from './duplicate-key.ts';
+
+/** The collection of the keys; the sweeper removes what has expired from it. */
+export const IDEMPOTENCY_KEYS = 'idempotency_keys';
+
+type KeyDocument = {
+  _id: string;
+  fingerprint: string;
+  /** The attempt that may answer, and until when it may be left to it alone. */
+  holder: string;
+  lease_until: Date;
+  reserved_id: string;
+  answer?: string;
+  expires_at: Date;
+};
+
+/** Between a look and the next step, a key can come or go; nobody has this much bad luck. */
+const ROUNDS = 5;
+
+/** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/http/idempotency. */
+export function createIdempotencyStore(connection: Connection) {
+  const schema = new mongoose.Schema<KeyDocument>(
+    {
+      _id: String,
+      fingerprint: String,
+      holder: String,
+      lease_until: Date,
+      reserved_id: String,
+      answer: String,
+      expires_at: Date,
+    },
+    { collection: IDEMPOTENCY_KEYS, versionKey: false },
+  );
+  schema.index({ expires_at: 1 });
+  // Makes the index when the database starts.
+  connection.model('IdempotencyKey', schema);
+  const keys = connection.collection<KeyDocument>(IDEMPOTENCY_KEYS);
+
+  return {
+    async claim(claim: {
+      id: string;
+      fingerprint: string;
+      holder: string;
+      reservedId: string;
+      now: Date;
+      leaseUntil: Date;
+      expiresAt: Date;
+    }) {
+      const { id, fingerprint, holder, reservedId, now, leaseUntil, expiresAt } = claim;
+      const ours = {
+        fingerprint,
+        holder,
+        lease_until: leaseUntil,
+        reserved_id: reservedId,
+        expires_at: expiresAt,
+      };
+      for (let round = 0; round < ROUNDS; round += 1) {
+        try {
+          await keys.insertOne({ _id: id, ...ours });
+          return { state: 'ours' as const, reservedId, again: false };
+        } catch (error) {
+          if (duplicateKeyField(error) !== '_id') throw error;
+        }
+        const found = await keys.findOne({ _id: id });
+        if (found === null) continue;
+        // The sweeper comes late.
+        const expired = found.expires_at <= now;
+        if (!expired) {
+          if (found.fingerprint !== fingerprint) return { state: 'reused' as const };
+          if (found.answer !== undefined) return { state: 'done' as const, answer: found.answer };
+          if (found.lease_until > now) return { state: 'running' as const };
+        }
+        // Only one of several can take over from the holder that all of them saw.
+        const taken = await keys.updateOne(
+          { _id: id, holder: found.holder, lease_until: found.lease_until, expires_at: found.expires_at },
+          expired ? { $set: ours, $unset: { answer: '' } } : { $set: { holder, lease_until: leaseUntil } },
+        );
+        if (taken.modifiedCount === 0) continue;
+        return expired
+          ? { state: 'ours' as const, reservedId, again: false }
+          : { state: 'ours' as const, reservedId: found.reserved_id, again: true };
+      }
+      return { state: 'running' as const };
+    },
+
+    async complete(done: { id: string; holder: string; answer: string; expiresAt: Date }) {
+      const { id, holder, answer, expiresAt } = done;
+      await keys.updateOne({ _id: id, holder }, { $set: { answer, expires_at: expiresAt } });
+    },
+
+    async release(done: { id: string; holder: string; now: Date; forget: boolean }) {
+      const { id, holder, now, forget } = done;
+      if (forget) await keys.deleteOne({ _id: id, holder });
+      else await keys.updateOne({ _id: id, holder }, { $set: { lease_until: now } });
+    },
+  };
+}
