@@ -65,6 +65,13 @@ t.test('every service that can run by itself is in docker-compose.yml', async (t
   }
 });
 
+t.test('every setting that .env.example describes goes somewhere', async (t) => {
+  const example = readFileSync(resolve(root, 'deploy/docker/.env.example'), 'utf8');
+  const names = [...example.matchAll(/^(?:# )?([A-Z][A-Z\d_]+)=/gm)].map(([, name = '']) => name);
+  t.ok(names.length > 0, 'there are settings');
+  for (const name of names) t.ok(compose.includes(`\${${name}:`), name);
+});
+
 t.test('only the edge publishes ports, and the databases are on internal networks only', async (t) => {
   const publishing = [...composeServices()].filter(([, text]) => /^ {4}ports:/m.test(text));
   t.same(

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { createLocalEvents } from '@gatehouse/events/local-events';
 import { createIdentityService } from '@gatehouse/identity';
 import { createLogger } from '@gatehouse/kit/logger';
 import { exitOnFault, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
@@ -43,6 +44,7 @@ try {
 
   const broadcast = createLocalBroadcast();
   await broadcast.start();
+  const events = createLocalEvents({ logger });
   // Both ends are in this process: nobody else needs to know it, and the next start has another.
   const usersSecret = randomBytes(32).toString('base64url');
 
@@ -80,9 +82,12 @@ try {
       hashConcurrency: 2,
       rateLimit,
       firstUsers: [account('admin', 'admin'), account('user', 'user')],
+      v1Profile: settings.v1Profile,
+      v2Profile: settings.v2Profile,
+      filtersSunset: settings.filtersSunset,
     },
     logger,
-    { broadcast },
+    { broadcast, events },
   );
 
   running = await run([identity, users], {

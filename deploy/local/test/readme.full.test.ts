@@ -66,10 +66,15 @@ t.test('the README on a clean checkout with an empty home: every command as past
   t.match(answers[0], { access_token: /^ey/, token_type: 'Bearer', expires_in: 3600 });
   t.match(answers[1], { id: /^usr_/, username: 'ann', email: 'ann@example.org' });
   t.match(answers[2], { data: [{ username: 'admin' }, { username: 'demo' }, { username: 'ann' }] });
-  t.match(answers[3], { token: /^ey/, user_id: /^usr_/ });
-  t.match(answers[4], { client_id: /^app_/, client_secret: String, name: 'My shop', type: 'web' });
-  t.match(answers[5], { data: [{ username: 'admin' }] });
-  t.equal(answers.length, 6);
+  t.match(answers[3], {
+    data: [{ status: 'active' }, { status: 'active' }],
+    links: { next: /^\/v2\/users\?.*cursor=/ },
+    meta: { totalItems: 3, hasNextPage: true },
+  });
+  t.match(answers[4], { token: /^ey/, user_id: /^usr_/ });
+  t.match(answers[5], { client_id: /^app_/, client_secret: String, name: 'My shop', type: 'web' });
+  t.match(answers[6], { data: [{ username: 'admin' }] });
+  t.equal(answers.length, 7);
   for (const command of ['keys:rotate', 'keys:rotate -- --compromised']) {
     t.match(shell(`npm run --silent ${command}`), /^ES256: key_.*^RS256: key_/ms, command);
   }

@@ -42,6 +42,11 @@ t.test('what keeps it from starting is one clear sentence and exit status 1', as
       /^The setting PUBLIC_URL must be an origin/,
     ],
     [
+      'profiles of the other path, and an end before its time',
+      { USERS_V1_PROFILE: 'B1', USERS_V2_PROFILE: 'A', LEGACY_FILTERS_SUNSET: '2026-07-09' },
+      /^The setting USERS_V1_PROFILE .* A, E, G\.\nThe setting USERS_V2_PROFILE .* B1, B2\.\n.*2026-07-10\.$/,
+    ],
+    [
       'two wrong settings',
       { PORT: '0', RATE_LIMIT: 'maybe' },
       /^The setting PORT .*\nThe setting RATE_LIMIT .*\.$/,

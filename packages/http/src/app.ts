@@ -14,6 +14,15 @@ import Fastify, {
 } from 'fastify';
 import type { ErrorBody } from './error-bodies.ts';
 import { parseJsonBody } from './json-body.ts';
+import type { OpenApiOptions } from './openapi.ts';
+import { mountOpenApi } from './openapi-route.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How errors of this route are written, when not as its path says. */
+    errorBody?: ErrorBody;
+  }
+}
 
 export type AppOptions = {
   logger: Logger;
@@ -21,6 +30,8 @@ export type AppOptions = {
   errorBodyFor(path: string): ErrorBody;
   /** The caller's error for a failure that is not a ServiceError, such as a database that is away. */
   translate(error: unknown): ServiceError | undefined;
+  /** Serves an OpenAPI document of the routes that are `documented`. */
+  openapi?: OpenApiOptions;
 };
 
 /** The largest body taken, in bytes. */
@@ -36,6 +47,7 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'Retry-After',
   'X-Request-Id',
+  'Idempotency-Replayed',
   'WWW-Authenticate',
 ];
 
@@ -43,7 +55,7 @@ const EXPOSED_HEADERS = [
  * The Fastify app of a resource service: takes JSON and nothing else, answers errors in the shape of the
  * path, knows 405, and lets browsers of any origin in with a bearer token (never with cookies).
  */
-export function createApp({ logger, errorBodyFor, translate }: AppOptions): FastifyInstance {
+export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -92,6 +104,8 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
     requestInfo(request.raw).route = request.routeOptions.url;
   });
 
+  if (openapi !== undefined) mountOpenApi(app, openapi);
+
   app.setErrorHandler(async (error, request, reply) => {
     if (callersError(error)?.kind === 'too_large') {
       await discardBody(request.raw);
@@ -120,7 +134,11 @@ export function createApp({ logger, errorBodyFor, translate }: AppOptions): Fast
       .header('cache-control', 'no-store')
       .type('application/json; charset=utf-8')
       .serializer(JSON.stringify)
-      .send(errorBodyFor(pathOf(request))(error));
+      .send(bodyOf(request).write(error));
+  }
+
+  function bodyOf(request: FastifyRequest): ErrorBody {
+    return request.routeOptions.config.errorBody ?? errorBodyFor(pathOf(request));
   }
 
   function fault(thrown: unknown, request: FastifyRequest): ServiceError {

@@ -1,7 +1,12 @@
 import type { ErrorKind, ServiceError } from '@gatehouse/kit/errors';
+import { type TSchema, Type } from 'typebox';
 
-/** How an API profile writes an error. */
-export type ErrorBody = (error: ServiceError) => Record<string, unknown>;
+/** How an API profile writes an error, and the schema of what it writes. */
+export type ErrorBody = {
+  write(error: ServiceError): Record<string, unknown>;
+  /** Closed: names everything that `write` may put in. Its title is its name in documents. */
+  schema: TSchema;
+};
 
 /** The codes of profile A, which E, G, D and F share. */
 const UPPER_CASE_CODES: Record<ErrorKind, string> = {
@@ -14,6 +19,7 @@ const UPPER_CASE_CODES: Record<ErrorKind, string> = {
   precondition_failed: 'PRECONDITION_FAILED',
   too_large: 'PAYLOAD_TOO_LARGE',
   unsupported_media_type: 'UNSUPPORTED_MEDIA_TYPE',
+  idempotency_key_reused: 'IDEMPOTENCY_KEY_REUSED',
   rate_limited: 'rate_limited',
   internal: 'INTERNAL_ERROR',
   unavailable: 'UNAVAILABLE',
@@ -30,21 +36,55 @@ const V2_CODES: Record<ErrorKind, string> = {
   precondition_failed: 'precondition_failed',
   too_large: 'payload_too_large',
   unsupported_media_type: 'unsupported_media_type',
+  idempotency_key_reused: 'idempotency_key_reused',
   rate_limited: 'rate_limited',
   internal: 'server_error',
   unavailable: 'unavailable',
 };
 
+const closed = { additionalProperties: false };
+const Message = Type.String({ description: 'A sentence for people.' });
+const codeOf = (codes: Record<ErrorKind, string>) => Type.Enum(Object.values(codes));
+
 /** `{error: {code, message}}` with the codes of profile A. */
-export const upperCaseCodeBody: ErrorBody = (error) => ({
-  error: { code: UPPER_CASE_CODES[error.kind], message: error.message },
-});
+export const upperCaseCodeBody: ErrorBody = {
+  write: (error) => ({ error: { code: UPPER_CASE_CODES[error.kind], message: error.message } }),
+  schema: Type.Object(
+    { error: Type.Object({ code: codeOf(UPPER_CASE_CODES), message: Message }, closed) },
+    { title: 'Error', ...closed },
+  ),
+};
 
 /** `{error: {code, message, details?}}` with the codes of /v2; what has no other shape gets this one. */
-export const v2Body: ErrorBody = (error) => ({
-  error: {
-    code: V2_CODES[error.kind],
-    message: error.message,
-    ...(error.details === undefined ? {} : { details: error.details }),
-  },
-});
+export const v2Body: ErrorBody = {
+  write: (error) => ({
+    error: {
+      code: V2_CODES[error.kind],
+      message: error.message,
+      ...(error.details === undefined ? {} : { details: error.details }),
+    },
+  }),
+  schema: Type.Object(
+    {
+      error: Type.Object(
+        {
+          code: codeOf(V2_CODES),
+          message: Message,
+          details: Type.Optional(
+            Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
+              description: 'The fields that are wrong.',
+            }),
+          ),
+        },
+        closed,
+      ),
+    },
+    { title: 'ErrorV2', ...closed },
+  ),
+};
+
+/** `{error: string}`: of profile C, login and status. A code only where the interface has a literal one. */
+export const plainBody: ErrorBody = {
+  write: (error) => ({ error: error.kind === 'rate_limited' ? 'rate_limited' : error.message }),
+  schema: Type.Object({ error: Message }, { title: 'PlainError', ...closed }),
+};

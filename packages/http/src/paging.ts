@@ -1,19 +1,87 @@
 import { type TSchema, Type } from 'typebox';
 
 /** Deeper offsets make the database read and throw away everything before them. */
-const MAX_OFFSET = 10_000;
+export const MAX_OFFSET = 10_000;
+/** Rows of a page. */
 export const PAGE_SIZE = { default: 20, max: 100 };
 
-/** The query of a list that pages by offset. */
-export const OffsetQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: PAGE_SIZE.max, default: PAGE_SIZE.default }),
-  offset: Type.Integer({ minimum: 0, maximum: MAX_OFFSET, default: 0 }),
-});
+/** How a list that is counted by offset or page is wrapped. */
+export type Envelope = {
+  schema(item: TSchema): TSchema;
+  paging: 'offset' | 'page';
+  /** Whether it tells the total, which is 0 in what `write` gets when it does not. */
+  counts: boolean;
+  write(items: unknown[], about: { total: number; limit: number; offset: number; page: number }): unknown;
+};
 
-/** The offset envelope of profile A. */
-export function OffsetEnvelope<T extends TSchema>(item: T) {
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Total = Count('Rows of the whole list.');
+const Limit = Type.Integer({ minimum: 1, maximum: PAGE_SIZE.max, description: 'Most rows of a page.' });
+const Page = Type.Integer({ minimum: 1, description: 'The number of this page, from 1.' });
+
+/** The rows and nothing else. */
+export const bareArray: Envelope = {
+  schema: (item) => Type.Array(item),
+  paging: 'offset',
+  counts: false,
+  write: (items) => items,
+};
+
+/** The offset envelope, of profile A. */
+export const offsetEnvelope: Envelope = {
+  schema: (item) =>
+    Type.Object({
+      data: Type.Array(item),
+      pagination: Type.Object({
+        limit: Limit,
+        offset: Count('Rows of the list before this page.'),
+        total: Total,
+      }),
+    }),
+  paging: 'offset',
+  counts: true,
+  write: (data, { limit, offset, total }) => ({ data, pagination: { limit, offset, total } }),
+};
+
+/** The page envelope of profile B2, which tells the number of pages, too. */
+export const pageEnvelopeWithPages: Envelope = {
+  schema: (item) =>
+    Type.Object({
+      data: Type.Array(item),
+      meta: Type.Object({ total: Total, limit: Limit, page: Page, pages: Count('Pages of the whole list.') }),
+    }),
+  paging: 'page',
+  counts: true,
+  write: (data, { total, limit, page }) => ({
+    data,
+    meta: { total, limit, page, pages: Math.ceil(total / limit) },
+  }),
+};
+
+/** The page envelope of profile G. */
+export const pageEnvelope: Envelope = {
+  schema: (item) =>
+    Type.Object({ data: Type.Array(item), meta: Type.Object({ total: Total, page: Page, limit: Limit }) }),
+  paging: 'page',
+  counts: true,
+  write: (data, { total, page, limit }) => ({ data, meta: { total, page, limit } }),
+};
+
+/** The cursor envelope, of every list that is asked for with `cursor`. */
+export function cursorEnvelopeSchema(item: TSchema): TSchema {
+  const link = (description: string) => Type.Optional(Type.String({ format: 'uri-reference', description }));
   return Type.Object({
     data: Type.Array(item),
-    pagination: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), total: Type.Integer() }),
+    links: Type.Object({
+      next: link('The page after this one, relative; absent at the end of the list.'),
+      prev: link('The page before this one, relative; absent at the beginning of the list.'),
+    }),
+    meta: Type.Object({
+      totalItems: Count('Rows of the whole list, counted when its first page was read.'),
+      itemsPerPage: Count('Rows of this answer.'),
+      currentPage: Type.Integer({ minimum: 1, description: 'Informational: which page this is, from 1.' }),
+      hasNextPage: Type.Boolean(),
+      hasPrevPage: Type.Boolean(),
+    }),
   });
 }

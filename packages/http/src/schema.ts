@@ -70,7 +70,7 @@ function problemOf({ keyword, instancePath, params, message }: ErrorObject): Fie
     case 'type':
       return {
         field: path === '' ? 'The body' : path,
-        message: `must be ${ARTICLES[String(params.type)] ?? params.type}`,
+        message: `must be ${[params.type].flat().map(withArticle).join(' or ')}`,
       };
     case 'enum':
       return { field: path, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
@@ -93,3 +93,7 @@ const ARTICLES: Record<string, string> = {
   boolean: 'true or false',
   array: 'a list',
 };
+
+function withArticle(type: string): string {
+  return ARTICLES[type] ?? type;
+}

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { type AppOptions, BODY_LIMIT, createApp, handlerOf } from '@gatehouse/http/app';
-import { upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
+import { plainBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
@@ -239,6 +239,32 @@ t.test('what is taken', async (t) => {
   );
   await until(() => lines.length === 7, 5000);
   t.match(lines.at(-1), { route: '/v2/things/:id', method: 'GET', status: 200 }, 'the log has the pattern');
+});
+
+t.test('a route may have a shape of errors of its own', async (t) => {
+  const { url } = await serve(t, (app) => {
+    const fail = async () => {
+      throw new ServiceError('conflict', 'Why.');
+    };
+    app.get('/v2/plain', { config: { errorBody: plainBody } }, fail);
+    app.post('/v2/plain', { config: { errorBody: upperCaseCodeBody } }, fail);
+    app.get('/v2/usual', fail);
+  });
+  const ask = async (path: string, options: RequestInit = {}) => (await fetch(url + path, options)).json();
+  t.strictSame(await ask('/v2/plain'), { error: 'Why.' });
+  t.strictSame(await ask('/v2/plain', { method: 'POST' }), { error: { code: 'CONFLICT', message: 'Why.' } });
+  t.strictSame(await ask('/v2/usual'), { error: { code: 'conflict', message: 'Why.' } });
+  const broken = { method: 'POST', body: '{', headers: JSON_BODY };
+  t.match(
+    await ask('/v2/plain', broken),
+    { error: { code: 'INVALID_INPUT' } },
+    'also of what Fastify refuses',
+  );
+  t.match(
+    await ask('/v2/plain', { method: 'PUT' }),
+    { error: { code: 'method_not_allowed' } },
+    'no such route',
+  );
 });
 
 t.test('HEAD is GET without the body', async (t) => {

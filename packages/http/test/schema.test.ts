@@ -1,4 +1,3 @@
-import { OffsetQuery } from '@gatehouse/http/paging';
 import { bodyValidator, invalidFields, queryValidator, serializer } from '@gatehouse/http/schema';
 import type { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
@@ -107,7 +106,8 @@ t.test('the result of one check is not that of another', async (t) => {
 });
 
 const Query = Type.Object({
-  ...OffsetQuery.properties,
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  offset: Type.Integer({ minimum: 0, maximum: 10_000, default: 0 }),
   active: Type.Optional(Type.Boolean()),
   q: Type.Optional(Type.String()),
   most: Type.Optional(Type.Number()),

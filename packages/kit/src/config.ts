@@ -63,6 +63,20 @@ export function oneOf<const T extends string>(name: string, words: readonly T[],
   });
 }
 
+/** A day such as 2027-07-10, which begins at midnight UTC; `min` is the first that is taken. */
+export function date(name: string, bounds: { min: string; default?: string }): Setting<Date> {
+  const read = (raw: string): Date => {
+    const value = new Date(`${raw}T00:00:00Z`);
+    const isDay = /^\d{4}-\d{2}-\d{2}$/.test(raw) && !Number.isNaN(value.getTime());
+    // The 31st of June would become the 1st of July.
+    if (!isDay || !value.toISOString().startsWith(raw) || raw < bounds.min) {
+      throw new BadSetting(`must be a date such as 2027-01-31, and not before ${bounds.min}`);
+    }
+    return value;
+  };
+  return setting(name, bounds.default === undefined ? undefined : read(bounds.default), read);
+}
+
 /** A comma-separated list; empty parts are dropped. */
 export function list(name: string, fallback: readonly string[] = []): Setting<readonly string[]> {
   return setting(name, fallback, (raw) =>

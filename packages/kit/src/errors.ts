@@ -12,6 +12,7 @@ export const STATUS_OF_KIND = {
   precondition_failed: 412,
   too_large: 413,
   unsupported_media_type: 415,
+  idempotency_key_reused: 422,
   rate_limited: 429,
   internal: 500,
   unavailable: 503,

@@ -15,7 +15,15 @@ export const PUBLIC_PREFIXES = {
     '/consent',
     '/account',
   ],
-  users: ['/v1/users'],
+  users: [
+    '/v1/users',
+    '/v2/users',
+    '/api/v1/users',
+    '/users',
+    '/kb/api/v1/users',
+    '/openapi/users.json',
+    '/guides/filters',
+  ],
 } as const satisfies Record<string, readonly string[]>;
 
 /** What services ask of each other; the edge passes on none of these. */

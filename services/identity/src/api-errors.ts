@@ -3,28 +3,25 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import type { Middleware } from 'koa';
 import type { Faults } from './faults.ts';
 
-/** `{error: string}`: of login and status (interface.md, section 7). */
-export const plainError: ErrorBody = (error: ServiceError) => ({
-  error: error.kind === 'rate_limited' ? 'rate_limited' : error.message,
-});
-
 /** `{error, error_description}` with the codes of RFC 6750 §3.1, as /userinfo answers. */
-export const bearerError: ErrorBody = (error: ServiceError) => ({
-  error:
-    error.kind === 'unauthenticated'
-      ? 'invalid_token'
-      : error.kind === 'forbidden'
-        ? 'insufficient_scope'
-        : error.kind === 'unavailable'
-          ? 'temporarily_unavailable'
-          : error.kind === 'rate_limited'
-            ? 'rate_limited'
-            : 'invalid_request',
-  error_description: error.message,
-});
+export const bearerError: Pick<ErrorBody, 'write'> = {
+  write: (error: ServiceError) => ({
+    error:
+      error.kind === 'unauthenticated'
+        ? 'invalid_token'
+        : error.kind === 'forbidden'
+          ? 'insufficient_scope'
+          : error.kind === 'unavailable'
+            ? 'temporarily_unavailable'
+            : error.kind === 'rate_limited'
+              ? 'rate_limited'
+              : 'invalid_request',
+    error_description: error.message,
+  }),
+};
 
 /** Writes what goes wrong in what follows in one of the interface's shapes. */
-export function apiErrors(faults: Faults, body: ErrorBody): Middleware {
+export function apiErrors(faults: Faults, { write }: Pick<ErrorBody, 'write'>): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -36,7 +33,7 @@ export function apiErrors(faults: Faults, body: ErrorBody): Middleware {
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.set('cache-control', 'no-store');
-      ctx.body = body(error);
+      ctx.body = write(error);
     }
   };
 }

@@ -1,11 +1,11 @@
-import { v2Body } from '@gatehouse/http/error-bodies';
+import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { addressKey, type RateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { apiErrors, bearerError, plainError } from './api-errors.ts';
+import { apiErrors, bearerError } from './api-errors.ts';
 import type { Faults } from './faults.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
 import { below, mount, openCors } from './routing.ts';
@@ -57,7 +57,7 @@ export function createIdentityApp(options: AppOptions): Koa {
 
   app.use(below(PAGES, pageErrors.middleware));
   app.use(below(API, openCors));
-  app.use(below(['/api/v1/auth'], apiErrors(faults, plainError)));
+  app.use(below(['/api/v1/auth'], apiErrors(faults, plainBody)));
   app.use(below(['/api/v1/applications', '/internal'], apiErrors(faults, v2Body)));
   app.use(below(['/userinfo'], apiErrors(faults, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import {
+  date,
   integer,
+  oneOf,
   optional,
   origin,
   readSettings,
@@ -29,7 +31,26 @@ export type UsersConfig = {
   staleAfterSeconds?: number;
   /** People who are created at the first start with them. */
   firstUsers: readonly NewUser[];
+  /** Which profile answers on /v1/users where neither a pin nor the request says so; A by default. */
+  v1Profile?: (typeof V1_PROFILES)[number];
+  /** The same for /v2/users; B2 by default. */
+  v2Profile?: (typeof V2_PROFILES)[number];
+  /** When filters in their deprecated form, without `filter[…]`, are to end; 2027-07-10 by default. */
+  filtersSunset?: Date;
 };
+
+const V1_PROFILES = ['A', 'E', 'G'] as const;
+const V2_PROFILES = ['B1', 'B2'] as const;
+/** A year after the deprecation, and nothing is promised to end earlier than that. */
+const EARLIEST_SUNSET = '2026-07-10';
+const SUNSET = '2027-07-10';
+
+/** What the optional fields of UsersConfig are where they are absent. */
+export const USERS_DEFAULTS = {
+  v1Profile: 'A',
+  v2Profile: 'B2',
+  filtersSunset: new Date(SUNSET),
+} as const;
 
 const settings = {
   ...serverSettings,
@@ -43,6 +64,9 @@ const settings = {
     max: 64,
     default: Math.max(1, Math.min(3, availableParallelism() - 1)),
   }),
+  v1Profile: oneOf('USERS_V1_PROFILE', V1_PROFILES, USERS_DEFAULTS.v1Profile),
+  v2Profile: oneOf('USERS_V2_PROFILE', V2_PROFILES, USERS_DEFAULTS.v2Profile),
+  filtersSunset: date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
   adminUsername: optional(text('USERS_ADMIN_USERNAME')),
   adminEmail: optional(text('USERS_ADMIN_EMAIL')),
   adminPassword: optional(text('USERS_ADMIN_PASSWORD')),

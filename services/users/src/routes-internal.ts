@@ -5,6 +5,7 @@ import { requireScope } from '@gatehouse/tokens/caller';
 import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
+import { given } from './given.ts';
 import type { User } from './user.ts';
 import type { Users } from './users.ts';
 
@@ -104,8 +105,8 @@ export function mountInternalRoutes(
     const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
     const fields = { name, firstName: first_name, lastName: last_name, phone, picture };
     const changes = {
-      ...present({ username, email }),
-      ...present(
+      ...given({ username, email }),
+      ...given(
         Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
       ),
     };
@@ -121,12 +122,6 @@ export function mountInternalRoutes(
   app.put<OneAccount>(`${one}/verified-email`, guard, async (request, reply) =>
     account(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),
   );
-}
-
-/** Without the entries that are undefined. */
-function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 function show(user: User) {

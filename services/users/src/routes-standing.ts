@@ -1,49 +1,95 @@
 import { callerOf } from '@gatehouse/http/auth';
+import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
+import { documented } from '@gatehouse/http/openapi';
 import { bodyValidator, invalidFields } from '@gatehouse/http/schema';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
 import { mayChange, mayGovern, needsCurrentPassword } from './user-access.ts';
 import { type Users, WrongPasswordError } from './users.ts';
 
-const PREFIX = '/v1/users/:id';
+/** Where the routes are, and how errors are written there: no version means the latest one. */
+const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
+  { prefix: '/v1/users', errorBody: upperCaseCodeBody },
+  { prefix: '/v2/users', errorBody: v2Body },
+  { prefix: '/users', errorBody: v2Body },
+];
 const WRITE = ['write:users'];
 
-const readPassword = bodyValidator(
-  Type.Object({ new_password: Type.String(), current_password: Type.Optional(Type.String()) }),
-);
-const readRole = bodyValidator(Type.Object({ role: Type.Unsafe<UserRole>({ enum: USER_ROLES }) }));
-const readStatus = bodyValidator(Type.Object({ status: Type.Unsafe<UserStatus>({ enum: USER_STATUSES }) }));
+const Password = Type.Object({ new_password: Type.String(), current_password: Type.Optional(Type.String()) });
+const Role = Type.Object({ role: Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] }) });
+const Status = Type.Object({ status: Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] }) });
 
 type OneUser = { Params: { id: string } };
+type Dependencies = { users: Users; authenticate: onRequestAsyncHookHandler };
+type Guard = (request: FastifyRequest<OneUser>) => void;
 
 /**
- * The changes that end a person's tokens: password, role, status. Each is a path of its own, the same for every
- * profile, and answers 204. `authenticate` is the hook that puts a caller on the request.
+ * The changes that end a person's tokens: password, role, status. Each is a path of its own below the user, and
+ * answers 204. `authenticate` is the hook that puts a caller on the request.
  */
-export function mountStandingRoutes(
-  app: FastifyInstance,
-  { users, authenticate }: { users: Users; authenticate: onRequestAsyncHookHandler },
-): void {
-  // Both run before the body is read.
-  const guarded = (guard: (request: FastifyRequest) => void) => ({
-    onRequest: [
-      authenticate,
-      async (request: FastifyRequest) => {
-        requireScope(callerOf(request), WRITE);
-        guard(request);
-      },
-    ],
-  });
+export function mountStandingRoutes(app: FastifyInstance, dependencies: Dependencies): void {
+  for (const place of PREFIXES) mountBelow(app, place, dependencies);
+}
 
-  const mayChangeThis = guarded((request) =>
-    mayChange(callerOf(request), (request.params as OneUser['Params']).id),
-  );
-  app.put<OneUser>(`${PREFIX}/password`, mayChangeThis, async (request, reply) => {
+function mountBelow(
+  app: FastifyInstance,
+  { prefix, errorBody }: (typeof PREFIXES)[number],
+  { users, authenticate }: Dependencies,
+): void {
+  const mayChangeThis: Guard = (request) => mayChange(callerOf(request), request.params.id);
+  const mayGovernAll: Guard = (request) => mayGovern(callerOf(request));
+
+  function put<S extends TSchema>(
+    field: string,
+    about: { summary: string; description?: string; body: S; example: Static<S>; guard: Guard },
+    change: (request: FastifyRequest<OneUser>, body: Static<S>) => Promise<unknown>,
+  ): void {
+    const { summary, description, body, example, guard } = about;
+    const read = bodyValidator(body);
+    app.put<OneUser>(
+      `${prefix}/:id/${field}`,
+      {
+        config: { errorBody },
+        schema: documented({
+          operationId: ['set', field, ...prefix.split('/').filter(Boolean)].join('_'),
+          summary,
+          ...(description === undefined ? {} : { description }),
+          tag: 'users',
+          scopes: WRITE,
+          body: [{ name: `User${field[0]?.toUpperCase()}${field.slice(1)}`, schema: body, example }],
+          answers: { 204: { description: 'It is so from now on.' } },
+          errors: { body: errorBody, kinds: ['invalid', 'not_found'] },
+        }),
+        // Both run before the body is read.
+        onRequest: [
+          authenticate,
+          async (request) => {
+            requireScope(callerOf(request), WRITE);
+            guard(request);
+          },
+        ],
+      },
+      async (request, reply) => {
+        await change(request, read(request.body));
+        return reply.code(204).send();
+      },
+    );
+  }
+
+  const password = {
+    summary: 'Change the password',
+    description: 'One’s own needs the current one. All tokens and sessions of the person end.',
+    body: Password,
+    example: { current_password: 'correct horse battery', new_password: 'a staple that is better' },
+    guard: mayChangeThis,
+  };
+  put('password', password, async (request, body) => {
     const caller = callerOf(request);
-    const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
-    if (currentPassword === undefined && needsCurrentPassword(caller, request.params.id)) {
+    const { id } = request.params;
+    const { new_password: newPassword, current_password: currentPassword } = body;
+    if (currentPassword === undefined && needsCurrentPassword(caller, id)) {
       throw invalidFields([{ field: 'current_password', message: 'is required' }]);
     }
     const change = {
@@ -51,22 +97,30 @@ export function mountStandingRoutes(
       ...(currentPassword === undefined ? {} : { currentPassword }),
       through: caller.clientId,
     };
-    await users.changePassword(request.params.id, change).catch((error: unknown) => {
+    await users.changePassword(id, change).catch((error: unknown) => {
       // A field of a form that is to be corrected; 403 would say that no correction helps.
       throw error instanceof WrongPasswordError
         ? invalidFields([{ field: 'current_password', message: 'is not right' }])
         : error;
     });
-    return reply.code(204).send();
   });
 
-  const mayGovernAll = guarded((request) => mayGovern(callerOf(request)));
-  app.put<OneUser>(`${PREFIX}/role`, mayGovernAll, async (request, reply) => {
-    await users.changeRole(request.params.id, readRole(request.body).role);
-    return reply.code(204).send();
-  });
-  app.put<OneUser>(`${PREFIX}/status`, mayGovernAll, async (request, reply) => {
-    await users.changeStatus(request.params.id, readStatus(request.body).status);
-    return reply.code(204).send();
-  });
+  const role = {
+    summary: 'Change the role',
+    description: 'Access tokens of the person end.',
+    body: Role,
+    example: { role: 'editor' as const },
+    guard: mayGovernAll,
+  };
+  put('role', role, (request, body) => users.changeRole(request.params.id, body.role));
+
+  const status = {
+    summary: 'Activate or deactivate',
+    description:
+      'Access tokens of the person end; who is deactivated cannot sign in, and their sessions end.',
+    body: Status,
+    example: { status: 'inactive' as const },
+    guard: mayGovernAll,
+  };
+  put('status', status, (request, body) => users.changeStatus(request.params.id, body.status));
 }

@@ -1,13 +1,19 @@
+import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createApp, handlerOf } from '@gatehouse/http/app';
 import { authenticate, createCallLimits } from '@gatehouse/http/auth';
+import { mountFilterGuide } from '@gatehouse/http/deprecation';
 import { v2Body } from '@gatehouse/http/error-bodies';
+import { createIdempotency } from '@gatehouse/http/idempotency';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
 import { isUnder, prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { onceInDatabase } from '@gatehouse/mongo/once';
+import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
@@ -16,10 +22,10 @@ import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/token
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import { createAttempts } from './attempts.ts';
-import type { UsersConfig } from './config.ts';
+import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
+import { mountProfiles } from './mount-profiles.ts';
 import { createPasswords } from './passwords.ts';
-import { mountProfile } from './profile.ts';
-import { profileA } from './profiles/a.ts';
+import { PATH_GROUPS } from './path-groups.ts';
 import { mountInternalRoutes } from './routes-internal.ts';
 import { mountStandingRoutes } from './routes-standing.ts';
 import type { NewUser } from './user.ts';
@@ -27,7 +33,10 @@ import { createAccountEvents } from './user-events.ts';
 import { createUserStore } from './user-store.ts';
 import { createUsers, type Users } from './users.ts';
 
-const PROFILES = [profileA];
+const DESCRIPTION =
+  'Accounts of people, in all profiles of the interface at once. Where several share a path, an application can pin ' +
+  'one; else the request decides, if it fits one of them only; else the default of the deployment answers. ' +
+  'Every list can be walked by cursor.';
 
 /** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
 const GUESSES = { most: 10, seconds: 300 };
@@ -35,16 +44,20 @@ const GUESSES = { most: 10, seconds: 300 };
 /**
  * The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. A
  * broadcast that is given is started and stopped by who made it; without one the setting natsUrl must be there.
+ * `events` takes what happens to users; without it nobody listens.
  */
 export function createUsersService(
   config: UsersConfig,
   parentLogger: Logger,
-  dependencies: { broadcast?: RevocationBroadcast } = {},
+  dependencies: { broadcast?: RevocationBroadcast; events?: EventTransport } = {},
 ): Service {
   const { publicUrl, identityUrl, rateLimit } = config;
+  const { v1Profile, v2Profile, filtersSunset } = { ...USERS_DEFAULTS, ...config };
   const logger = parentLogger.child({ service: 'users' });
   const database = createDatabase({ uri: config.mongodbUri, name: 'users', logger });
   const store = createUserStore(database.connection);
+  const idempotencyStore = createIdempotencyStore(database.connection);
+  const sweeper = createSweeper(database.connection, [IDEMPOTENCY_KEYS], { logger });
   const client = createInternalClient({
     tokenUrl: `${identityUrl}/oauth2/token`,
     issuer: publicUrl,
@@ -65,9 +78,10 @@ export function createUsersService(
     client,
     revocations: feed.set,
     logger,
+    transport: dependencies.events,
   });
   const users = createUsers({
-    store,
+    store: events.publishing(store),
     passwords: createPasswords({ concurrency: config.hashConcurrency }),
     announce: events.announce,
     guesses: createAttempts(GUESSES),
@@ -89,12 +103,27 @@ export function createUsersService(
 
   const app = createApp({
     logger,
-    errorBodyFor: (path) => PROFILES.find(({ prefix }) => isUnder(path, prefix))?.errorBody ?? v2Body,
+    errorBodyFor: (path) =>
+      PATH_GROUPS.find(({ prefix }) => isUnder(path, prefix))?.profiles[0]?.errorBody ?? v2Body,
     translate: database.unavailable,
+    openapi: {
+      title: 'Gatehouse users',
+      version: '2.1.0',
+      description: DESCRIPTION,
+      path: '/openapi/users.json',
+      origin: publicUrl,
+    },
   });
   const guard = authenticate(credentials, rateLimit === 'on' ? createCallLimits() : undefined);
-  for (const profile of PROFILES) mountProfile(app, profile, { users, authenticate: guard });
+  mountProfiles(app, {
+    users,
+    authenticate: guard,
+    idempotency: createIdempotency({ store: idempotencyStore, newId: () => newId('usr') }),
+    defaults: { v1_users: v1Profile, v2_users: v2Profile },
+    deprecation: { sunset: filtersSunset },
+  });
   mountStandingRoutes(app, { users, authenticate: guard });
+  mountFilterGuide(app);
   mountInternalRoutes(app, { users, authenticate: authenticate(internalCredentials) });
 
   async function startStore(): Promise<void> {
@@ -104,6 +133,7 @@ export function createUsersService(
       await onceInDatabase(database.connection, 'first users', () => createFirst(users, config.firstUsers));
     }
     events.start();
+    sweeper.start();
   }
 
   let started = false;
@@ -119,6 +149,7 @@ export function createUsersService(
     },
     async stop() {
       await app.close();
+      await sweeper.stop();
       await events.stop();
       await feed.stop();
       await own?.stop();

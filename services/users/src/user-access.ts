@@ -29,10 +29,13 @@ export function mayChange({ person }: Actor, id: string): void {
     throw forbidden('change this user', 'the person, admins and trusted applications');
 }
 
-/** Roles and statuses: not one's own either. */
-export function mayGovern({ person }: Actor): void {
-  if (person !== undefined && person.role !== 'admin')
-    throw forbidden('change roles and statuses', 'admins and trusted applications');
+/** Whether somebody may change roles and statuses; their own are no exception. */
+export function governs({ person }: Actor): boolean {
+  return person === undefined || person.role === 'admin';
+}
+
+export function mayGovern(actor: Actor): void {
+  if (!governs(actor)) throw forbidden('change roles and statuses', 'admins and trusted applications');
 }
 
 /**

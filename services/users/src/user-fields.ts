@@ -1,5 +1,5 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import type { UserChanges } from './user.ts';
+import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
 
 /** What is wrong with a value, in words that follow the field's name; undefined when nothing is. */
 type Rule = (value: string) => string | undefined;
@@ -76,12 +76,28 @@ const picture: Rule = (value) => {
   return url === null || url.username !== '' || url.password !== '' ? 'must be an https URL' : undefined;
 };
 
-const RULES = { username, email, password, name, firstName: name, lastName: name, phone, picture };
+const oneOf =
+  (values: readonly string[]): Rule =>
+  (value) =>
+    values.includes(value) ? undefined : `must be one of ${values.join(', ')}`;
+
+const RULES = {
+  username,
+  email,
+  password,
+  name,
+  firstName: name,
+  lastName: name,
+  phone,
+  picture,
+  role: oneOf(USER_ROLES),
+  status: oneOf(USER_STATUSES),
+};
 
 /** Fields that go by another name outside than in the aggregate. */
 const OUTSIDE: Record<string, string> = { firstName: 'first_name', lastName: 'last_name' };
 
-type Fields = UserChanges & { password?: string };
+type Fields = Omit<UserChanges, 'email'> & { email?: string | null; password?: string };
 
 /** What is wrong with the fields that are there; a null takes a value away and needs no rule. */
 export function fieldProblems(fields: Fields): FieldProblem[] {
@@ -90,6 +106,16 @@ export function fieldProblems(fields: Fields): FieldProblem[] {
     const message = typeof value === 'string' ? RULES[key](value) : undefined;
     return message === undefined ? [] : [{ field: OUTSIDE[key] ?? key, message }];
   });
+}
+
+/** What is wrong with a draft: its fields, or that there is nothing to know the person by. */
+export function draftProblems(draft: NewUser): FieldProblem[] {
+  const { username, email, name, firstName, lastName } = draft;
+  const problems = fieldProblems(draft);
+  const known = [username, email, name, firstName, lastName].some((value) => typeof value === 'string');
+  return known
+    ? problems
+    : [...problems, { field: 'username', message: 'or an email or a name is required' }];
 }
 
 function hasLength(text: string, min: number, max: number): boolean {

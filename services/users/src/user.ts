@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { ListSource } from '@gatehouse/kit/list-query';
 
 export const USER_ROLES = ['user', 'editor', 'admin'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
@@ -24,9 +25,15 @@ export type User = {
   epoch: number;
   /** Sessions, grants and refresh tokens of a lower one are dead. Never goes back. */
   signInEpoch: number;
+  /** Raised by every write; 0 for who was stored before there were versions. */
+  version: number;
   createdAt: Date;
   updatedAt: Date;
 };
+
+/** What lists of users are sorted and filtered by. */
+export const USER_FIELDS = ['id', 'username', 'email', 'role', 'status', 'createdAt', 'updatedAt'] as const;
+export type UserField = (typeof USER_FIELDS)[number];
 
 /** A user as stored: who has chosen no name gets one at each reading, so that it follows what it is made of. */
 export type UserRecord = Omit<User, 'name'> & { name: string | null };
@@ -37,18 +44,28 @@ export function userOf(record: UserRecord): User {
   return { ...record, name: name ?? (parts.length > 0 ? parts.join(' ') : username) };
 }
 
-/** What it takes to make a user. The password is in plain text here, and nowhere after. */
+/**
+ * What it takes to make a user: a username, an email or a name at least. Who has no username gets one made of the
+ * others; without an email nobody is reached and without a password nobody signs in. The password is in plain text
+ * here, and nowhere after.
+ */
 export type NewUser = {
   id?: string;
-  username: string;
-  email: string;
+  username?: string;
+  email?: string | null;
   emailVerified?: boolean;
-  password: string;
+  password?: string;
   name?: string;
+  firstName?: string;
+  lastName?: string;
   role?: UserRole;
+  status?: UserStatus;
 };
 
-/** Fields to change; what is absent stays. An email that changes is unverified again. */
+/**
+ * Fields to change; what is absent stays. An email that changes is unverified again, and a role or status that
+ * changes ends tokens, as a StandingChange does.
+ */
 export type UserChanges = {
   username?: string;
   email?: string;
@@ -57,7 +74,12 @@ export type UserChanges = {
   lastName?: string | null;
   phone?: string | null;
   picture?: string | null;
+  role?: UserRole;
+  status?: UserStatus;
 };
+
+/** Changes as they are asked for: with a password as well, which ends tokens and sessions; in plain text here. */
+export type Update = UserChanges & { password?: string };
 
 /**
  * A change that ends tokens. `currentHash` makes it conditional: on the password still being the one that was
@@ -76,47 +98,68 @@ export type AccountChanged = {
   reason: StandingChange['reason'] | 'deleted';
 };
 
-export type OffsetPage = { limit: number; offset: number };
-export type UserPage = { users: User[]; total: number };
+/** Which versions a write is for: it happens only when the user is in one of them. Any, when it is absent. */
+export type IfVersion = readonly number[] | undefined;
+
+/**
+ * What everybody who listens learns of a write: that it happened, and the names of the fields that are different
+ * now, never their values. Who wants those reads the user.
+ */
+export type UserEvent = {
+  subject: 'users.user.created' | 'users.user.changed' | 'users.user.deleted';
+  data: { user_id: string; version: number; changed?: string[] };
+};
 
 /** What a person signs in with, folded (see foldedKey): a username, or an address if it has an @. */
 export type Login = { usernameKey: string } | { emailKey: string };
 
 /**
- * What the use cases need of a store. Writes are durable when they resolve. Whoever is deleted is not there any
- * more for any of these, though their last event may still wait in the store for its delivery.
+ * What the use cases need of a store. Writes are durable when they resolve, raise the version and keep an event of
+ * it for its delivery (see UserEvent). Whoever is deleted is not there any more for any of these, though their last
+ * events may still wait in the store.
  */
-export type UserStore = {
+export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
-  insert(user: UserRecord & { passwordHash: string }): Promise<void>;
+  insert(user: UserRecord & { passwordHash: string | null }): Promise<void>;
   findById(id: string): Promise<User | undefined>;
   /** By a username or a verified email, in one query. */
   findByLogin(login: Login): Promise<{ user: User; passwordHash: string | null } | undefined>;
   /** null for a user who has no password. */
   passwordHashOf(id: string): Promise<string | null | undefined>;
-  /** Sorted by id, which is the order of creation. */
-  page(page: OffsetPage): Promise<UserPage>;
-  /** The changed user, with an updatedAt later than before; throws a TakenError as insert does. */
-  update(id: string, changes: UserChanges): Promise<User | undefined>;
+  /**
+   * The changed user, with an updatedAt later than before, and what others learn of a role or a status that is
+   * another now, and of a password. Undefined when there is no such user in one of these versions; throws a TakenError as insert does.
+   */
+  update(
+    id: string,
+    changes: UserChanges & { passwordHash?: string },
+    ifVersion?: IfVersion,
+  ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
   /** Marks the address as verified, if it is still theirs. */
   verifyEmail(id: string, email: string): Promise<User | undefined>;
   /**
-   * Makes the change, raises the epochs and keeps the event for its delivery, in one write. Undefined when there
-   * is no such user, when the condition does not hold, or when role or status are so already.
+   * Makes the change and raises the epochs, in one write. Undefined when there is no such user, when the condition
+   * does not hold, or when role or status are so already.
    */
   changeStanding(
     id: string,
     change: StandingChange,
   ): Promise<{ user: User; event: AccountChanged } | undefined>;
-  /** Forgets everything but the epochs and the events that are not delivered yet. */
-  remove(id: string): Promise<AccountChanged | undefined>;
-  /** Which of the two belongs to a user already. */
-  taken(username: string, email: string): Promise<'username' | 'email' | undefined>;
+  /**
+   * Forgets everything but the epochs, the version and the events that are not delivered yet. Undefined when there
+   * is no such user in one of these versions.
+   */
+  remove(id: string, ifVersion?: IfVersion): Promise<AccountChanged | undefined>;
+  /** Which of the two belong to users already. */
+  taken(names: { username?: string; email?: string | null }): Promise<('username' | 'email')[]>;
 };
 
 export class TakenError extends ServiceError {
+  readonly field: 'id' | 'username' | 'email';
+
   constructor(field: 'id' | 'username' | 'email') {
     const message = `This ${field} is already taken.`;
     super('conflict', message, { details: [{ field, message: 'is already taken' }] });
+    this.field = field;
   }
 }

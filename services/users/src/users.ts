@@ -1,23 +1,25 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
+import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Attempts } from './attempts.ts';
+import { DERIVATIONS, derivedUsername } from './derived-username.ts';
 import {
   type AccountChanged,
+  type IfVersion,
   type Login,
   type NewUser,
-  type OffsetPage,
   TakenError,
+  type Update,
   type User,
-  type UserChanges,
-  type UserPage,
+  type UserField,
   type UserRecord,
   type UserRole,
   type UserStatus,
   type UserStore,
   userOf,
 } from './user.ts';
-import { EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
+import { draftProblems, EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
 
 /** Turns a password into what may be stored, and checks one against that. */
 export type Passwords = {
@@ -38,11 +40,14 @@ export type UsersDependencies = {
 
 /** The use cases; they throw ServiceErrors that say what is wrong with the request. */
 export type Users = {
+  /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
-  list(page: OffsetPage): Promise<UserPage>;
-  update(id: string, changes: UserChanges): Promise<User>;
-  remove(id: string): Promise<void>;
+  list: ListSource<UserField, User>;
+  /** Throws `precondition_failed` when the user is in none of these versions. */
+  update(id: string, changes: Update, ifVersion?: IfVersion): Promise<User>;
+  /** Throws `precondition_failed` when the user is in none of these versions. */
+  remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
    * Who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user without
    * one and an inactive user. The epochs are those of the moment at which the password was the right one.
@@ -95,6 +100,12 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
     return hash;
   }
 
+  /** Why a write for some versions found nobody: they are in another one, or not there. */
+  async function missed(id: string): Promise<never> {
+    found(await store.findById(id));
+    throw new ServiceError('precondition_failed', 'This user has been changed meanwhile.');
+  }
+
   /** Of a role or a status: nothing happens when it is so already. */
   async function changed(
     id: string,
@@ -107,50 +118,48 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
   }
 
   return {
-    async create({ id = newId('usr'), password, emailVerified = false, role = 'user', ...names }) {
-      const { username, email, name = null } = names;
-      refuse(fieldProblems({ ...names, password }));
+    async create(draft) {
+      refuse(draftProblems(draft));
+      const { id = newId('usr'), username, email, password } = draft;
       // Asked before hashing, which is the expensive part; the store's unique keys have the last word.
-      const taken = await store.taken(username, email);
+      const [taken] = await store.taken({
+        ...(username === undefined ? {} : { username }),
+        ...(email === undefined ? {} : { email }),
+      });
       if (taken !== undefined) throw new TakenError(taken);
-      const now = new Date();
-      const record: UserRecord = {
-        id,
-        username,
-        email,
-        emailVerified,
-        name,
-        firstName: null,
-        lastName: null,
-        phone: null,
-        picture: null,
-        role,
-        status: 'active',
-        epoch: 0,
-        signInEpoch: 0,
-        createdAt: now,
-        updatedAt: now,
-      };
-      await store.insert({ ...record, passwordHash: await passwords.hash(password) });
-      return userOf(record);
+      const passwordHash = password === undefined ? null : await passwords.hash(password);
+      for (let attempt = 0; ; attempt += 1) {
+        const chosen = username ?? derivedUsername(draft, attempt);
+        const record = recordOf(draft, { id, username: chosen });
+        try {
+          await store.insert({ ...record, passwordHash });
+          return userOf(record);
+        } catch (error) {
+          const isLast = username !== undefined || attempt + 1 === DERIVATIONS;
+          // A derived one that somebody has: another will do.
+          if (isLast || !(error instanceof TakenError) || error.field !== 'username') throw error;
+        }
+      }
     },
 
     async read(id) {
       return found(await store.findById(id));
     },
 
-    list(page) {
-      return store.page(page);
+    list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
+
+    async update(id, { password, ...changes }, ifVersion) {
+      refuse(fieldProblems({ ...changes, ...(password === undefined ? {} : { password }) }));
+      const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
+      const done = await store.update(id, { ...changes, ...hashed }, ifVersion);
+      if (done === undefined) return missed(id);
+      for (const event of done.events) await announce(event);
+      return done.user;
     },
 
-    async update(id, changes) {
-      refuse(fieldProblems(changes));
-      return found(await store.update(id, changes));
-    },
-
-    async remove(id) {
-      const event = await store.remove(id);
-      if (event === undefined) throw notFound();
+    async remove(id, ifVersion) {
+      const event = await store.remove(id, ifVersion);
+      if (event === undefined) return missed(id);
       await announce(event);
     },
 
@@ -197,6 +206,30 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
         details: [{ field: 'email', message: 'is not the current one' }],
       });
     },
+  };
+}
+
+/** Who the draft makes, at this moment. */
+function recordOf(draft: NewUser, { id, username }: { id: string; username: string }): UserRecord {
+  const now = new Date();
+  const email = draft.email ?? null;
+  return {
+    id,
+    username,
+    email,
+    emailVerified: email !== null && (draft.emailVerified ?? false),
+    name: draft.name ?? null,
+    firstName: draft.firstName ?? null,
+    lastName: draft.lastName ?? null,
+    phone: null,
+    picture: null,
+    role: draft.role ?? 'user',
+    status: draft.status ?? 'active',
+    epoch: 0,
+    signInEpoch: 0,
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
   };
 }
 

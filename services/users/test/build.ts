@@ -1,10 +1,12 @@
+import type { EventTransport } from '@gatehouse/events/local-events';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
+import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
+import type { UsersConfig } from '../src/config.ts';
 import { createUsersService } from '../src/service.ts';
-import type { NewUser } from '../src/user.ts';
 import { createIdentityStandIn } from './identity-stand-in.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
@@ -29,25 +31,40 @@ type Account = {
 };
 
 /** All that can be answered, in one: each test knows which of it is there, and asserts it. */
-type Body = Account & {
+export type Body = Account & {
   account: Account | null;
   createdAt: string;
   updatedAt: string;
+  message: string;
+  profile: { first_name: string | null; last_name: string | null };
   data: Body[];
+  links: { next?: string; prev?: string };
   pagination: { limit: number; offset: number; total: number };
+  meta: {
+    total: number;
+    totalItems: number;
+    itemsPerPage: number;
+    currentPage: number;
+    hasNextPage: boolean;
+    hasPrevPage: boolean;
+  };
   error: { code: string; message: string; details?: { field: string; message: string }[] };
 };
 
 export type Answer = { status: number; headers: Headers; body: Body };
 
-/** The users service on a port of its own, with a database, an issuer and an identity of its own. */
+/**
+ * The users service on a port of its own, with a database, an issuer and an identity of its own. Every answer that
+ * `call` gets is compared with the OpenAPI document that the service serves.
+ */
 export async function build(
   t: TestScope,
-  options: { firstUsers?: readonly NewUser[]; identityIsAway?: boolean } = {},
+  options: Partial<UsersConfig> & { identityIsAway?: boolean; events?: EventTransport } = {},
 ) {
+  const { identityIsAway = false, events, ...config } = options;
   const issuer: TestIssuer = await createTestIssuer(t);
   const identity = await createIdentityStandIn(t, issuer);
-  if (options.identityIsAway === true) identity.leave('closed');
+  if (identityIsAway) identity.leave('closed');
   const mongodbUri = await testDatabase(t);
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const service = createUsersService(
@@ -59,10 +76,11 @@ export async function build(
       mongodbUri,
       hashConcurrency: 2,
       rateLimit: 'off',
-      firstUsers: options.firstUsers ?? [],
+      firstUsers: [],
+      ...config,
     },
     logger,
-    { broadcast: issuer.broadcast },
+    { broadcast: issuer.broadcast, ...(events === undefined ? {} : { events }) },
   );
   const running = await run([service], {
     port: 0,
@@ -75,8 +93,9 @@ export async function build(
   t.teardown(() => running.stop());
   // It waits for identity, however long that takes.
   running.started.catch(() => {});
-  if (options.identityIsAway !== true) await running.started;
+  if (!identityIsAway) await running.started;
   const base = `http://127.0.0.1:${running.port}`;
+  const problemsOf = createOpenApiCheck((await (await fetch(`${base}/openapi/users.json`)).json()) as object);
 
   /** A request with a token; a body that is not a text is sent as JSON. */
   async function call(
@@ -103,11 +122,14 @@ export async function build(
           }),
     });
     const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text === '' ? undefined : JSON.parse(text),
-    };
+    const { status, headers: received } = response;
+    const answered = text === '' ? undefined : JSON.parse(text);
+    if (!path.startsWith('/internal/')) {
+      const problems = problemsOf({ method, path, status, headers: received, body: answered });
+      if (problems.length > 0)
+        throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}\n${text}`);
+    }
+    return { status, headers: received, body: answered };
   }
 
   /** A token as identity signs it for itself, with these claims over its own. */

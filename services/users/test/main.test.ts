@@ -15,6 +15,9 @@ t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
     PORT: '70000',
     NATS_URL: 'http://x',
     USERS_ADMIN_USERNAME: 'x',
+    USERS_V1_PROFILE: 'B1',
+    USERS_V2_PROFILE: 'A',
+    LEGACY_FILTERS_SUNSET: '2026-07-09',
   });
   await ended;
   t.equal(child.exitCode, 1);
@@ -24,7 +27,13 @@ t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
   t.match(output(), 'The setting USERS_CLIENT_SECRET is required.\n');
   t.match(output(), 'The setting NATS_URL must begin with nats:// or tls://.\n');
   t.match(output(), 'The setting PORT must be a whole number from 1 to 65535.\n');
-  t.equal(output().trim().split('\n').length, 6);
+  t.match(output(), 'The setting USERS_V1_PROFILE must be one of A, E, G.\n');
+  t.match(output(), 'The setting USERS_V2_PROFILE must be one of B1, B2.\n');
+  t.match(
+    output(),
+    'The setting LEGACY_FILTERS_SUNSET must be a date such as 2027-01-31, and not before 2026-07-10.\n',
+  );
+  t.equal(output().trim().split('\n').length, 9);
 });
 
 t.test('it waits for its MongoDB, says 503 while that is away, and recovers by itself', async (t) => {

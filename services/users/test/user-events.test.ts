@@ -1,10 +1,13 @@
+import { createLocalEvents } from '@gatehouse/events/local-events';
+import type { OutboxEvent } from '@gatehouse/events/outbox-relay';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from './build.ts';
 
-const { issuer, identity, mongodbUri, call, internal } = await build(t);
+const events = createLocalEvents();
+const { issuer, identity, mongodbUri, call, internal } = await build(t, { events });
 const machine = await issuer.machine('read:users write:users');
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: mongodbUri, name: 'users', logger });
@@ -55,7 +58,7 @@ t.test('identity knows of a change when its answer is out', async (t) => {
       'user_id',
     ]);
   }
-  t.equal(await collection.findOne({ _id: id }), null, 'nothing is left');
+  await until(async () => (await collection.findOne({ _id: id })) === null, 5000);
 });
 
 t.test('a change of the names is no news', async (t) => {
@@ -91,6 +94,7 @@ t.test('while identity is away changes are made in time, and delivered later', a
     'epoch',
     'outbox',
     'sign_in_epoch',
+    'version',
   ]);
   const again = { username: deleted.username, email: deleted.email, password: 'correct horse' };
   t.equal((await call('POST', '/v1/users', machine, again)).status, 201, 'the names are free');
@@ -118,4 +122,57 @@ t.test('a lookup of somebody who was deleted finds nobody', async (t) => {
   t.equal((await call('PATCH', account, token, { name: 'x' })).status, 404);
   t.equal((await call('PUT', `${account}/password`, token, { new_password: 'another horse' })).status, 404);
   t.equal((await call('PUT', `${account}/verified-email`, token, { email: 'x@example.org' })).status, 404);
+});
+
+t.test('whoever listens hears of every write, and waits for nobody', async (t) => {
+  const heard: OutboxEvent[] = [];
+  t.teardown(events.subscribe('users.user.*', (event) => heard.push(event)));
+  identity.leave('silent');
+  const { id, path } = await created();
+  const of = () => heard.filter(({ data }) => data.user_id === id);
+  const steps: [method: string, below: string, body?: object][] = [
+    ['PUT', '', { username: `heard${count}`, email: `event${count}@example.org` }],
+    ['PUT', '/password', { new_password: 'another horse' }],
+    ['PUT', '/role', { role: 'editor' }],
+    ['PUT', '/status', { status: 'inactive' }],
+    // It is so already: nothing is written.
+    ['PUT', '/status', { status: 'inactive' }],
+    ['DELETE', ''],
+  ];
+  for (const [method, below, body] of steps) {
+    t.ok((await call(method, path + below, machine, body)).status < 300);
+  }
+  await until(() => of().length === 6, 5000);
+  t.same(
+    of().map(({ subject, data }) => [subject, data.version, data.changed]),
+    [
+      ['users.user.created', 1, undefined],
+      ['users.user.changed', 2, ['username']],
+      ['users.user.changed', 3, ['password']],
+      ['users.user.changed', 4, ['role']],
+      ['users.user.changed', 5, ['status']],
+      ['users.user.deleted', 6, undefined],
+    ],
+  );
+  t.same(newsOf(id), [], 'identity is away all the while');
+  identity.comeBack();
+  await until(async () => (await collection.findOne({ _id: id })) === null, 15_000);
+  t.same(
+    newsOf(id).map(({ reason }) => reason),
+    ['password', 'role', 'status', 'deleted'],
+  );
+});
+
+t.test('a listener that fails keeps no write from its answer, and gets the event later', async (t) => {
+  let away = true;
+  const heard: unknown[] = [];
+  const leave = events.subscribe('users.user.created', ({ data }) => {
+    if (away) throw new Error('not now');
+    heard.push(data.user_id);
+  });
+  t.teardown(leave);
+  const { id } = await created();
+  t.equal((await collection.findOne({ _id: id }))?.outbox?.length, 1);
+  away = false;
+  await until(() => heard.includes(id), 10_000);
 });

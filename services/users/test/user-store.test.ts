@@ -32,11 +32,17 @@ function user(over: Partial<UserRecord> = {}): UserRecord & { passwordHash: stri
     status: 'active',
     epoch: 0,
     signInEpoch: 0,
+    version: 1,
     createdAt: now,
     updatedAt: now,
     ...over,
     passwordHash: 'hash',
   };
+}
+
+/** The events that wait in a document. */
+async function outboxOf(id: string) {
+  return (await collection.findOne({ _id: id as never }))?.outbox ?? [];
 }
 
 t.test('a user comes back as stored, without the password hash', async (t) => {
@@ -51,6 +57,7 @@ t.test('a user comes back as stored, without the password hash', async (t) => {
     picture: 'https://example.org/ann.png',
     epoch: 3,
     signInEpoch: 2,
+    version: 7,
   });
   await store.insert({ ...inserted, passwordHash });
   t.strictSame(await store.findById(inserted.id), userOf(inserted));
@@ -67,9 +74,17 @@ t.test('several people without an address, but no address twice', async (t) => {
   await store.insert(first);
   await t.rejects(store.insert(user({ email: first.email })), new TakenError('email'));
   await t.rejects(store.insert(user({ username: first.username })), new TakenError('username'));
-  t.equal(await store.taken(first.username.toUpperCase(), 'free@example.org'), 'username');
-  t.equal(await store.taken('free', first.email?.toUpperCase() ?? ''), 'email');
-  t.equal(await store.taken('free', 'free@example.org'), undefined);
+  const second = user();
+  await store.insert(second);
+  const username = first.username.toUpperCase();
+  const email = first.email?.toUpperCase() ?? '';
+  t.same(await store.taken({ username, email: 'free@example.org' }), ['username']);
+  t.same(await store.taken({ username: 'free', email }), ['email']);
+  t.same(await store.taken({ username: second.username, email }), ['username', 'email'], 'of two people');
+  t.same(await store.taken({ username: 'free', email: 'free@example.org' }), []);
+  t.same(await store.taken({ username, email: null }), ['username']);
+  t.same(await store.taken({ email }), ['email']);
+  t.same(await store.taken({ email: null }), []);
 });
 
 t.test(
@@ -81,8 +96,8 @@ t.test(
     let last = ahead;
     for (let i = 0; i < 5; i += 1) {
       const updated = await store.update(id, { username: `renamed${i}` });
-      t.ok(updated !== undefined && updated.updatedAt > last);
-      last = updated?.updatedAt ?? last;
+      t.ok(updated !== undefined && updated.user.updatedAt > last);
+      last = updated?.user.updatedAt ?? last;
     }
   },
 );
@@ -99,7 +114,7 @@ t.test('a name that nobody has chosen follows what it is made of', async (t) => 
   const { id, ...rest } = user();
   await store.insert({ id, ...rest });
   const named = async (changes: Parameters<typeof store.update>[1]) =>
-    (await store.update(id, changes))?.name;
+    (await store.update(id, changes))?.user.name;
   t.equal(await named({ username: 'first' }), 'first');
   t.equal(await named({ lastName: 'Last' }), 'Last');
   t.equal(await named({ firstName: '$First' }), '$First Last');
@@ -118,11 +133,11 @@ t.test('only a verified address identifies, and another one is unverified', asyn
   t.match(await store.findByLogin({ emailKey }), { user: { id } });
   t.match(
     await store.update(id, { email: email ?? '', phone: '+49123456' }),
-    { emailVerified: true },
+    { user: { emailVerified: true } },
     'the same',
   );
-  t.match(await store.update(id, { phone: '+49123457' }), { emailVerified: true });
-  t.match(await store.update(id, { email: `x${email}` }), { emailVerified: false });
+  t.match(await store.update(id, { phone: '+49123457' }), { user: { emailVerified: true } });
+  t.match(await store.update(id, { email: `x${email}` }), { user: { emailVerified: false } });
   t.equal(await store.findByLogin({ emailKey: `x${emailKey}` }), undefined);
 });
 
@@ -152,17 +167,112 @@ t.test('a change of standing raises the epochs and keeps its event, in one write
   }
   t.match(await store.findById(id), { role: 'editor', status: 'active', epoch: 10, signInEpoch: 5 });
   t.equal(await store.passwordHashOf(id), 'newer');
-  const outbox = (await collection.findOne({ _id: id as never }))?.outbox;
-  t.match(
-    outbox,
-    steps.map(({ change, epoch, signInEpoch }) => ({
+  const outbox = await outboxOf(id);
+  const written = steps.flatMap(({ change: { reason }, epoch, signInEpoch }, i) => [
+    {
       id: /^evt_[0-9a-z]{26}$/,
       subject: 'users.account.changed',
       at: Date,
-      data: { user_id: id, epoch, sign_in_epoch: signInEpoch, reason: change.reason },
-    })),
+      data: { user_id: id, epoch, sign_in_epoch: signInEpoch, reason },
+    },
+    { subject: 'users.user.changed', data: { user_id: id, version: i + 2, changed: [reason] } },
+  ]);
+  t.match(outbox, [{ subject: 'users.user.created', data: { user_id: id, version: 1 } }, ...written]);
+  t.equal(outbox.length, 1 + written.length);
+});
+
+t.test('every write raises the version and keeps an event that names what is different', async (t) => {
+  const { id, email, ...rest } = user({ firstName: 'Ann' });
+  await store.insert({ id, email, ...rest });
+  const changes: [Parameters<typeof store.update>[1], string[]][] = [
+    [{ username: `$new-${id}`, firstName: 'Ann', phone: '+4912345' }, ['username', 'phone']],
+    [
+      { firstName: null, lastName: '$Other', name: 'Ann', picture: 'https://example.org/' },
+      ['name', 'first_name', 'last_name', 'picture'],
+    ],
+    [{ email: email ?? '' }, []],
+    [{ email: email?.toUpperCase() ?? '' }, ['email', 'email_verified']],
+    [{ role: 'user', status: 'active' }, []],
+    [{}, []],
+  ];
+  t.match(await store.verifyEmail(id, email ?? ''), { version: 2 });
+  t.match(await store.verifyEmail(id, email ?? ''), { version: 3 });
+  for (const [i, [fields]] of changes.entries()) {
+    t.match(await store.update(id, fields), { user: { version: i + 4, epoch: 0 }, events: [] });
+  }
+  t.equal((await store.findById(id))?.version, 3 + changes.length);
+  const outbox = await outboxOf(id);
+  t.strictSame(
+    outbox.map(({ subject, data }: { subject: string; data: unknown }) => [subject, data]),
+    [
+      ['users.user.created', { user_id: id, version: 1 }],
+      ...[['email_verified'], [], ...changes.map(([, changed]) => changed)].map((changed, i) => [
+        'users.user.changed',
+        { user_id: id, version: i + 2, changed },
+      ]),
+    ],
   );
-  t.equal(outbox.length, steps.length);
+  t.ok(outbox.every((it: { id: string; at: unknown }) => /^evt_/.test(it.id) && it.at instanceof Date));
+  t.equal(new Set(outbox.map((it: { id: string }) => it.id)).size, outbox.length);
+});
+
+t.test(
+  'role and status change with other fields, in one write, and end tokens as they do alone',
+  async (t) => {
+    const { id, ...rest } = user({ epoch: 4, signInEpoch: 2 });
+    await store.insert({ id, ...rest });
+    const both = await store.update(id, { role: 'editor', status: 'inactive', phone: '+4912345' });
+    t.match(both, {
+      user: { role: 'editor', status: 'inactive', phone: '+4912345', epoch: 6, signInEpoch: 3, version: 2 },
+    });
+    t.strictSame(both?.events, [
+      { userId: id, epoch: 5, signInEpoch: 2, reason: 'role' },
+      { userId: id, epoch: 6, signInEpoch: 3, reason: 'status' },
+    ]);
+    t.match(await store.update(id, { role: 'editor', status: 'active' }), {
+      user: { epoch: 7, signInEpoch: 3 },
+      events: [{ userId: id, epoch: 7, signInEpoch: 3, reason: 'status' }],
+    });
+    t.match(await store.update(id, { role: 'admin', name: 'x' }), {
+      user: { epoch: 8, signInEpoch: 3 },
+      events: [{ userId: id, epoch: 8, signInEpoch: 3, reason: 'role' }],
+    });
+    const outbox = await outboxOf(id);
+    t.strictSame(
+      outbox.map(({ subject, data }: { subject: string; data: { version?: number; reason?: string } }) => [
+        subject.split('.').slice(1).join('.'),
+        data.reason ?? data.version,
+      ]),
+      [
+        ['user.created', 1],
+        ['account.changed', 'role'],
+        ['account.changed', 'status'],
+        ['user.changed', 2],
+        ['account.changed', 'status'],
+        ['user.changed', 3],
+        ['account.changed', 'role'],
+        ['user.changed', 4],
+      ],
+      'the account comes before the user',
+    );
+  },
+);
+
+t.test('a write for some versions happens in those alone', async (t) => {
+  const { id, ...rest } = user();
+  await store.insert({ id, ...rest });
+  t.equal(await store.update(id, { name: 'x' }, [2, 3]), undefined);
+  t.equal(await store.update(id, { name: 'x' }, []), undefined);
+  t.equal(await store.update(id, { name: 'x' }, [0]), undefined);
+  t.match(await store.update(id, { name: 'x' }, [1, 2]), { user: { version: 2 } });
+  t.match(await store.update(id, { name: 'y' }, [1, 2]), { user: { version: 3 } });
+  t.equal(await store.remove(id, [2]), undefined);
+  t.match(await store.findById(id), { name: 'y', version: 3 });
+  await collection.updateOne({ _id: id as never }, { $unset: { version: 1 } });
+  t.equal((await store.findById(id))?.version, 0);
+  t.equal(await store.update(id, {}, [1]), undefined);
+  t.match(await store.update(id, {}, [0]), { user: { version: 1 } }, 'none is as good as 0');
+  t.match(await store.remove(id, [1]), { userId: id });
 });
 
 t.test('fifty changes at a time: every one counts', async (t) => {
@@ -181,20 +291,30 @@ t.test('fifty changes at a time: every one counts', async (t) => {
 
 t.test('a deletion leaves the epochs and the events, and nothing of the person', async (t) => {
   const { id, ...rest } = user({ epoch: 1, emailVerified: true, phone: '+4912345' });
-  const before = (await store.page({ limit: 1, offset: 0 })).total;
+  const before = await store.count([]);
   await store.insert({ id, ...rest });
   await store.changeStanding(id, { reason: 'role', role: 'admin' });
-  t.equal((await store.page({ limit: 1, offset: 0 })).total, before + 1);
+  t.equal(await store.count([]), before + 1);
   t.same(await store.remove(id), { userId: id, epoch: 3, signInEpoch: 1, reason: 'deleted' });
 
   const left = await collection.findOne({ _id: id as never });
-  t.same(Object.keys(left ?? {}).sort(), ['_id', 'deleted_at', 'epoch', 'outbox', 'sign_in_epoch']);
-  t.match(left, { epoch: 3, sign_in_epoch: 1, deleted_at: Date });
+  t.same(Object.keys(left ?? {}).sort(), [
+    '_id',
+    'deleted_at',
+    'epoch',
+    'outbox',
+    'sign_in_epoch',
+    'version',
+  ]);
+  t.match(left, { epoch: 3, sign_in_epoch: 1, version: 3, deleted_at: Date });
   t.same(
     left?.outbox.map(({ data }: { data: unknown }) => data),
     [
+      { user_id: id, version: 1 },
       { user_id: id, epoch: 2, sign_in_epoch: 0, reason: 'role' },
+      { user_id: id, version: 2, changed: ['role'] },
       { user_id: id, epoch: 3, sign_in_epoch: 1, reason: 'deleted' },
+      { user_id: id, version: 3 },
     ],
   );
 
@@ -202,14 +322,12 @@ t.test('a deletion leaves the epochs and the events, and nothing of the person',
   t.equal(await store.passwordHashOf(id), undefined);
   t.equal(await store.findByLogin({ usernameKey: foldedKey(rest.username) }), undefined);
   t.equal(await store.findByLogin({ emailKey: foldedKey(rest.email ?? '') }), undefined);
-  t.equal(await store.taken(rest.username, rest.email ?? ''), undefined);
+  t.same(await store.taken(rest), []);
   t.equal(await store.update(id, { phone: null }), undefined);
   t.equal(await store.verifyEmail(id, rest.email ?? ''), undefined);
   t.equal(await store.changeStanding(id, { reason: 'status', status: 'inactive' }), undefined);
   t.equal(await store.remove(id), undefined);
-  const { users, total } = await store.page({ limit: 100, offset: 0 });
-  t.equal(total, before);
-  t.notOk(users.some((found) => found.id === id));
+  t.equal(await store.count([]), before);
 
   await t.rejects(store.insert({ id, ...rest }), new TakenError('id'), 'the id does not return');
   await store.insert(user({ username: rest.username, email: rest.email }));
@@ -228,23 +346,37 @@ t.test('documents and indexes of earlier versions', async (t) => {
     'picture',
     'epoch',
     'sign_in_epoch',
+    'version',
+    'outbox',
   ];
   await collection.updateOne(
     { _id: id as never },
     { $unset: Object.fromEntries(added.map((key) => [key, 1])) },
   );
   const { passwordHash: _, ...expected } = rest;
-  t.strictSame(await store.findById(id), userOf({ id, ...expected }));
-  t.match(await store.update(id, { email: rest.email ?? '' }), { emailVerified: false });
+  t.strictSame(await store.findById(id), userOf({ id, ...expected, version: 0 }));
+  t.match(await store.update(id, { email: rest.email ?? '' }), {
+    user: { emailVerified: false, version: 1 },
+  });
   t.match(await store.changeStanding(id, { reason: 'role', role: 'editor' }), {
+    user: { version: 2 },
     event: { epoch: 1, signInEpoch: 0 },
   });
 
   // Two deleted ones would be two users without a name under it.
   await collection.deleteMany({ deleted_at: { $exists: true } });
   await collection.createIndex({ username_key: 1 }, { unique: true });
+  const addressless = user({ email: null });
+  await store.insert(addressless);
+  await collection.updateOne({ _id: addressless.id as never }, { $set: { email_key: null } });
   await store.prepare();
   await store.prepare();
+  const byEmail = { conditions: [], sort: { field: 'email', descending: false } } as const;
+  const { items } = await store.byKeyset(byEmail, { limit: 100 });
+  t.ok(
+    items.some(({ id }) => id === addressless.id),
+    'nobody is lost from the list by addresses',
+  );
   for (const gone of [user(), user()]) {
     await store.insert(gone);
     await store.remove(gone.id);
@@ -268,12 +400,6 @@ t.test('every query uses an index', async (t) => {
     byId: await plan(find({ _id: 'x', ...living }).explain('queryPlanner')),
     byUsername: await plan(find({ username_key: folded }).explain('queryPlanner')),
     byEmail: await plan(find({ email_key: folded, email_verified: true }).explain('queryPlanner')),
-    page: await plan(find(living).sort({ _id: 1 }).hint({ _id: 1 }).skip(5).limit(5).explain('queryPlanner')),
-    count: await plan(
-      collection
-        .aggregate([{ $match: living }, { $group: { _id: 1, n: { $sum: 1 } } }])
-        .explain('queryPlanner'),
-    ),
     taken: await plan(
       find({ $or: [{ username_key: folded }, { email_key: folded }] }).explain('queryPlanner'),
     ),
@@ -283,7 +409,6 @@ t.test('every query uses an index', async (t) => {
     t.match(text, /IXSCAN|COUNT_SCAN|IDHACK|EXPRESS/, name);
     t.notMatch(text, /COLLSCAN|"stage":"SORT"/, name);
   }
-  t.notMatch(plans.count, /FETCH/, 'counted on the index');
 });
 
 t.test('folded keys', async (t) => {

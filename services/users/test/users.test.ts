@@ -1,3 +1,4 @@
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
@@ -5,7 +6,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createAttempts } from '../src/attempts.ts';
 import { createPasswords } from '../src/passwords.ts';
-import type { AccountChanged, NewUser } from '../src/user.ts';
+import { type AccountChanged, type NewUser, TakenError } from '../src/user.ts';
 import { createUserStore } from '../src/user-store.ts';
 import { createUsers, WrongPasswordError } from '../src/users.ts';
 
@@ -299,4 +300,161 @@ t.test('an address is verified only while it is theirs', async (t) => {
   t.match(await users.read(id), { emailVerified: false });
   t.match(await users.verifyEmail(id, `new-${email}`), { emailVerified: true });
   t.match(await failure(users.verifyEmail('usr_none', 'x@example.org')), { kind: 'not_found' });
+});
+
+t.test('whoever has chosen no username gets one, of the email or the name', async (t) => {
+  const cases: [NewUser, RegExp][] = [
+    [{ email: 'Ann.Other+News@example.org', name: 'Somebody' }, /^ann\.other\+news$/],
+    [{ name: 'Ann Marie  O’Neil' }, /^ann\.marie\.o\.neil$/],
+    [{ firstName: 'Bo', lastName: 'Ek' }, /^bo\.ek$/],
+    [{ name: 'Straße 5' }, /^strasse\.5$/],
+    [{ name: '李小龍' }, /^李小龍$/],
+    [{ name: '李' }, /^李-[0-9a-z]{5}$/],
+    [{ name: '😀' }, /^user$/],
+    [{ name: '!!!' }, /^user-[0-9a-z]{5}$/],
+    [{ email: '{}@example.org' }, /^user-[0-9a-z]{5}$/],
+    [{ name: '..a..' }, /^a-[0-9a-z]{5}$/],
+    [{ name: `${'x'.repeat(63)} y` }, /^x{63}$/],
+    [{ name: '\u0301abc' }, /^abc$/],
+    [{ name: 'x\u200dy\u3164z' }, /^x\.y\.z$/],
+    [{ name: '\u{1d51e}\u{1d51f}'.repeat(60) }, /^(?:ab){32}$/],
+    [{ name: 'ﷺ'.repeat(200) }, /^.{3,64}$/u],
+    [{ name: '\u{10428}'.repeat(100) }, /^\u{10428}{64}$/u],
+    [{ name: '$ne' }, /^ne-[0-9a-z]{5}$/],
+  ];
+  for (const [draft, expected] of cases) {
+    const { id, username } = await users.create(draft);
+    t.match(username, expected, JSON.stringify(draft).slice(0, 60));
+    t.match(await users.update(id, { username }), { username }, 'a username as any other');
+  }
+  const again = await users.create({ name: 'Ann Marie O’NEIL' });
+  t.match(again.username, /^ann\.marie\.o\.neil-[0-9a-z]{5}$/);
+  t.match((await users.create({ name: `${'x'.repeat(63)} z` })).username, /^x{58}-[0-9a-z]{5}$/);
+});
+
+t.test(
+  'a person with a name only has no address and does not sign in until there is a password',
+  async (t) => {
+    const person = await users.create({ name: 'Name Only', emailVerified: true });
+    t.match(person, { email: null, emailVerified: false, name: 'Name Only', role: 'user', version: 1 });
+    t.strictSame(await users.read(person.id), person);
+    t.equal(await users.checkPassword(person.username, ''), undefined);
+    t.equal(await users.checkPassword(person.username, PASSWORD), undefined);
+    t.equal(await users.lookUp(`\0${person.id}`), undefined, 'the key of no address is nobody’s login');
+    const wrong = users.changePassword(person.id, { newPassword: PASSWORD, currentPassword: '' });
+    t.match(await failure(wrong), new WrongPasswordError());
+    await users.changePassword(person.id, { newPassword: PASSWORD });
+    t.match(await users.checkPassword(person.username, PASSWORD), { id: person.id });
+    t.match(await users.update(person.id, { email: 'only@example.org' }), { email: 'only@example.org' });
+    t.match(
+      await failure(users.create({ name: 'Other', email: 'ONLY@example.org' })),
+      new TakenError('email'),
+    );
+  },
+);
+
+t.test('a draft', async (t) => {
+  for (const draft of [{}, { email: null }, { password: PASSWORD, role: 'editor' }] as NewUser[]) {
+    t.match(await failure(users.create(draft)), {
+      kind: 'invalid',
+      details: [{ field: 'username', message: 'or an email or a name is required' }],
+    });
+  }
+  const bad = { username: 'a', email: 'x', name: '', firstName: '\t', role: 'root', status: 'gone' };
+  const problems = (await failure(users.create({ ...bad, password: 'short' } as never))) as {
+    details: object[];
+  };
+  t.same(
+    problems.details.map((it) => (it as { field: string }).field),
+    ['username', 'email', 'password', 'name', 'first_name', 'role', 'status'],
+  );
+  const draft = {
+    username: newId('x'),
+    firstName: 'Ann',
+    lastName: 'Other',
+    role: 'admin',
+    status: 'inactive',
+  } as const;
+  t.match(await users.create(draft), { ...draft, name: 'Ann Other', epoch: 0, signInEpoch: 0 });
+  t.match(
+    await failure(users.create({ username: draft.username.toUpperCase() })),
+    new TakenError('username'),
+  );
+  const { id } = await created();
+  t.match(await failure(users.create({ id, name: 'Another' })), new TakenError('id'));
+});
+
+t.test('role and status in a change end tokens, and are announced', async (t) => {
+  const { id } = await created();
+  t.match(await users.update(id, { role: 'admin', status: 'inactive', name: 'X' }), {
+    role: 'admin',
+    status: 'inactive',
+    name: 'X',
+    epoch: 2,
+    signInEpoch: 1,
+  });
+  t.same(newsOf(id), [
+    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role' },
+    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status' },
+  ]);
+  await users.update(id, { role: 'admin', name: 'Y' });
+  t.same(newsOf(id), []);
+  t.match(await failure(users.update(id, { role: 'root' as never })), { details: [{ field: 'role' }] });
+});
+
+t.test('a change and a deletion for some versions', async (t) => {
+  const { id, version } = await created();
+  t.match(await users.update(id, { name: 'X' }, [version]), { version: version + 1 });
+  t.match(await failure(users.update(id, { name: 'Y' }, [version])), { kind: 'precondition_failed' });
+  t.match(await failure(users.update(id, { name: 'Y' }, [])), { kind: 'precondition_failed' });
+  t.match(await failure(users.remove(id, [version])), { kind: 'precondition_failed' });
+  t.match(await users.read(id), { name: 'X' });
+  t.same(newsOf(id), []);
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, i) => users.update(id, { name: `N${i}` }, [version + 1])),
+  );
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1, 'one of many wins');
+  await users.remove(id, [version + 2]);
+  t.match(await failure(users.remove(id, [version + 2])), { kind: 'not_found' });
+  t.match(await failure(users.update(id, {}, [version + 2])), { kind: 'not_found' });
+});
+
+t.test('a thousand creations at a time: nobody twice', async (t) => {
+  const drafts = Array.from({ length: 1000 }, (_, i): NewUser => {
+    const n = i % 50;
+    switch (i % 5) {
+      case 0:
+        return { username: `Crowd${n}`, email: `crowd${i}@example.org` };
+      case 1:
+        return { username: `crowd${n - 1}`, email: `CROWD${n}@example.org` };
+      case 2:
+        return { name: 'Crowd 10', email: `crowd${n - 1}@example.org` };
+      case 3:
+        return { name: `crowd${n - 3}` };
+      default:
+        return { email: `ｃrowd${n - 4}@example.com` };
+    }
+  });
+  const results = await Promise.allSettled(drafts.map((draft) => users.create(draft)));
+  const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  t.ok(
+    failures.every((error) => error instanceof TakenError && error.field !== 'id'),
+    'nothing worse than taken',
+  );
+  t.equal(made.length, new Set(made.map(({ username }) => foldedKey(username))).size);
+  const emails = made.flatMap(({ email }) => (email === null ? [] : [foldedKey(email)]));
+  t.equal(emails.length, new Set(emails).size);
+  // Who has a name only is never refused, and of those who want the same one has it.
+  t.ok(drafts.every((draft, i) => draft.email !== undefined || results[i]?.status === 'fulfilled'));
+  for (const [i, draft] of drafts.entries()) {
+    const { username, email } = draft;
+    if (results[i]?.status === 'fulfilled') continue;
+    const key = foldedKey(username ?? '');
+    const others = made.filter(
+      (other) => foldedKey(other.username) === key || foldedKey(other.email ?? '') === foldedKey(email ?? ''),
+    );
+    if (others.length === 0) t.fail(`nobody has what ${JSON.stringify(draft)} wanted`);
+  }
+  t.comment(`${made.length} created, ${failures.length} refused`);
 });

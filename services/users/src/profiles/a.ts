@@ -1,52 +1,60 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { OffsetEnvelope, OffsetQuery } from '@gatehouse/http/paging';
+import { offsetEnvelope } from '@gatehouse/http/paging';
 import { Type } from 'typebox';
-import { body, offsetList, type Profile, view } from '../profile.ts';
-import type { User } from '../user.ts';
+import { given } from '../given.ts';
+import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
 
-const UserA = Type.Object({
-  id: Type.String(),
-  username: Type.String(),
-  email: Type.Union([Type.String(), Type.Null()]),
-  createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' }),
-});
+const user = view(
+  'UserA',
+  Type.Object({ id: Id, username: Type.String(), email: Email, createdAt: Timestamp, updatedAt: Timestamp }),
+  ({ id, username, email, createdAt, updatedAt }) => ({
+    id,
+    username,
+    email,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  }),
+);
 
-const show = ({ id, username, email, createdAt, updatedAt }: User) => ({
-  id,
-  username,
-  email,
-  createdAt: createdAt.toISOString(),
-  updatedAt: updatedAt.toISOString(),
-});
-
-const CreateA = Type.Object({ username: Type.String(), email: Type.String(), password: Type.String() });
-const UpdateA = Type.Object({
-  username: Type.Optional(Type.String()),
-  email: Type.Optional(Type.String()),
-});
-
-/** Profile A of the interface, /v1/users: offset envelope, camel case. */
+/** Profile A of the interface, /v1/users: camel case, offset envelope. */
 export const profileA: Profile = {
   name: 'A',
-  prefix: '/v1/users',
   errorBody: upperCaseCodeBody,
-  list: offsetList(OffsetQuery, OffsetEnvelope(UserA), ({ users, total }, { limit, offset }) => ({
-    data: users.map(show),
-    pagination: { limit, offset, total },
-  })),
-  create: {
-    draft: body(CreateA, ({ username, email, password }) => ({ username, email, password })),
-    reply: view(UserA, show),
+  list: {
+    rules: {
+      paging: 'offset',
+      filters: {
+        id: { field: 'id', type: 'string' },
+        username: { field: 'username', type: 'string' },
+        email: { field: 'email', type: 'string' },
+        createdAt: { field: 'createdAt', type: 'date' },
+        updatedAt: { field: 'updatedAt', type: 'date' },
+      },
+      legacy: true,
+    },
+    envelope: offsetEnvelope,
+    item: user,
   },
-  read: { reply: view(UserA, show) },
+  create: {
+    body: body(
+      'NewUserA',
+      Type.Object({ username: Type.String(), email: Type.String(), password: Type.String() }),
+      {
+        example: { username: 'ann', email: 'ann@example.org', password: 'correct horse battery' },
+        read: ({ username, email, password }) => ({ username, email, password }),
+      },
+    ),
+    answer: user,
+  },
+  read: user,
   update: {
     method: 'PUT',
-    changes: body(UpdateA, ({ username, email }) => ({
-      ...(username === undefined ? {} : { username }),
-      ...(email === undefined ? {} : { email }),
-    })),
-    reply: view(UserA, show),
+    body: body(
+      'UserChangesA',
+      Type.Object({ username: Type.Optional(Type.String()), email: Type.Optional(Type.String()) }),
+      { example: { email: 'ann@example.com' }, read: ({ username, email }) => given({ username, email }) },
+    ),
+    answer: user,
   },
   remove: true,
 };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build } from './build.ts';
+import { build } from '../build.ts';
 
 const ALL = 'read:users write:users';
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

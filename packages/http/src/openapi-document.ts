@@ -1,0 +1,99 @@
+import { STATUS_OF_KIND } from '@gatehouse/kit/errors';
+import type { AnswerHeader, DocumentedAnswer, OpenApiOptions, Operation, Shape } from './openapi.ts';
+import { type Components, createComponents, JSON_TYPE } from './openapi-components.ts';
+import { errorKindsOf } from './openapi-errors.ts';
+import { parametersOf } from './openapi-parameters.ts';
+import { securityOf, securitySchemes } from './openapi-security.ts';
+import { alternatives, type JsonSchema } from './shapes.ts';
+
+/** A route as it was mounted: `url` is Fastify's pattern, such as /v1/users/:id. */
+export type Route = { url: string; method: string; operation: Operation };
+
+/** The document. Throws when two operations have one id, or two schemas one name. */
+export function openApiDocument(options: OpenApiOptions, routes: readonly Route[]): JsonSchema {
+  const { title, version, description, origin } = options;
+  const components = createComponents();
+  const paths: Record<string, Record<string, unknown>> = {};
+  const ids = new Set<string>();
+  for (const { url, method, operation } of routes) {
+    const { operationId } = operation;
+    if (ids.has(operationId)) throw new Error(`two operations have the id ${operationId}`);
+    ids.add(operationId);
+    const path = url.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: writeOperation(url, method, operation, components),
+    };
+  }
+  const tags = [...new Set(routes.map(({ operation }) => operation.tag))].map((name) => ({ name }));
+  const document = {
+    openapi: '3.1.1',
+    info: { title, version, description },
+    ...(origin === undefined ? {} : { servers: [{ url: origin }] }),
+    tags,
+    paths,
+    components: { ...components.written(), securitySchemes: securitySchemes(origin ?? '') },
+  };
+  // What TypeBox keeps on its schemas for itself is gone then.
+  return JSON.parse(JSON.stringify(document));
+}
+
+function writeOperation(url: string, method: string, operation: Operation, components: Components) {
+  const { operationId, summary, description, tag, scopes, body, errors, answers, conditional } = operation;
+  const parameters = parametersOf(url, operation);
+  const responses: Record<number, unknown> = {};
+  for (const [status, answer] of Object.entries(answers)) {
+    responses[Number(status)] = writeAnswer(answer, operation, components);
+  }
+  if (conditional === 'read') {
+    const unchanged: DocumentedAnswer = {
+      description: 'The caller has it already.',
+      headers: { ETag: 'always' },
+    };
+    responses[304] = writeAnswer(unchanged, { ...operation, idempotent: false }, components);
+  }
+  for (const kind of errorKindsOf(operation, method)) {
+    responses[STATUS_OF_KIND[kind]] = components.error(errors.body, kind);
+  }
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    security: securityOf(scopes),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { [JSON_TYPE]: media(body, components) } } }),
+    responses,
+  };
+}
+
+function writeAnswer(answer: DocumentedAnswer, operation: Operation, components: Components) {
+  const { description, shapes, mediaType, headers = {} } = answer;
+  const written: Record<string, unknown> = { 'X-Request-Id': components.header('X-Request-Id', true) };
+  for (const [name, when] of Object.entries(headers) as [AnswerHeader, string][]) {
+    written[name] = components.header(name, when === 'always');
+  }
+  if (operation.scopes !== undefined) Object.assign(written, components.limits());
+  if (operation.idempotent === true) {
+    written['Idempotency-Replayed'] = components.header('Idempotency-Replayed', false);
+  }
+  const content = mediaType === undefined ? undefined : { [mediaType]: { schema: { type: 'string' } } };
+  return {
+    description,
+    headers: written,
+    ...(shapes === undefined ? {} : { content: { [JSON_TYPE]: media(shapes, components) } }),
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+function media(shapes: readonly Shape[], components: Components) {
+  const examples = shapes
+    .filter(({ example }) => example !== undefined)
+    .map(({ name, example }) => [name, { value: example }]);
+  return {
+    schema: alternatives(shapes, components.schema),
+    ...(examples.length === 0 ? {} : { examples: Object.fromEntries(examples) }),
+  };
+}

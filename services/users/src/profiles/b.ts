@@ -1,0 +1,118 @@
+import { v2Body } from '@gatehouse/http/error-bodies';
+import type { FilterFields } from '@gatehouse/http/filters';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/http/paging';
+import { type Static, Type } from 'typebox';
+import { given } from '../given.ts';
+import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+import { USER_STATUSES, type User, type UserField, type UserStatus } from '../user.ts';
+
+const Status = Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] });
+const Name = Type.Unsafe<string | null>({ type: ['string', 'null'] });
+
+const Item = { id: Id, username: Type.String(), email: Email, status: Status, created_at: Timestamp };
+const showItem = ({ id, username, email, status, createdAt }: User) => ({
+  id,
+  username,
+  email,
+  status,
+  created_at: createdAt.toISOString(),
+});
+
+const detail = view(
+  'UserB',
+  Type.Object({ ...Item, profile: Type.Object({ first_name: Name, last_name: Name }) }),
+  (user) => ({ ...showItem(user), profile: { first_name: user.firstName, last_name: user.lastName } }),
+);
+
+const Names = Type.Object({ first_name: Type.Optional(Name), last_name: Type.Optional(Name) });
+const namesOf = ({ first_name, last_name }: Static<typeof Names> = {}) =>
+  given({ firstName: first_name, lastName: last_name });
+
+const FILTERS: FilterFields<UserField> = {
+  id: { field: 'id', type: 'string' },
+  username: { field: 'username', type: 'string' },
+  email: { field: 'email', type: 'string' },
+  status: { field: 'status', type: 'string', values: USER_STATUSES },
+  created_at: { field: 'createdAt', type: 'date' },
+};
+
+/** Profile B1 of the interface, /v2/users: bare array by offset, and all that is done with one user under /v2. */
+export const profileB1: Profile = {
+  name: 'B1',
+  errorBody: v2Body,
+  list: {
+    rules: { paging: 'offset', filters: FILTERS, plain: ['status'] },
+    envelope: bareArray,
+    item: view('UserB1', Type.Object(Item), showItem),
+  },
+  create: {
+    body: body(
+      'NewUserB',
+      Type.Object({
+        username: Type.String(),
+        email: Type.String(),
+        password: Type.String(),
+        status: Type.Optional(Status),
+        profile: Type.Optional(Names),
+      }),
+      {
+        example: {
+          username: 'ann',
+          email: 'ann@example.org',
+          password: 'correct horse battery',
+          status: 'active',
+          profile: { first_name: 'Ann', last_name: 'Lee' },
+        },
+        read: ({ username, email, password, status, profile }) => ({
+          username,
+          email,
+          password,
+          ...given({
+            status,
+            firstName: profile?.first_name ?? undefined,
+            lastName: profile?.last_name ?? undefined,
+          }),
+        }),
+      },
+    ),
+    answer: detail,
+  },
+  read: detail,
+  update: {
+    method: 'PUT',
+    body: body(
+      'UserChangesB',
+      Type.Object({
+        username: Type.Optional(Type.String()),
+        email: Type.Optional(Type.String()),
+        password: Type.Optional(Type.String()),
+        status: Type.Optional(Status),
+        profile: Type.Optional(Names),
+      }),
+      {
+        example: { status: 'inactive', profile: { last_name: 'Park' } },
+        read: ({ username, email, password, status, profile }) => ({
+          ...given({ username, email, password, status }),
+          ...namesOf(profile),
+        }),
+      },
+    ),
+    answer: detail,
+  },
+  remove: true,
+};
+
+/** Profile B2 of the interface, /v2/users: the list by pages. */
+export const profileB2: Profile = {
+  name: 'B2',
+  errorBody: v2Body,
+  list: {
+    rules: { paging: 'page', filters: FILTERS, plain: ['status'] },
+    envelope: pageEnvelopeWithPages,
+    item: view('UserB2', Type.Object({ id: Id, email: Email, status: Status }), ({ id, email, status }) => ({
+      id,
+      email,
+      status,
+    })),
+  },
+};

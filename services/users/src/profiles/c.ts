@@ -1,0 +1,45 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import { bareArray } from '@gatehouse/http/paging';
+import { Type } from 'typebox';
+import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+
+const user = view(
+  'UserC',
+  Type.Object({ id: Id, username: Type.String(), email: Email, created_at: Timestamp }),
+  ({ id, username, email, createdAt }) => ({ id, username, email, created_at: createdAt.toISOString() }),
+);
+
+/** Profile C of the interface, /api/v1/users: snake case, bare array, errors that are a text. */
+export const profileC: Profile = {
+  name: 'C',
+  errorBody: plainBody,
+  list: {
+    rules: {
+      paging: 'offset',
+      filters: {
+        id: { field: 'id', type: 'string' },
+        username: { field: 'username', type: 'string' },
+        email: { field: 'email', type: 'string' },
+        created_at: { field: 'createdAt', type: 'date' },
+      },
+      legacy: true,
+    },
+    envelope: bareArray,
+    item: user,
+  },
+  create: {
+    body: body(
+      'NewUserC',
+      Type.Object({ username: Type.String(), email: Type.String(), password: Type.String() }),
+      {
+        example: { username: 'ann', email: 'ann@example.org', password: 'correct horse battery' },
+        read: ({ username, email, password }) => ({ username, email, password }),
+      },
+    ),
+    answer: view('UserCreatedC', Type.Object({ id: Id, message: Type.String() }), ({ id }) => ({
+      id,
+      message: 'User created.',
+    })),
+  },
+  read: user,
+};

@@ -1,0 +1,33 @@
+import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
+import { bareArray } from '@gatehouse/http/paging';
+import { Type } from 'typebox';
+import { body, Email, Id, type Profile, view } from '../profile.ts';
+
+const item = view('UserD', Type.Object({ id: Id, name: Type.String() }), ({ id, name }) => ({ id, name }));
+
+/** Profile D of the interface, /users: people with a name and nothing else. */
+export const profileD: Profile = {
+  name: 'D',
+  errorBody: upperCaseCodeBody,
+  list: {
+    rules: { paging: 'offset', filters: { id: { field: 'id', type: 'string' } } },
+    envelope: bareArray,
+    item,
+  },
+  create: {
+    body: body('NewUserD', Type.Object({ name: Type.String() }), {
+      example: { name: 'Ann Lee' },
+      read: ({ name }) => ({ name }),
+    }),
+    answer: item,
+  },
+  read: view(
+    'UserDetailD',
+    Type.Object({ id: Id, name: Type.String(), email: Email }),
+    ({ id, name, email }) => ({
+      id,
+      name,
+      email,
+    }),
+  ),
+};

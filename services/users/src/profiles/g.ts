@@ -1,0 +1,40 @@
+import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
+import { pageEnvelope } from '@gatehouse/http/paging';
+import { Type } from 'typebox';
+import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+
+const user = view(
+  'UserG',
+  Type.Object({ id: Id, name: Type.String(), email: Email, created_at: Timestamp }),
+  ({ id, name, email, createdAt }) => ({ id, name, email, created_at: createdAt.toISOString() }),
+);
+
+/** Profile G of the interface, /v1/users: snake case, the list by pages. */
+export const profileG: Profile = {
+  name: 'G',
+  errorBody: upperCaseCodeBody,
+  list: {
+    rules: {
+      paging: 'page',
+      filters: {
+        id: { field: 'id', type: 'string' },
+        email: { field: 'email', type: 'string' },
+        created_at: { field: 'createdAt', type: 'date' },
+      },
+      legacy: true,
+    },
+    envelope: pageEnvelope,
+    item: user,
+  },
+  create: {
+    body: body(
+      'NewUserG',
+      Type.Object({ name: Type.String(), email: Type.String(), password: Type.String() }),
+      {
+        example: { name: 'Ann Lee', email: 'ann@example.org', password: 'correct horse battery' },
+        read: ({ name, email, password }) => ({ name, email, password }),
+      },
+    ),
+    answer: user,
+  },
+};

@@ -1,0 +1,95 @@
+import t from 'tap';
+import { build } from '../build.ts';
+
+const { issuer, call, internal } = await build(t);
+const WRITE = 'read:users write:users';
+const machine = await issuer.machine(WRITE);
+const identity = await internal();
+const PASSWORD = 'correct horse';
+
+let count = 0;
+async function created(prefix = '/v2/users') {
+  count += 1;
+  const draft = { username: `bee${count}`, email: `bee${count}@example.org`, password: PASSWORD };
+  const { body } = await call('POST', '/v2/users', machine, draft);
+  return { ...body, path: `${prefix}/${body.id}`, token: await issuer.person(body.id, 'user', WRITE) };
+}
+const account = async (id: string) => (await call('GET', `/internal/users/accounts/${id}`, identity)).body;
+const signedIn = async (login: string, password: string) =>
+  (await call('POST', '/internal/users/password-checks', identity, { login, password })).body.account;
+
+for (const prefix of ['/v2/users', '/users']) {
+  t.test(`${prefix}: people change themselves, but not what others govern`, async (t) => {
+    const bee = await created(prefix);
+    const { path, token } = bee;
+    // As a client does that sends back all that it has read.
+    const { body: read } = await call('GET', `/v2/users/${bee.id}`, token);
+    const sentBack = await call('PUT', path, token, { ...read, profile: { first_name: 'Bee' } });
+    t.equal(sentBack.status, 200);
+    t.same(sentBack.body.profile, { first_name: 'Bee', last_name: null });
+    const status = await call('PUT', path, token, { status: 'inactive', username: 'bee-renamed' });
+    t.equal(status.status, 403);
+    t.match(status.body.error, { code: 'forbidden', message: /statuses/ });
+    const password = await call('PUT', path, token, { password: 'another horse' });
+    t.equal(password.status, 400, 'one’s own password needs the current one');
+    t.match(password.body.error, { code: 'invalid_parameter', details: [{ field: 'password' }] });
+    t.match(await account(bee.id), { username: bee.username, status: 'active', epoch: 0, role: 'user' });
+    for (const field of [{ role: 'admin' }, { id: 'usr_x' }, { email_verified: true }, { epoch: 9 }]) {
+      t.equal((await call('PUT', path, token, field)).status, 200, 'fields that are none are ignored');
+    }
+    t.match(await account(bee.id), { id: bee.id, role: 'user', email_verified: false, epoch: 0 });
+    t.ok(await signedIn(bee.username, PASSWORD));
+  });
+
+  t.test(`${prefix}: who governs sets password and status at once`, async (t) => {
+    const admin = await issuer.person('usr_admin', 'admin', WRITE);
+    for (const token of [machine, admin]) {
+      const bee = await created(prefix);
+      const short = await call('PUT', bee.path, token, { password: 'short', status: 'inactive' });
+      t.equal(short.status, 400);
+      t.match(await account(bee.id), { status: 'active', epoch: 0 }, 'all or nothing');
+      const both = { password: 'another horse', status: 'inactive', profile: { last_name: 'Hive' } };
+      const { status, body } = await call('PUT', bee.path, token, both);
+      t.equal(status, 200);
+      t.match(body, { status: 'inactive', profile: { last_name: 'Hive' } });
+      t.notMatch(JSON.stringify(body), /horse|argon/);
+      t.match(await account(bee.id), { epoch: 2, sign_in_epoch: 2 }, 'tokens and sessions are over');
+      t.equal((await call('GET', `/v2/users/${bee.id}`, bee.token)).status, 401, 'here at once');
+      t.equal(await signedIn(bee.username, 'another horse'), null, 'inactive');
+      await call('PUT', bee.path, token, { status: 'active' });
+      t.match(await signedIn(bee.username, 'another horse'), { id: bee.id });
+      t.equal(await signedIn(bee.username, PASSWORD), null);
+    }
+  });
+}
+
+t.test('an admin’s own password needs the current one, too', async (t) => {
+  const bee = await created();
+  await call('PUT', `/v1/users/${bee.id}/role`, machine, { role: 'admin' });
+  const { epoch } = await account(bee.id);
+  const token = await issuer.sign({
+    sub: bee.id,
+    client_id: 'app_web',
+    roles: ['admin'],
+    scope: WRITE,
+    epoch: { client: 0, subject: epoch },
+  });
+  t.equal((await call('PUT', bee.path, token, { password: 'another horse' })).status, 400);
+  t.equal((await call('PUT', bee.path, token, { profile: { first_name: 'Ad' } })).status, 200);
+});
+
+t.test('names come and go', async (t) => {
+  const { path, username } = await created();
+  const put = async (profile: object) => (await call('PUT', path, machine, { profile })).body.profile;
+  const nameOf = async () => (await call('GET', path.replace('/v2', ''), machine)).body.name;
+  t.same(await put({ first_name: 'Bea', last_name: 'Hive' }), { first_name: 'Bea', last_name: 'Hive' });
+  t.equal(await nameOf(), 'Bea Hive');
+  t.same(await put({ first_name: null }), { first_name: null, last_name: 'Hive' });
+  t.same(await put({}), { first_name: null, last_name: 'Hive' });
+  t.equal(await nameOf(), 'Hive');
+  t.same(await put({ last_name: null }), { first_name: null, last_name: null });
+  t.equal(await nameOf(), username);
+  for (const bad of [{ first_name: '' }, { first_name: 'x'.repeat(201) }, { last_name: 1 }, 'x', null]) {
+    t.equal((await call('PUT', path, machine, { profile: bad })).status, 400, JSON.stringify(bad));
+  }
+});

@@ -1,0 +1,204 @@
+import { createLocalEvents, type EventTransport } from '@gatehouse/events/local-events';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/events/outbox-relay';
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { until } from '@gatehouse/testing/processes';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { createRevocationSet } from '@gatehouse/tokens/revocations';
+import t, { type Test } from 'tap';
+import type { UserRecord } from '../src/user.ts';
+import { createAccountEvents } from '../src/user-events.ts';
+import { createUserStore } from '../src/user-store.ts';
+
+type Stored = { _id: string; outbox?: OutboxEvent[] };
+
+/** The store with its events, an identity that can go away, and who listens unless nobody is to. */
+async function setUp(t: Test, transport?: EventTransport) {
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
+  t.teardown(() => database.stop());
+  const store = createUserStore(database.connection);
+  await database.start();
+  await store.prepare();
+  const collection = database.connection.collection<Stored>('users');
+
+  const told: Record<string, unknown>[] = [];
+  const identity = {
+    /** While it is away. */
+    back: undefined as Promise<void> | undefined,
+    async fetch(_url: string | URL, init?: RequestInit) {
+      await identity.back;
+      told.push(JSON.parse(String(init?.body)));
+      return new Response(null, { status: 204 });
+    },
+  };
+  const events = createAccountEvents({
+    connection: database.connection,
+    identityUrl: 'http://identity',
+    client: identity,
+    revocations: createRevocationSet(),
+    logger,
+    transport,
+  });
+  t.teardown(() => events.stop());
+  const waiting = () => collection.countDocuments(OUTBOX_INDEX.options.partialFilterExpression);
+  return { users: events.publishing(store), store, events, identity, told, collection, waiting };
+}
+
+let count = 0;
+function somebody(): UserRecord & { passwordHash: string } {
+  count += 1;
+  const now = new Date();
+  return {
+    id: newId('usr'),
+    username: `secret-name-${count}`,
+    email: `secret-address-${count}@example.org`,
+    emailVerified: false,
+    name: 'Secret Name',
+    firstName: null,
+    lastName: null,
+    phone: null,
+    picture: null,
+    role: 'user',
+    status: 'active',
+    epoch: 0,
+    signInEpoch: 0,
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+    passwordHash: 'secret-hash',
+  };
+}
+
+t.test('each write is published: what happened to whom, and nothing personal', async (t) => {
+  const local = createLocalEvents();
+  const taken: OutboxEvent[] = [];
+  local.subscribe('users.user.*', (event) => taken.push(event));
+  const { users, told, collection, waiting } = await setUp(t, local);
+  const user = somebody();
+  const { id, email } = user;
+  const steps: [write: () => Promise<unknown>, event: { subject: string; data: object }][] = [
+    [() => users.insert(user), { subject: 'users.user.created', data: { user_id: id, version: 1 } }],
+    [
+      () => users.update(id, { name: 'Secret Other', username: user.username }),
+      { subject: 'users.user.changed', data: { version: 2, changed: ['name'] } },
+    ],
+    [
+      () => users.verifyEmail(id, email ?? ''),
+      { subject: 'users.user.changed', data: { version: 3, changed: ['email_verified'] } },
+    ],
+    [
+      () => users.changeStanding(id, { reason: 'role', role: 'editor' }),
+      { subject: 'users.user.changed', data: { version: 4, changed: ['role'] } },
+    ],
+    [
+      () => users.changeStanding(id, { reason: 'password', passwordHash: 'secret-hash-2' }),
+      { subject: 'users.user.changed', data: { version: 5, changed: ['password'] } },
+    ],
+    [() => users.remove(id), { subject: 'users.user.deleted', data: { user_id: id, version: 6 } }],
+  ];
+  for (const [i, [write, expected]] of steps.entries()) {
+    const before = Date.now();
+    await write();
+    // Nothing sweeps here: it was sent with the write.
+    await until(() => taken.length === i + 1, 5000);
+    const event = taken[i];
+    t.match(event, { id: /^evt_/, at: Date, ...expected });
+    t.ok(Math.abs((event?.at.getTime() ?? 0) - before) < 5000);
+    t.same(event?.data, { user_id: id, ...expected.data });
+  }
+  t.notMatch(JSON.stringify(taken), /secret/i);
+  t.same(told, [], 'identity is told by whoever announces');
+  t.equal(await waiting(), 1, 'and until then what is left of the deleted stays');
+  t.same(Object.keys((await collection.findOne({ _id: id })) ?? {}).sort(), [
+    '_id',
+    'deleted_at',
+    'epoch',
+    'outbox',
+    'sign_in_epoch',
+    'version',
+  ]);
+});
+
+t.test('identity and those who listen do not wait for each other', async (t) => {
+  const local = createLocalEvents();
+  const taken: string[] = [];
+  let away = false;
+  local.subscribe('users.user.*', ({ subject, data }) => {
+    if (away) throw new Error('not now');
+    taken.push(`${subject} ${data.user_id}`);
+  });
+  const { users, events, identity, told, collection } = await setUp(t, local);
+  const [first, second] = [somebody(), somebody()];
+  for (const user of [first, second]) await users.insert(user);
+  await until(() => taken.length === 2, 5000);
+
+  const { promise, resolve: comeBack } = Promise.withResolvers<void>();
+  identity.back = promise;
+  const begin = performance.now();
+  const gone = await users.remove(first.id);
+  if (gone !== undefined) await events.announce(gone);
+  t.ok(performance.now() - begin < 3000, 'it waits for identity for a moment only');
+  await until(() => taken.includes(`users.user.deleted ${first.id}`), 5000);
+  const left = (await collection.findOne({ _id: first.id }))?.outbox;
+  t.match(left, [{ subject: 'users.account.changed' }], 'only identity has to learn of it');
+  t.equal(left?.length, 1);
+
+  identity.back = undefined;
+  comeBack();
+  await until(() => told.length === 1, 5000);
+  away = true;
+  const other = await users.remove(second.id);
+  if (other !== undefined) await events.announce(other);
+  t.match(told, [{ user_id: first.id }, { user_id: second.id, reason: 'deleted', epoch: 1 }]);
+  t.match((await collection.findOne({ _id: second.id }))?.outbox, [{ subject: 'users.user.deleted' }]);
+
+  away = false;
+  events.start();
+  await until(async () => (await collection.findOne({ _id: second.id })) === null, 10_000);
+  t.ok(taken.includes(`users.user.deleted ${second.id}`));
+});
+
+t.test('where nobody listens the events are let go', async (t) => {
+  const { users, collection, waiting } = await setUp(t);
+  const user = somebody();
+  await users.insert(user);
+  await users.update(user.id, { name: 'x' });
+  await until(async () => (await waiting()) === 0, 5000);
+  t.same((await collection.findOne({ _id: user.id }))?.outbox, []);
+});
+
+t.test('events that were written and not sent are found at the next start', async (t) => {
+  const local = createLocalEvents();
+  const taken: string[] = [];
+  local.subscribe('users.user.*', ({ subject }) => taken.push(subject));
+  const { store, events, told, waiting } = await setUp(t, local);
+  const user = somebody();
+  // As if the process had been killed after each write.
+  await store.insert(user);
+  await store.update(user.id, { name: 'x' });
+  await store.remove(user.id);
+  t.equal(await waiting(), 1);
+  events.start();
+  await until(async () => (await waiting()) === 0, 10_000);
+  t.same(taken, ['users.user.created', 'users.user.changed', 'users.user.deleted']);
+  t.match(told, [{ user_id: user.id, reason: 'deleted' }]);
+});
+
+t.test('what is not written is not published', async (t) => {
+  const local = createLocalEvents();
+  const taken: string[] = [];
+  local.subscribe('>', ({ subject }) => taken.push(subject));
+  const { users, waiting } = await setUp(t, local);
+  const user = somebody();
+  await users.insert(user);
+  await until(() => taken.length === 1, 5000);
+  await t.rejects(users.insert({ ...somebody(), username: user.username }), { message: /taken/ });
+  t.equal(await users.update('usr_unknown', { name: 'x' }), undefined);
+  t.equal(await users.remove('usr_unknown'), undefined);
+  t.equal(await users.verifyEmail(user.id, 'other@example.org'), undefined);
+  t.equal(await users.changeStanding(user.id, { reason: 'role', role: 'user' }), undefined);
+  t.equal(await waiting(), 0);
+  t.same(taken, ['users.user.created']);
+});
