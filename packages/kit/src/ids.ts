@@ -4,7 +4,9 @@ import { randomFillSync } from 'node:crypto';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LENGTH = 26;
 
-const random = Buffer.alloc(8);
+/** Random bytes for a while: to ask for each eight of them costs more than all the rest of an id. */
+const random = Buffer.alloc(1024);
+let used = random.length;
 let lastTime = 0;
 let sequence = 0;
 
@@ -26,8 +28,12 @@ export function newId(prefix: string): string {
       sequence = 0;
     }
   }
-  randomFillSync(random);
-  let value = (BigInt(lastTime) << 80n) | (BigInt(sequence) << 64n) | random.readBigUInt64BE();
+  if (used === random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  let value = (BigInt(lastTime) << 80n) | (BigInt(sequence) << 64n) | random.readBigUInt64BE(used);
+  used += 8;
   let text = '';
   for (let i = 0; i < LENGTH; i += 1) {
     text = ALPHABET[Number(value & 31n)] + text;

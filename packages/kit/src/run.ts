@@ -207,10 +207,16 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stre
   );
 }
 
+/**
+ * How many connections may wait to be accepted; the system may allow less. With Node's 511 a burst of a thousand
+ * overflows it while the process is busy, and some are reset seconds later.
+ */
+const BACKLOG = 4096;
+
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, host }, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });
