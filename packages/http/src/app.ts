@@ -49,7 +49,7 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
   'Idempotency-Replayed',
   'WWW-Authenticate',
-];
+].join(', ');
 
 /**
  * The Fastify app of a resource service: takes JSON and nothing else, answers errors in the shape of the
@@ -60,11 +60,13 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestInfo(request).id,
+    // A line that is about a request says so by itself; most requests write none but run()'s.
+    childLoggerFactory: (parent) => parent,
     bodyLimit: BODY_LIMIT,
     // Of a URL that cannot be decoded; no hook runs for it, so what the CORS hook would set is set here.
     frameworkErrors: (error, request, reply) => {
       reply.header('access-control-allow-origin', '*');
-      reply.header('access-control-expose-headers', EXPOSED_HEADERS.join(', '));
+      reply.header('access-control-expose-headers', EXPOSED_HEADERS);
       void sendError(error, request, reply);
     },
   });
@@ -73,7 +75,10 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (_request: unknown, body: Buffer) => parseJsonBody(body),
+    async (request: FastifyRequest, body: Buffer) => {
+      refuseEncoded(request);
+      return parseJsonBody(body);
+    },
   );
 
   app.register(cors, {
@@ -102,6 +107,8 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   });
   app.addHook('onRequest', async (request) => {
     requestInfo(request.raw).route = request.routeOptions.url;
+    // Now, and not only when the body has been read and parsed: whoever asks may be a stranger.
+    if (request.is404) throw missing(request);
   });
 
   if (openapi !== undefined) mountOpenApi(app, openapi);
@@ -113,18 +120,19 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     }
     return sendError(error, request, reply);
   });
-  app.setNotFoundHandler((request, reply) => {
+  app.setNotFoundHandler((request, reply) => sendError(missing(request), request, reply));
+
+  /** Why no route serves the request. */
+  function missing(request: FastifyRequest): ServiceError {
     const fitting = [...patterns].filter(([pattern]) => matches(pattern, pathOf(request)));
     const allowed = [...new Set(fitting.flatMap(([, methods]) => [...methods]))];
-    const error =
-      allowed.length === 0
-        ? new ServiceError('not_found', 'There is nothing here.')
-        : new ServiceError('method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
-            // RFC 9110 §15.5.6
-            headers: { allow: allowed.join(', ') },
-          });
-    return sendError(error, request, reply);
-  });
+    return allowed.length === 0
+      ? new ServiceError('not_found', 'There is nothing here.')
+      : new ServiceError('method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
+          // RFC 9110 §15.5.6
+          headers: { allow: allowed.join(', ') },
+        });
+  }
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const error = callersError(thrown) ?? translate(thrown) ?? fault(thrown, request);
@@ -148,6 +156,13 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   }
 
   return app;
+}
+
+/** Bodies come as they are (RFC 9110 §8.4: 415 for a coding that is not taken). */
+function refuseEncoded({ headers }: FastifyRequest): void {
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (coding === 'identity') return;
+  throw new ServiceError('unsupported_media_type', 'The body must be sent without a Content-Encoding.');
 }
 
 /** The app as a Node request handler; usable at once, requests wait until the app's plugins are loaded. */

@@ -12,10 +12,12 @@ export function etagOf(version: number): string {
 /**
  * The versions that If-Match lets be changed (RFC 9110 §13.1.1); undefined when any will do: there is no such
  * header, or it is `*`. Comparison is strong: a weak tag, and one that is not ours, names no version. Throws
- * `invalid` for what is no list of tags, since to go on would be to change what somebody meant to guard.
+ * `invalid` for what is no list of tags, since to go on would be to change what somebody meant to guard. A change with
+ * `If-None-Match: *` is for what is not there (§13.1.2), so no version may be changed.
  */
 export function ifMatch(request: FastifyRequest): readonly number[] | undefined {
   const header = request.headers['if-match'];
+  if (request.headers['if-none-match']?.trim() === '*') return [];
   if (header === undefined || header.trim() === '*') return undefined;
   const tags = tagsOf(header);
   if (tags === undefined) {

@@ -241,6 +241,44 @@ t.test('what is taken', async (t) => {
   t.match(lines.at(-1), { route: '/v2/things/:id', method: 'GET', status: 200 }, 'the log has the pattern');
 });
 
+t.test('what no route serves is refused before its body is read', async (t) => {
+  const { url } = await serve(t, things);
+  const cases: [method: string, path: string, status: number][] = [
+    ['POST', '/v2/nothing', 404],
+    ['POST', '/v1/things/search/x', 404],
+    ['PATCH', '/v2/things', 405],
+    ['DELETE', '/v1/things/7', 405],
+  ];
+  for (const [method, path, status] of cases) {
+    for (const body of ['{bad', 'x'.repeat(2 * BODY_LIMIT)]) {
+      const response = await fetch(url + path, {
+        method,
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      t.equal(response.status, status, `${method} ${path}, ${body.length} bytes`);
+      t.equal(response.headers.has('allow'), status === 405);
+      await response.body?.cancel();
+    }
+  }
+});
+
+t.test('a body that is encoded is not taken', async (t) => {
+  const { url } = await serve(t, things);
+  for (const [coding, status] of [
+    ['gzip', 415],
+    ['br', 415],
+    ['gzip, identity', 415],
+    ['identity', 200],
+    [' Identity ', 200],
+  ] as const) {
+    const headers = { 'content-type': 'application/json', 'content-encoding': coding };
+    const response = await fetch(`${url}/v2/things`, { method: 'POST', body: '{}', headers });
+    t.equal(response.status, status, coding);
+    await response.body?.cancel();
+  }
+});
+
 t.test('a route may have a shape of errors of its own', async (t) => {
   const { url } = await serve(t, (app) => {
     const fail = async () => {

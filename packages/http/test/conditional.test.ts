@@ -46,6 +46,9 @@ const MALFORMED = [
 
 t.test('If-Match', async (t) => {
   t.equal(ifMatch(request({})), undefined);
+  t.strictSame(ifMatch(request({ 'if-none-match': '*' })), [], 'a change of what is not there');
+  t.strictSame(ifMatch(request({ 'if-none-match': ' * ', 'if-match': '"v1"' })), []);
+  t.equal(ifMatch(request({ 'if-none-match': '"v1"' })), undefined);
   for (const [header, versions] of MATCHES) {
     t.strictSame(ifMatch(request({ 'if-match': header })), versions, header);
   }

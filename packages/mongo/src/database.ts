@@ -139,6 +139,9 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       return (await answers()) ? undefined : 'its database cannot be reached';
     },
     unavailable(error) {
+      if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {
+        return unavailable('This takes too long: ask for less, by narrower filters or another sort.', error);
+      }
       return isAway(error, connection)
         ? unavailable('The database cannot be reached just now.', error)
         : undefined;
@@ -156,6 +159,13 @@ function ownWriteConcern(uri: string): number | undefined {
   const count = /[?&]w=(\d+)(?:&|$)/.exec(uri)?.[1];
   return count === undefined ? undefined : Number(count);
 }
+
+/**
+ * How long a query over many documents may take, in milliseconds: set as maxTimeMS, so that the database gives it up.
+ * Well below the time after which the driver would give up the connection.
+ */
+export const LONGEST_QUERY_MS = 5000;
+const MAX_TIME_EXPIRED = 50;
 
 /** A server that shuts down, steps down or recovers says so: InterruptedAtShutdown, NotWritablePrimary and so on. */
 const LEAVING_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);

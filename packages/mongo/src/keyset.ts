@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { KeysetPage, OffsetPage, Position, Rows } from '@gatehouse/kit/list-query';
 import mongoose, { type Connection } from 'mongoose';
+import { LONGEST_QUERY_MS } from './database.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -148,7 +149,13 @@ function find<D extends Listed>(
         .min({ ...prefix, [field]: low.value, _id: low.id })
         .max({ ...prefix, [field]: high.value, _id: high.id })
         .sort(Object.fromEntries([...Object.keys(prefix), field, '_id'].map((name) => [name, direction])));
-  return found.hint(index).project<D>(projection).skip(skip).limit(limit).toArray();
+  return found
+    .hint(index)
+    .project<D>(projection)
+    .skip(skip)
+    .limit(limit)
+    .maxTimeMS(LONGEST_QUERY_MS)
+    .toArray();
 }
 
 async function exists(list: SortedList, span: Span): Promise<boolean> {

@@ -352,3 +352,14 @@ t.test('failures that do not mean that the database is away', parallel(), async 
     t.equal(untold.length, 1, label);
   }
 });
+
+t.test('a query that takes too long is the caller’s to narrow down', parallel(), async (t) => {
+  const { database } = open(t, await testDatabase(t));
+  await database.start();
+  const things = database.connection.collection('things');
+  await things.insertMany(Array.from({ length: 50_000 }, (_, i) => ({ name: `thing ${i}` })));
+  const slow = things.find({ $expr: { $eq: [{ $strLenCP: '$name' }, 1] } }).maxTimeMS(1);
+  const error = await slow.toArray().catch((thrown: unknown) => thrown);
+  t.match(database.unavailable(error), { kind: 'unavailable', message: /takes too long/ });
+  t.equal(database.unavailable(new Error('other')), undefined);
+});

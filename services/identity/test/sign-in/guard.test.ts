@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
-import { addressGroup, createSignInGuard } from '../../src/sign-in/guard.ts';
+import { addressGroup, createSignInGuard, type SignInCounters } from '../../src/sign-in/guard.ts';
 import { createGuardStore } from '../../src/sign-in/guard-store.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
@@ -209,6 +209,41 @@ t.test('many who sign in at once with the right password all get in', async (t) 
     results.filter(({ status }) => status === 'rejected'),
     [],
   );
+});
+
+t.test('a turn ends however its attempt ends, and not before that is written down', async (t) => {
+  const attempt = { login: 'ann', address: '192.0.2.1', knownDevice: false };
+  const calls: string[] = [];
+  let write: () => Promise<void> = async () => {};
+  const counters: SignInCounters = {
+    collection: 'none',
+    take: async () => ({ admitted: true, count: 1, settled: 0, openAt: 0 }),
+    settle: () => write(),
+    giveBack: () => write(),
+    reset: () => write(),
+  };
+  const guard = createSignInGuard({ store: counters, key: KEY });
+  const taken = (login = 'ann') => guard.before({ ...attempt, login }).then(() => calls.push(login));
+
+  // More than have a turn at once: each would wait for one that does not come.
+  write = async () => Promise.reject(new Error('the database is away'));
+  for (const end of [guard.failed, guard.succeeded, guard.abandoned]) {
+    for (let i = 0; i < 6; i += 1) {
+      await guard.before(attempt);
+      await t.rejects(end(attempt), /away/);
+    }
+  }
+
+  for (let i = 0; i < 5; i += 1) await guard.before(attempt);
+  let written = () => {};
+  write = () => new Promise((resolve) => (written = resolve));
+  const sixth = taken();
+  const ended = guard.failed(attempt);
+  await taken('bob');
+  t.same(calls, ['bob'], 'another account has turns of its own');
+  written();
+  await Promise.all([ended, sixth]);
+  t.same(calls, ['bob', 'ann']);
 });
 
 t.test(

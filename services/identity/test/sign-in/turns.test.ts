@@ -33,3 +33,12 @@ t.test('who waits too long goes without a turn, and leaves the line', async (t) 
   turns.end('a');
   t.equal(await turns.take('a', 0), true);
 });
+
+t.test('so many may wait in all lines together', async (t) => {
+  const turns = createTurns({ most: 1, mostWaiting: 1 });
+  for (const key of ['a', 'b']) t.equal(await turns.take(key, 0), true);
+  const waiting = turns.take('a', 60_000);
+  const second = turns.take('b', 60_000);
+  for (const key of ['b', 'a']) turns.end(key);
+  t.same(await Promise.all([second, waiting]), [false, true], 'somebody waits in another line');
+});
