@@ -38,10 +38,15 @@ export const CLIENT_SCOPES = [
 const REDIRECT_URI = 'http://127.0.0.1:49152/callback';
 
 /**
- * The demo credentials: those of an earlier start, or new ones. They are on disk before anything is made with
- * them, so that a crash in between leaves no account that nobody has the password of.
+ * The demo credentials: those of an earlier start, or new ones. New ones are on disk when this resolves; what changes
+ * in an earlier file is so only after `save`, for who holds the data directory: another process may be using it.
+ * That comes before anything is made with them, so that a crash in between leaves no account that nobody has the
+ * password of.
  */
-export async function prepareDemo(dataDir: string, baseUrl: string): Promise<Demo> {
+export async function prepareDemo(
+  dataDir: string,
+  baseUrl: string,
+): Promise<{ demo: Demo; save(): Promise<void> }> {
   const file = demoFile(dataDir);
   const existing = await readIfThere(file);
   if (existing === undefined) refuseWithData(dataDir, file);
@@ -52,8 +57,13 @@ export async function prepareDemo(dataDir: string, baseUrl: string): Promise<Dem
     base_url: baseUrl,
   };
   const text = `${JSON.stringify(demo, null, 2)}\n`;
-  if (text !== existing) await writePrivateFile(file, text);
-  return demo;
+  if (existing === undefined) await writePrivateFile(file, text);
+  return {
+    demo,
+    async save() {
+      if (existing !== undefined && text !== existing) await writePrivateFile(file, text);
+    },
+  };
 }
 
 export function demoFile(dataDir: string): string {

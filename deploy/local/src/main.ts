@@ -36,8 +36,9 @@ try {
   await prepareDataDir(dataDir);
   // Both before the database is started: where there is data already, they must be there too.
   const masterKey = await readMasterKey(dataDir);
-  const demo = await prepareDemo(dataDir, publicUrl);
+  const { demo, save } = await prepareDemo(dataDir, publicUrl);
   mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
+  await save();
   // For npm run keys:rotate; a URI from outside may hold a password, and is known to whoever set it.
   if (settings.mongodbUri === undefined) await writePrivateFile(join(dataDir, URI_FILE), `${mongo.uri}\n`);
   const here = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -108,3 +108,17 @@ t.test(
     t.match(await list.json(), { data: [{ username: 'root' }], pagination: { total: 1 } });
   },
 );
+
+t.test('a start that fails because another holds the data leaves its files as they are', async (t) => {
+  const dataDir = temporaryDir(t);
+  const running = await startGatehouse(t, dataDir);
+  const before = readFileSync(join(dataDir, 'demo.json'), 'utf8');
+  const { ended, output, child } = spawnMain({ PORT: String(await freePort()), DATA_DIR: dataDir });
+  await ended;
+  t.equal(child.exitCode, 1, output());
+  t.equal(readFileSync(join(dataDir, 'demo.json'), 'utf8'), before);
+  t.equal(await running.end(), 0);
+  const port = String(await freePort());
+  const again = await startGatehouse(t, dataDir, { PORT: port });
+  t.match(again.demo.base_url, new RegExp(`:${port}$`), 'whoever holds it writes where it is now');
+});
