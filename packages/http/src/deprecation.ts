@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import { v2Body } from './error-bodies.ts';
+import { documented } from './openapi.ts';
 
 /** Until when the deprecated form of filters is promised to work. */
 export type Deprecation = { sunset: Date };
@@ -21,7 +23,14 @@ export function deprecationHeaders({ sunset }: Deprecation): Record<string, stri
 /** Serves the guide that these headers point to; it needs no credential. */
 export function mountFilterGuide(app: FastifyInstance): void {
   const text = readFileSync(new URL('../guides/filters.md', import.meta.url), 'utf8');
-  app.get(GUIDE_PATH, async (_request, reply) =>
+  const schema = documented({
+    operationId: 'read_filter_guide',
+    summary: 'How lists are filtered',
+    tag: 'guides',
+    answers: { 200: { description: 'The guide.', mediaType: 'text/markdown' } },
+    errors: { body: v2Body },
+  });
+  app.get(GUIDE_PATH, { schema }, async (_request, reply) =>
     reply
       .header('cache-control', 'public, max-age=3600')
       .type('text/markdown; charset=utf-8')

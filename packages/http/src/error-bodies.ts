@@ -4,7 +4,10 @@ import { type TSchema, Type } from 'typebox';
 /** How an API profile writes an error, and the schema of what it writes. */
 export type ErrorBody = {
   write(error: ServiceError): Record<string, unknown>;
-  /** Closed: names everything that `write` may put in. Its title is its name in documents. */
+  /**
+   * Closed: names everything that `write` may put in. Its title is its name in documents, where no language that
+   * clients are generated in has one of its own.
+   */
   schema: TSchema;
 };
 
@@ -44,14 +47,15 @@ const V2_CODES: Record<ErrorKind, string> = {
 
 const closed = { additionalProperties: false };
 const Message = Type.String({ description: 'A sentence for people.' });
-const codeOf = (codes: Record<ErrorKind, string>) => Type.Enum(Object.values(codes));
+const codeOf = (codes: Record<ErrorKind, string>) =>
+  Type.Unsafe<string>({ type: 'string', enum: Object.values(codes) });
 
 /** `{error: {code, message}}` with the codes of profile A. */
 export const upperCaseCodeBody: ErrorBody = {
   write: (error) => ({ error: { code: UPPER_CASE_CODES[error.kind], message: error.message } }),
   schema: Type.Object(
     { error: Type.Object({ code: codeOf(UPPER_CASE_CODES), message: Message }, closed) },
-    { title: 'Error', ...closed },
+    { title: 'ApiError', ...closed },
   ),
 };
 
@@ -79,12 +83,12 @@ export const v2Body: ErrorBody = {
         closed,
       ),
     },
-    { title: 'ErrorV2', ...closed },
+    { title: 'ApiErrorV2', ...closed },
   ),
 };
 
 /** `{error: string}`: of profile C, login and status. A code only where the interface has a literal one. */
 export const plainBody: ErrorBody = {
   write: (error) => ({ error: error.kind === 'rate_limited' ? 'rate_limited' : error.message }),
-  schema: Type.Object({ error: Message }, { title: 'PlainError', ...closed }),
+  schema: Type.Object({ error: Message }, { title: 'ApiErrorText', ...closed }),
 };

@@ -20,7 +20,12 @@ export type FilterRules<F extends string> = {
   plain?: readonly string[];
   /** Whether every other filter may be given plainly as well, which is deprecated (/v1, /api/v1). */
   legacy?: boolean;
+  /** Filters of other lists at the same path: to ask for one of them here is a mistake. */
+  elsewhere?: readonly string[];
 };
+
+/** Of all filters together, in characters as written in a URL. */
+const MAX_LENGTH = 4096;
 
 /** The filters among the parameters; what is wrong with them becomes a problem of the parameters. */
 export function readConditions<F extends string>(parameters: Parameters, rules: FilterRules<F>) {
@@ -44,6 +49,10 @@ export function readConditions<F extends string>(parameters: Parameters, rules: 
   if (conditions.length > FILTER_LIMITS.conditions) {
     parameters.problem('filter', `must have at most ${FILTER_LIMITS.conditions} conditions`);
   }
+  // Links repeat the filters, and an answer's headers and the next request line must be able to hold them.
+  if (new URLSearchParams(kept).toString().length > MAX_LENGTH) {
+    parameters.problem('filter', `must have at most ${MAX_LENGTH} characters in all, as written in a URL`);
+  }
   return { conditions, kept, deprecated };
 }
 
@@ -54,21 +63,24 @@ type Reading<F extends string> = {
 
 /** How a parameter is read as a filter, or what is wrong with its name; undefined when it is none. */
 function filterOf<F extends string>(name: string, rules: FilterRules<F>): Reading<F> | string | undefined {
-  const { filters, plain = [], legacy = false } = rules;
+  const { filters, plain = [], legacy = false, elsewhere = [] } = rules;
   if (!isFilterParameter(name)) {
     const field = own(filters, name);
-    const meant = field !== undefined && (legacy || plain.includes(name));
-    if (!meant) return undefined;
+    if (field === undefined) return elsewhere.includes(name) ? notHere(filters) : undefined;
+    // Ignored, it would bring everybody.
+    if (!legacy && !plain.includes(name)) return `is a filter: write filter[${name}]`;
     return { read: (text) => readPlainFilter(field, text), deprecated: !plain.includes(name) };
   }
   const parsed = parseFilterParameter(name);
   if (parsed === undefined) return 'must be written filter[field] or filter[field][operator]';
   const field: FilterField<F> | undefined = own(filters, parsed.name);
-  if (field === undefined) {
-    const known = Object.keys(filters).join(', ');
-    return known === '' ? 'is no filter here' : `is no filter here; there are ${known}`;
-  }
+  if (field === undefined) return notHere(filters);
   return { read: (text) => readFilter(field, parsed.operator, text), deprecated: false };
+}
+
+function notHere(filters: FilterFields<string>): string {
+  const known = Object.keys(filters).join(', ');
+  return known === '' ? 'is no filter here' : `is no filter here; there are ${known}`;
 }
 
 /** The schemas of all filter parameters, for the description of the interface. */

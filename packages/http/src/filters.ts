@@ -4,6 +4,7 @@ import {
   type FilterOperator,
   type FilterValue,
 } from '@gatehouse/kit/list-query';
+import { isStorable } from './json-body.ts';
 
 /** A field that a list may be filtered by: what it is inside, and what its values look like outside. */
 export type FilterField<F extends string> = {
@@ -28,7 +29,7 @@ const PARAMETER = /^filter\[([^[\]]+)\](?:\[([^[\]]+)\])?$/;
 
 /** Whether a parameter is meant as a filter, well written or not. */
 export function isFilterParameter(name: string): boolean {
-  return name.startsWith('filter[');
+  return name === 'filter' || name.startsWith('filter[');
 }
 
 /** The parts of `filter[field]` and `filter[field][operator]`; undefined when the parameter is neither. */
@@ -52,7 +53,9 @@ export function readFilter<F extends string>(
   text: string,
 ): Condition<F>[] | { problem: string } {
   const known = operatorsOf(field).find((one) => one === operator);
-  if (known === undefined) return { problem: `takes the operators ${operatorsOf(field).join(', ')}` };
+  if (known === undefined) {
+    return { problem: `has no such operator; there are ${operatorsOf(field).join(', ')}` };
+  }
   const several = known === 'eq' || known === 'in' || known === 'ne';
   const texts = several ? text.split(',', FILTER_LIMITS.values + 1) : [text];
   if (texts.length > FILTER_LIMITS.values) {
@@ -82,7 +85,7 @@ export function readPlainFilter<F extends string>(
 }
 
 function readValue({ type, values }: FilterField<string>, text: string): FilterValue | undefined {
-  if (text === '' || text.length > FILTER_LIMITS.length) return undefined;
+  if (text === '' || text.length > FILTER_LIMITS.length || !isStorable(text)) return undefined;
   switch (type) {
     case 'string':
       return values === undefined || values.includes(text) ? text : undefined;
@@ -106,7 +109,9 @@ function expectation({ type, values }: FilterField<string>, text: string): strin
 
 const EXPECTATIONS: Record<FilterField<string>['type'], string> = {
   string: 'must be a text',
-  date: 'must be a date or a date and time with its offset, such as 2025-07-10 or 2025-07-10T12:00:00Z',
+  date:
+    'must be a date or a date and time with its offset (its + written as %2B), ' +
+    'such as 2025-07-10 or 2025-07-10T12:00:00Z',
   integer: 'must be a whole number',
   boolean: 'must be true or false',
 };

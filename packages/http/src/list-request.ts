@@ -1,4 +1,4 @@
-import type { ListQuery } from '@gatehouse/kit/list-query';
+import type { Condition, FilterOperator, ListQuery } from '@gatehouse/kit/list-query';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { type Cursor, decodeCursor, listHash } from './cursor.ts';
 import { type FilterRules, filterParameters, readConditions } from './filter-parameters.ts';
@@ -11,24 +11,25 @@ import { invalidFields } from './schema.ts';
 export type ListRules<F extends string> = FilterRules<F> & {
   /** For links, such as '/v1/users'. */
   path: string;
-  /** Sort fields by their name outside, and the parameters' names. Absent: sorted by id, ascending. */
+  /**
+   * Sort fields by their name outside, and the parameters' names. Without: sorted by the field of the first range among
+   * the filters, else by id, ascending.
+   */
   sort?: { fields: Readonly<Record<string, F>>; by: string; order: string };
-  /** How pages are counted without a cursor. */
+  /** How pages are counted without a cursor, as far as it is told. */
   paging: 'offset' | 'page';
 };
 
 export type ListRequest<F extends string> = ListQuery<F> & {
   limit: number;
-  page:
-    | { kind: 'offset'; offset: number }
-    | { kind: 'page'; number: number }
-    | { kind: 'cursor'; cursor: Cursor | undefined };
+  page: { kind: 'offset'; offset: number } | { kind: 'cursor'; cursor: Cursor | undefined };
   /** Whether a filter was given in its deprecated form. */
   deprecated: boolean;
   /** The parameters that links repeat, as they were given: filters, sort and limit. */
   kept: [name: string, value: string][];
 };
 
+const RANGES: readonly FilterOperator[] = ['gt', 'gte', 'lt', 'lte'];
 const BY_CURSOR = 'go on with the cursor parameter';
 /** More than anybody reads. */
 const MAX_PROBLEMS = 20;
@@ -39,9 +40,9 @@ export function listReader<F extends string>(rules: ListRules<F>): (query: unkno
   return (query) => {
     const parameters = parametersOf(query);
     const { conditions, deprecated, kept } = readConditions(parameters, rules);
-    const sort = readSort(parameters, rules);
+    const sort = readSort(parameters, rules, conditions);
     const limit = parameters.integer('limit', 1, PAGE_SIZE.max) ?? PAGE_SIZE.default;
-    const page = readPage(parameters, rules, { conditions, sort }, limit);
+    const page = readPage(parameters, rules.filters, { conditions, sort }, limit);
     if (parameters.problems.length > 0) throw invalidFields(parameters.problems.slice(0, MAX_PROBLEMS));
     for (const name of [rules.sort?.by, rules.sort?.order, 'limit']) {
       const text = name === undefined ? undefined : parameters.text(name);
@@ -94,7 +95,7 @@ function sortParameters({ fields, by, order }: NonNullable<ListRules<string>['so
   return {
     [by]: Type.String({
       enum: Object.keys(fields),
-      description: 'What the rows are sorted by; id if absent.',
+      description: 'What the rows are sorted by; without it by the field of a range filter, else by id.',
     }),
     [order]: Type.String({
       enum: ['asc', 'desc'],
@@ -104,23 +105,29 @@ function sortParameters({ fields, by, order }: NonNullable<ListRules<string>['so
   };
 }
 
-function readSort<F extends string>(parameters: Parameters, { sort }: ListRules<F>): ListQuery<F>['sort'] {
-  // Every list has an id to be sorted by, whether or not it is told.
-  const byId = { field: 'id' as F, descending: false };
-  if (sort === undefined) return byId;
+function readSort<F extends string>(
+  parameters: Parameters,
+  { sort }: ListRules<F>,
+  conditions: readonly Condition<F>[],
+): ListQuery<F>['sort'] {
+  // A range comes in the order of its field, so that the index that finds it is the one that sorts it. Every list has
+  // an id to be sorted by, whether or not it is told.
+  const range = conditions.find(({ operator }) => RANGES.includes(operator));
+  const byDefault = { field: range?.field ?? ('id' as F), descending: false };
+  if (sort === undefined) return byDefault;
   const name = parameters.text(sort.by);
-  const field = name === undefined ? byId.field : own(sort.fields, name);
+  const field = name === undefined ? byDefault.field : own(sort.fields, name);
   if (field === undefined) {
     parameters.problem(sort.by, `must be one of ${Object.keys(sort.fields).join(', ')}`);
   }
   const order = parameters.text(sort.order) ?? 'asc';
   if (order !== 'asc' && order !== 'desc') parameters.problem(sort.order, 'must be asc or desc');
-  return { field: field ?? byId.field, descending: order === 'desc' };
+  return { field: field ?? byDefault.field, descending: order === 'desc' };
 }
 
 function readPage<F extends string>(
   parameters: Parameters,
-  { paging, filters }: ListRules<F>,
+  filters: FilterFields<F>,
   list: ListQuery<F>,
   limit: number,
 ): ListRequest<F>['page'] {
@@ -129,11 +136,14 @@ function readPage<F extends string>(
     if (other !== undefined) parameters.problem('cursor', `cannot be given together with ${other}`);
     return { kind: 'cursor', cursor: readCursor(parameters, filters, list) };
   }
-  if (paging === 'offset') {
-    return { kind: 'offset', offset: parameters.integer('offset', 0, MAX_OFFSET, BY_CURSOR) ?? 0 };
+  if (parameters.has('offset') && parameters.has('page')) {
+    parameters.problem('page', 'cannot be given together with offset');
   }
+  // Every list reads both: who counts the other way gets the rows asked for, and not the first ones again and again.
+  const offset = parameters.integer('offset', 0, MAX_OFFSET, BY_CURSOR);
   const last = Math.floor(MAX_OFFSET / limit) + 1;
-  return { kind: 'page', number: parameters.integer('page', 1, last, BY_CURSOR) ?? 1 };
+  const number = parameters.integer('page', 1, last, BY_CURSOR) ?? 1;
+  return { kind: 'offset', offset: offset ?? (number - 1) * limit };
 }
 
 function readCursor<F extends string>(

@@ -94,16 +94,11 @@ export function listDialect<F extends string, S extends TSchema, T>(options: {
     answers: [plainAnswer, cursorAnswer],
     async reply(query, source, path = rules.path) {
       const request = read(query);
-      const { page, limit } = request;
+      const { page } = request;
       const { text, links } =
         page.kind === 'cursor'
           ? await byCursor(request, source, path, page.cursor)
-          : await byOffset(
-              request,
-              source,
-              path,
-              page.kind === 'offset' ? page.offset : (page.number - 1) * limit,
-            );
+          : await byOffset(request, source, path, page.offset);
       const { link, ...headers } =
         deprecation !== undefined && request.deprecated ? deprecationHeaders(deprecation) : {};
       const all = [...links, ...(link === undefined ? [] : [link])];

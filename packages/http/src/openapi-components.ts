@@ -1,6 +1,6 @@
 import type { ErrorKind } from '@gatehouse/kit/errors';
 import type { ErrorBody } from './error-bodies.ts';
-import type { AnswerHeader, Shape } from './openapi.ts';
+import type { AnswerHeader, ErrorExamples, Shape } from './openapi.ts';
 import { ERRORS, exampleOf } from './openapi-errors.ts';
 import type { JsonSchema } from './shapes.ts';
 
@@ -34,15 +34,18 @@ const HEADERS: Record<
 export type Components = ReturnType<typeof createComponents>;
 
 /** What operations share, written once. */
-export function createComponents() {
+export function createComponents(errorExamples?: ErrorExamples) {
   const schemas: Record<string, JsonSchema> = {};
   const responses: Record<string, unknown> = {};
-  const schema = ({ name, schema: given }: Shape): JsonSchema => {
+  const schema = (shape: Shape): JsonSchema => {
+    const { name, parts = [] } = shape;
+    const refs = parts.map((part) => [JSON.stringify(part.schema), schema(part)] as const);
+    const written = withParts(shape, new Map(refs));
     const known = schemas[name];
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(given)) {
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(written)) {
       throw new Error(`two schemas have the name ${name}`);
     }
-    schemas[name] = given as JsonSchema;
+    schemas[name] = written;
     return { $ref: `#/components/schemas/${name}` };
   };
   const header = (name: keyof typeof HEADERS, required: boolean) => ({
@@ -58,10 +61,13 @@ export function createComponents() {
     schema,
     header,
     limits,
-    error(body: ErrorBody, kind: ErrorKind) {
+    error(body: ErrorBody, kind: ErrorKind, scopes?: readonly string[]) {
       const { title } = body.schema as { title?: string };
       if (title === undefined) throw new Error('the schema of an error has no title');
-      const name = `${title}_${kind}`;
+      const example = exampleOf(kind, scopes, errorExamples);
+      // What is said of missing scopes names them.
+      const about = kind === 'forbidden' && scopes !== undefined ? scopes : [];
+      const name = [title, kind, ...about].join('_').replaceAll(':', '_');
       const retry = { 'Retry-After': header('Retry-After', kind === 'rate_limited') };
       responses[name] = {
         description: ERRORS[kind].description,
@@ -74,7 +80,7 @@ export function createComponents() {
         content: {
           [JSON_TYPE]: {
             schema: schema({ name: title, schema: body.schema }),
-            example: body.write(exampleOf(kind)),
+            example: body.write(example),
           },
         },
       };
@@ -82,4 +88,17 @@ export function createComponents() {
     },
     written: () => ({ schemas, responses }),
   };
+}
+
+/** A schema that refers to its parts, which are found by how they are written. */
+function withParts({ name, schema }: Shape, refs: ReadonlyMap<string, JsonSchema>): JsonSchema {
+  const found = new Set<string>();
+  const written = JSON.parse(JSON.stringify(schema), (_key, value) => {
+    const text = JSON.stringify(value);
+    const ref = refs.get(text);
+    if (ref !== undefined) found.add(text);
+    return ref ?? value;
+  });
+  if (found.size < refs.size) throw new Error(`${name} has not all of its parts`);
+  return written;
 }

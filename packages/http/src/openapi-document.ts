@@ -3,7 +3,7 @@ import type { AnswerHeader, DocumentedAnswer, OpenApiOptions, Operation, Shape }
 import { type Components, createComponents, JSON_TYPE } from './openapi-components.ts';
 import { errorKindsOf } from './openapi-errors.ts';
 import { parametersOf } from './openapi-parameters.ts';
-import { securityOf, securitySchemes } from './openapi-security.ts';
+import { scopesNeeded, securityOf, securitySchemes } from './openapi-security.ts';
 import { alternatives, type JsonSchema } from './shapes.ts';
 
 /** A route as it was mounted: `url` is Fastify's pattern, such as /v1/users/:id. */
@@ -11,8 +11,8 @@ export type Route = { url: string; method: string; operation: Operation };
 
 /** The document. Throws when two operations have one id, or two schemas one name. */
 export function openApiDocument(options: OpenApiOptions, routes: readonly Route[]): JsonSchema {
-  const { title, version, description, origin } = options;
-  const components = createComponents();
+  const { title, version, description, license, origin } = options;
+  const components = createComponents(options.errorExamples);
   const paths: Record<string, Record<string, unknown>> = {};
   const ids = new Set<string>();
   for (const { url, method, operation } of routes) {
@@ -25,12 +25,14 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
       [method.toLowerCase()]: writeOperation(url, method, operation, components),
     };
   }
-  const tags = [...new Set(routes.map(({ operation }) => operation.tag))].map((name) => ({ name }));
+  const used = new Set(routes.map(({ operation }) => operation.tag));
+  const said = (options.tags ?? []).filter(({ name }) => used.has(name));
+  const unsaid = [...used].filter((tag) => !said.some(({ name }) => name === tag));
   const document = {
     openapi: '3.1.1',
-    info: { title, version, description },
+    info: { title, version, description, ...(license === undefined ? {} : { license }) },
     ...(origin === undefined ? {} : { servers: [{ url: origin }] }),
-    tags,
+    tags: [...said, ...unsaid.map((name) => ({ name }))],
     paths,
     components: { ...components.written(), securitySchemes: securitySchemes(origin ?? '') },
   };
@@ -39,7 +41,8 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
 }
 
 function writeOperation(url: string, method: string, operation: Operation, components: Components) {
-  const { operationId, summary, description, tag, scopes, body, errors, answers, conditional } = operation;
+  const { operationId, summary, tag, scopes, body, errors, answers, conditional } = operation;
+  const description = [operation.description, scopesNeeded(scopes)].filter(Boolean).join(' ');
   const parameters = parametersOf(url, operation);
   const responses: Record<number, unknown> = {};
   for (const [status, answer] of Object.entries(answers)) {
@@ -53,18 +56,18 @@ function writeOperation(url: string, method: string, operation: Operation, compo
     responses[304] = writeAnswer(unchanged, { ...operation, idempotent: false }, components);
   }
   for (const kind of errorKindsOf(operation, method)) {
-    responses[STATUS_OF_KIND[kind]] = components.error(errors.body, kind);
+    responses[STATUS_OF_KIND[kind]] = components.error(errors.body, kind, scopes);
   }
   return {
     operationId,
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...(description === '' ? {} : { description }),
     tags: [tag],
     security: securityOf(scopes),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { [JSON_TYPE]: media(body, components) } } }),
+      : { requestBody: { required: true, content: { [JSON_TYPE]: media(body, 'read', components) } } }),
     responses,
   };
 }
@@ -83,17 +86,17 @@ function writeAnswer(answer: DocumentedAnswer, operation: Operation, components:
   return {
     description,
     headers: written,
-    ...(shapes === undefined ? {} : { content: { [JSON_TYPE]: media(shapes, components) } }),
+    ...(shapes === undefined ? {} : { content: { [JSON_TYPE]: media(shapes, 'written', components) } }),
     ...(content === undefined ? {} : { content }),
   };
 }
 
-function media(shapes: readonly Shape[], components: Components) {
+function media(shapes: readonly Shape[], side: 'written' | 'read', components: Components) {
   const examples = shapes
     .filter(({ example }) => example !== undefined)
     .map(({ name, example }) => [name, { value: example }]);
   return {
-    schema: alternatives(shapes, components.schema),
+    schema: alternatives(shapes, side, components.schema),
     ...(examples.length === 0 ? {} : { examples: Object.fromEntries(examples) }),
   };
 }

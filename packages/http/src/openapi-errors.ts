@@ -1,19 +1,19 @@
 import { type ErrorKind, ServiceError, STATUS_OF_KIND } from '@gatehouse/kit/errors';
-import type { Operation } from './openapi.ts';
+import type { ErrorExamples, Operation } from './openapi.ts';
 
-/** What the document says of each kind of error: in general, and as an example of its sentence. */
+/** What the document says of each kind of error: in general, and as an example a sentence that is really given. */
 export const ERRORS: Record<ErrorKind, { description: string; message: string }> = {
   invalid: {
     description: 'The request is malformed, or a field of it is not valid.',
-    message: 'email must be an email address.',
+    message: 'The body is not valid JSON.',
   },
   unauthenticated: {
     description: 'There is no valid credential.',
-    message: 'This needs an access token or an API key.',
+    message: 'This needs an access token or an API key in the Authorization header.',
   },
   forbidden: {
     description: 'The credential is valid, and is not permitted to do this.',
-    message: 'This needs the scope read:users or read:all.',
+    message: 'You are not permitted to do this.',
   },
   not_found: { description: 'There is no such thing.', message: 'There is nothing here.' },
   method_not_allowed: {
@@ -22,7 +22,7 @@ export const ERRORS: Record<ErrorKind, { description: string; message: string }>
   },
   conflict: {
     description: 'It is in the way of what is there already, or of a request that is still running.',
-    message: 'This username is taken.',
+    message: 'A request with this Idempotency-Key is still running.',
   },
   precondition_failed: {
     description: 'It is not in the version that If-Match names.',
@@ -70,9 +70,17 @@ export function errorKindsOf(operation: Operation, method: string): ErrorKind[] 
   return [...kinds].sort((a, b) => STATUS_OF_KIND[a] - STATUS_OF_KIND[b]);
 }
 
-/** An error of a kind as an example. */
-export function exampleOf(kind: ErrorKind): ServiceError {
-  const { message } = ERRORS[kind];
-  const details = kind === 'invalid' ? [{ field: 'email', message: 'must be an email address' }] : undefined;
-  return new ServiceError(kind, message, details === undefined ? {} : { details });
+/** An error of a kind as an example: the service's own, if it has one, of an operation that needs one of the scopes. */
+export function exampleOf(
+  kind: ErrorKind,
+  scopes: readonly string[] = [],
+  examples: ErrorExamples = {},
+): ServiceError {
+  const own = examples[kind];
+  if (own !== undefined) return own;
+  const message =
+    kind === 'forbidden' && scopes.length > 0
+      ? `This needs the scope ${scopes.join(' or ')}.`
+      : ERRORS[kind].message;
+  return new ServiceError(kind, message);
 }

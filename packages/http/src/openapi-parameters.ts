@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import type { Operation } from './openapi.ts';
+import type { Operation, Query } from './openapi.ts';
 import type { JsonSchema } from './shapes.ts';
 
 /** Headers of requests, each with what it takes. */
@@ -28,10 +28,10 @@ export function parametersOf(url: string, operation: Operation): JsonSchema[] {
   const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) =>
     parameter(name, 'path', propertyOf(params, name) ?? { type: 'string' }, true),
   );
-  const names = new Set(query.flatMap(({ properties }) => Object.keys(properties)));
+  const names = new Set(query.flatMap(({ schema }) => Object.keys(schema.properties)));
   const inQuery = [...names].map((name) => {
     // One that only some of the profiles need, or know at all, is needed by none.
-    const required = query.every((one) => requiredOf(one).includes(name));
+    const required = query.every(({ schema }) => requiredOf(schema).includes(name));
     return parameter(name, 'query', together(query, name), required);
   });
   const headers = [
@@ -42,11 +42,36 @@ export function parametersOf(url: string, operation: Operation): JsonSchema[] {
 }
 
 /** What the profiles say of a parameter: the same, or each its own. */
-function together(query: readonly TObject[], name: string): JsonSchema {
-  const said = query.map((one) => propertyOf(one, name)).filter((schema) => schema !== undefined);
-  const schemas = [...new Map(said.map((schema) => [JSON.stringify(schema), schema])).values()];
-  const [first = {}] = schemas;
-  return schemas.length === 1 ? first : { description: first.description, anyOf: schemas };
+function together(query: readonly Query[], name: string): JsonSchema {
+  const said = query.flatMap(({ profile, schema }) => {
+    const property = propertyOf(schema, name);
+    return property === undefined ? [] : [{ profile, property }];
+  });
+  const schemas = said.map(({ property: { description: _, deprecated, default: preset, ...rest } }) =>
+    // Without the parameter another profile may answer, which has no such default.
+    said.length < query.length || preset === undefined ? rest : { ...rest, default: preset },
+  );
+  const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+  const description = describe(said, query.length);
+  return {
+    ...(description === '' ? {} : { description }),
+    ...(said.every(({ property }) => property.deprecated === true) ? { deprecated: true } : {}),
+    ...(different.length === 1 ? different[0] : { anyOf: different }),
+  };
+}
+
+/** What is said of a parameter, and by which profiles when it is not said by all of them. */
+function describe(said: readonly { profile: string; property: JsonSchema }[], all: number): string {
+  const profiles = new Map<string, string[]>();
+  for (const { profile, property } of said) {
+    const text = String(property.description ?? '');
+    profiles.set(text, [...(profiles.get(text) ?? []), profile]);
+  }
+  const sentences = [...profiles].map(([text, names]) => {
+    if (names.length === all) return text;
+    return `Profile${names.length > 1 ? 's' : ''} ${names.join(', ')}${text === '' ? '.' : `: ${text}`}`;
+  });
+  return sentences.join(' ');
 }
 
 function propertyOf(schema: TObject | undefined, name: string): JsonSchema | undefined {

@@ -12,12 +12,22 @@ const SCOPES: Record<Scope, string> = {
   'read:all': 'read access to all resources',
 };
 
-/** The credentials that an operation takes, with any of the scopes; none for one that is open to everybody. */
+/**
+ * The credentials that an operation takes, with any of the scopes; none for one that is open to everybody. The scheme
+ * `bearer` has no scopes of its own, so it stands there once.
+ */
 export function securityOf(scopes: readonly string[] | undefined) {
   if (scopes === undefined) return [];
   const each = scopes.length === 0 ? [[]] : scopes.map((scope) => [scope]);
-  return ['bearer', 'apiKey', 'oauth2'].flatMap((scheme) => each.map((names) => ({ [scheme]: names })));
+  return [{ bearer: [] }, ...each.map((names) => ({ oauth2: names }))];
 }
+
+/** The scopes that an operation needs, as a sentence; undefined where it needs none. */
+export function scopesNeeded(scopes: readonly string[] = []): string | undefined {
+  return scopes.length === 0 ? undefined : `Needs the scope ${scopes.map(code).join(' or ')}.`;
+}
+
+const code = (text: string) => `\`${text}\``;
 
 /** The credentials of the interface. The addresses of the token endpoints are below the origin. */
 export function securitySchemes(origin: string) {
@@ -27,13 +37,9 @@ export function securitySchemes(origin: string) {
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'An access token, or an API key: `Authorization: Bearer <credential>`.',
-    },
-    apiKey: {
-      type: 'apiKey',
-      in: 'header',
-      name: 'Authorization',
-      description: 'An API key, between servers: `Authorization: ApiKey <key>`.',
+      description:
+        'An access token or an API key: `Authorization: Bearer <credential>`. ' +
+        'An API key may also be sent as `Authorization: ApiKey <key>`.',
     },
     oauth2: {
       type: 'oauth2',

@@ -5,12 +5,20 @@ export type JsonSchema = { [keyword: string]: unknown };
 
 /**
  * Where several shapes are possible: exactly one of them, unless some cannot be told apart by a value, such as two
- * lists that are empty. Those stand together as any of them.
+ * lists that are empty. Those stand together as any of them. What is `written` has nothing but what its schema names;
+ * what is `read` may have more.
  */
-export function alternatives(shapes: readonly Shape[], refer: (shape: Shape) => JsonSchema): JsonSchema {
+export function alternatives(
+  shapes: readonly Shape[],
+  side: 'written' | 'read',
+  refer: (shape: Shape) => JsonSchema,
+): JsonSchema {
+  const canBeBoth = side === 'written' ? canBeWritten : overlap;
   const groups: Shape[][] = [];
   for (const shape of shapes) {
-    const alike = groups.filter((group) => group.some((other) => canBeBoth(shape.schema, other.schema)));
+    const alike = groups.filter((group) =>
+      group.some((other) => canBeBoth(shape.schema as JsonSchema, other.schema as JsonSchema)),
+    );
     // It may join groups that were apart.
     for (const group of alike) groups.splice(groups.indexOf(group), 1);
     groups.push([...alike.flat(), shape]);
@@ -23,8 +31,23 @@ export function alternatives(shapes: readonly Shape[], refer: (shape: Shape) => 
 }
 
 /** Whether a value that is written by one schema can hold by the other as well. */
-function canBeBoth(a: object, b: object): boolean {
-  return fits(a as JsonSchema, b as JsonSchema) || fits(b as JsonSchema, a as JsonSchema);
+function canBeWritten(a: JsonSchema, b: JsonSchema): boolean {
+  return fits(a, b) || fits(b, a);
+}
+
+/** Whether a value can hold by both, with whatever both of them need. In doubt it can. */
+function overlap(a: JsonSchema, b: JsonSchema): boolean {
+  const ways = waysOf(a);
+  if (ways !== undefined) return ways.some((way) => overlap(way, b));
+  if (waysOf(b) !== undefined) return overlap(b, a);
+  if (!shareType(a, b) || !shareValue(a, b)) return false;
+  const [ours, theirs] = [propertiesOf(a), propertiesOf(b)];
+  if (ours === undefined || theirs === undefined) return true;
+  return [...requiredOf(a), ...requiredOf(b)].every((name) => {
+    const [own, other] = [ours[name], theirs[name]];
+    if (own === undefined) return a.additionalProperties !== false;
+    return other === undefined ? b.additionalProperties !== false : overlap(own, other);
+  });
 }
 
 /** Whether a value with nothing but what `written` names can hold by `read`. In doubt it can. */

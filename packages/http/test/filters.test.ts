@@ -80,10 +80,10 @@ t.test('conditions', async (t) => {
 
 const DATE = /^must be a date/;
 const REFUSED: [field: FilterField<string>, operator: string, text: string, problem: RegExp][] = [
-  [text, 'like', 'a', /^takes the operators eq, ne, gt, gte, lt, lte, in$/],
-  [text, 'constructor', 'a', /^takes the operators/],
-  [status, 'gt', 'active', /^takes the operators eq, ne, in$/],
-  [open, 'lte', 'true', /^takes the operators eq, ne, in$/],
+  [text, 'like', 'a', /^has no such operator; there are eq, ne, gt, gte, lt, lte, in$/],
+  [text, 'constructor', 'a', /^has no such operator/],
+  [status, 'gt', 'active', /^has no such operator; there are eq, ne, in$/],
+  [open, 'lte', 'true', /^has no such operator; there are eq, ne, in$/],
   [text, 'eq', '', /^must not be empty$/],
   [text, 'in', 'a,', /^must not be empty$/],
   [text, 'eq', ',', /^must not be empty$/],

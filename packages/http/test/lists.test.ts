@@ -1,5 +1,5 @@
 import { createApp } from '@gatehouse/http/app';
-import { decodeCursor } from '@gatehouse/http/cursor';
+import { decodeCursor, dialectOf } from '@gatehouse/http/cursor';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import type { ListRules } from '@gatehouse/http/list-request';
 import { listDialect } from '@gatehouse/http/lists';
@@ -15,8 +15,9 @@ const rows = ['a', 'b', 'c', 'd', 'e'].map((id, i): Row => ({ id, n: i % 2, at: 
 const filters = { n: { field: 'n', type: 'integer' }, at: { field: 'at', type: 'date' } } as const;
 const sort = { fields: { n: 'n', at: 'at' }, by: 'sortBy', order: 'sortOrder' } as const;
 
-function dialect(envelope: Envelope, more: Partial<ListRules<RowField>> = {}) {
+function dialect(envelope: Envelope, more: Partial<ListRules<RowField>> = {}, name?: string) {
   return listDialect({
+    ...(name === undefined ? {} : { name }),
     rules: { path: '/v1/rows', filters, sort, legacy: true, paging: envelope.paging, ...more },
     envelope,
     item: Type.Object({ id: Type.String() }),
@@ -129,7 +130,7 @@ t.test('a deprecated filter is answered with its headers', async (t) => {
   });
 
   t.strictSame((await dialect(offsetEnvelope).reply({ 'filter[n]': '1' }, source)).headers, {});
-  t.strictSame((await dialect(offsetEnvelope, { legacy: false }).reply({ n: '1' }, source)).headers, {});
+  await t.rejects(dialect(offsetEnvelope, { legacy: false }).reply({ n: '1' }, source), /write filter\[n\]/);
 });
 
 t.test('a total that the rows show to be wrong is put right', async (t) => {
@@ -193,6 +194,7 @@ t.test('queries as they come over the wire', async (t) => {
   const refused = {
     'filter[n]=1&filter%5Bn%5D=1': { field: 'filter[n]', message: 'must be given once' },
     'cursor=&cursor=': { field: 'cursor', message: 'must be given once' },
+    'filter=z': { field: 'filter', message: /^must be written filter\[field\]/ },
     'filter[n]': { field: 'filter[n]', message: 'must not be empty' },
     'filter[at][lt]=2025-07-10T14:00:00+02:00': { field: 'filter[at][lt]', message: /^must be a date/ },
     'filter[n]=%': { field: 'filter[n]', message: 'must be a whole number' },
@@ -202,8 +204,27 @@ t.test('queries as they come over the wire', async (t) => {
     t.match(await get(query), { error: { code: 'invalid_parameter', details: [problem] } }, query);
   }
   t.equal(
-    (await get('__proto__=x&constructor=y&&=&filter=z')).data.length,
+    (await get('__proto__=x&constructor=y&&=&filters=z')).data.length,
     5,
     'what is no parameter is ignored',
   );
+});
+
+t.test('cursors carry the name of the list that wrote them', async (t) => {
+  const { source } = createArraySource(rows);
+  const writtenBy = (link = '') => dialectOf(queryOf(link).cursor);
+  for (const name of ['A', undefined]) {
+    const bare = await dialect(bareArray, {}, name).reply({ limit: '1' }, source);
+    t.equal(writtenBy(/<([^>]+)>/.exec(bare.headers.link ?? '')?.[1]), name, 'in the header');
+    const { reply } = dialect(offsetEnvelope, {}, name);
+    const { links } = JSON.parse((await reply({ cursor: '', limit: '1' }, source)).text);
+    t.equal(writtenBy(links.next), name, 'next');
+    const second = JSON.parse((await reply(queryOf(links.next), source)).text);
+    t.same([second.links.next, second.links.prev].map(writtenBy), [name, name], 'next and prev');
+    // Whoever is sent on with a cursor of another list stays in this one from then on.
+    const other = dialect(offsetEnvelope, {}, 'B');
+    const moved = JSON.parse((await other.reply(queryOf(links.next), source)).text);
+    t.same(moved.data, second.data);
+    t.same([moved.links.next, moved.links.prev].map(writtenBy), ['B', 'B']);
+  }
 });

@@ -2,6 +2,7 @@ import { createApp } from '@gatehouse/http/app';
 import { plainBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
 import { documented, type OpenApiOptions, type Operation, type Shape } from '@gatehouse/http/openapi';
 import { openApiDocument } from '@gatehouse/http/openapi-document';
+import { ServiceError } from '@gatehouse/kit/errors';
 import { createLogger } from '@gatehouse/kit/logger';
 import { documentProblems } from '@gatehouse/testing/openapi-check';
 import type { FastifyInstance } from 'fastify';
@@ -17,7 +18,7 @@ const OPTIONS: OpenApiOptions = {
 };
 
 const Id = Type.String({ description: 'Opaque.' });
-const Email = Type.Union([Type.String({ format: 'email' }), Type.Null()]);
+const Email = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'email' });
 const ann = { id: 'th_1', email: null };
 const thing: Shape = { name: 'Thing', schema: Type.Object({ id: Id, email: Email }), example: ann };
 const named: Shape = {
@@ -30,9 +31,10 @@ const listOf = ({ name, schema, example }: Shape): Shape => ({
   schema: Type.Array(schema),
   example: [example],
 });
-const pageOf = ({ name, schema }: Shape): Shape => ({
-  name: `${name}Page`,
-  schema: Type.Object({ data: Type.Array(schema), total: Type.Integer() }),
+const pageOf = (row: Shape): Shape => ({
+  name: `${row.name}Page`,
+  schema: Type.Object({ data: Type.Array(row.schema), total: Type.Integer() }),
+  parts: [row],
 });
 
 const READ: Operation = {
@@ -51,17 +53,34 @@ const LIST: Operation = {
   tag: 'things',
   scopes: ['read:users'],
   query: [
-    Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many.' })),
-      offset: Type.Optional(Type.Integer({ description: 'After how many.' })),
-      kind: Type.String({ deprecated: true }),
-      'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
-    }),
-    Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many.' })),
-      page: Type.Optional(Type.Integer()),
-      kind: Type.Integer(),
-    }),
+    {
+      profile: 'X',
+      schema: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, default: 20, description: 'How many.' })),
+        offset: Type.Optional(Type.Integer({ default: 0, description: 'After how many.' })),
+        kind: Type.String({ deprecated: true, description: 'Its name.' }),
+        old: Type.Optional(Type.String({ deprecated: true })),
+        'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
+      }),
+    },
+    {
+      profile: 'Y',
+      schema: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, default: 20, description: 'How many.' })),
+        page: Type.Optional(Type.Integer({ description: 'Which page.' })),
+        kind: Type.Integer({ description: 'Its number.' }),
+        'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
+      }),
+    },
+    {
+      profile: 'Z',
+      schema: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, default: 20, description: 'How many.' })),
+        kind: Type.Integer({ description: 'Its number.' }),
+        'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
+        page: Type.Optional(Type.Integer({ description: 'Which page.' })),
+      }),
+    },
   ],
   answers: {
     200: {
@@ -143,6 +162,21 @@ t.test('the document is OpenAPI 3.1, and its examples hold', async (t) => {
     '/v1/things': ['get', 'post'],
     '/guides/things': ['get'],
   });
+  const about = {
+    license: { name: 'MIT License', identifier: 'MIT' },
+    tags: [
+      { name: 'guides', description: 'To be read.' },
+      { name: 'others', description: 'Which no operation has.' },
+    ],
+  };
+  const more = documentOf(ROUTES, { ...OPTIONS, ...about });
+  t.strictSame(await documentProblems(more), []);
+  t.strictSame(more.info.license, about.license);
+  t.strictSame(
+    more.tags,
+    [about.tags[0], { name: 'things' }],
+    'in their order, then those that nobody describes',
+  );
   const { origin: _, ...without } = OPTIONS;
   t.strictSame(await documentProblems(documentOf(ROUTES, without)), [], 'without an origin');
   t.notOk('servers' in documentOf(ROUTES, without));
@@ -174,20 +208,30 @@ t.test('parameters', async (t) => {
         in: 'query',
         description: 'How many.',
         required: false,
-        schema: { type: 'integer', minimum: 1 },
+        schema: { type: 'integer', minimum: 1, default: 20 },
       },
       {
         name: 'offset',
         in: 'query',
-        description: 'After how many.',
+        description: 'Profile X: After how many.',
         required: false,
+        // Without it another profile may answer.
         schema: { type: 'integer' },
       },
       {
         name: 'kind',
         in: 'query',
+        description: 'Profile X: Its name. Profiles Y, Z: Its number.',
         required: true,
-        schema: { anyOf: [{ type: 'string', deprecated: true }, { type: 'integer' }] },
+        schema: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+      },
+      {
+        name: 'old',
+        in: 'query',
+        description: 'Profile X.',
+        required: false,
+        deprecated: true,
+        schema: { type: 'string' },
       },
       {
         name: 'filter[id]',
@@ -196,11 +240,18 @@ t.test('parameters', async (t) => {
         required: false,
         schema: { type: 'string' },
       },
-      { name: 'page', in: 'query', required: false, schema: { type: 'integer' } },
+      {
+        name: 'page',
+        in: 'query',
+        description: 'Profiles Y, Z: Which page.',
+        required: false,
+        schema: { type: 'integer' },
+      },
     ],
     'of several profiles, each once',
   );
-  const needed = { ...LIST, query: [Type.Object({ kind: Type.String() }), Type.Object({})] };
+  const kind = { profile: 'X', schema: Type.Object({ kind: Type.String() }) };
+  const needed = { ...LIST, query: [kind, { profile: 'Y', schema: Type.Object({}) }] };
   const [{ required }] = documentOf([{ url: '/v1/things', method: 'GET', operation: needed }]).paths[
     '/v1/things'
   ].get.parameters;
@@ -215,18 +266,18 @@ t.test('alternatives are oneOf, and anyOf where a value does not tell them apart
   t.strictSame(content['application/json'].schema, { oneOf: [list, { anyOf: pages }] });
   t.strictSame(content['application/json'].examples, { ThingList: { value: [ann] } });
   const { requestBody, responses } = paths['/v1/things'].post;
-  const both = {
-    schema: { oneOf: [{ $ref: '#/components/schemas/Thing' }, { $ref: '#/components/schemas/NamedThing' }] },
-    examples: { Thing: { value: ann }, NamedThing: { value: { id: 'th_1', name: 'one' } } },
-  };
-  t.strictSame(requestBody, { required: true, content: { 'application/json': both } });
-  t.strictSame(responses[201].content, { 'application/json': both });
+  const shapes = [{ $ref: '#/components/schemas/Thing' }, { $ref: '#/components/schemas/NamedThing' }];
+  const examples = { Thing: { value: ann }, NamedThing: { value: { id: 'th_1', name: 'one' } } };
+  const sent = { schema: { anyOf: shapes }, examples };
+  t.strictSame(requestBody, { required: true, content: { 'application/json': sent } }, 'may have more');
+  const answered = { schema: { oneOf: shapes }, examples };
+  t.strictSame(responses[201].content, { 'application/json': answered });
   t.strictSame(components.schemas.Thing, {
     type: 'object',
     required: ['id', 'email'],
     properties: {
       id: { type: 'string', description: 'Opaque.' },
-      email: { anyOf: [{ type: 'string', format: 'email' }, { type: 'null' }] },
+      email: { type: ['string', 'null'], format: 'email' },
     },
   });
   t.strictSame(paths['/v1/things/{id}'].get.responses[200].content['application/json'].schema, {
@@ -246,20 +297,56 @@ t.test('errors follow from what an operation takes', async (t) => {
   );
   t.strictSame(statuses(paths['/guides/things'].get), [200, 500]);
   t.strictSame(paths['/v1/things'].post.responses[409], {
-    $ref: '#/components/responses/PlainError_conflict',
+    $ref: '#/components/responses/ApiErrorText_conflict',
   });
-  const { description, headers, content } = components.responses.ErrorV2_invalid;
+  const { description, headers, content } = components.responses.ApiErrorV2_invalid;
   t.type(description, 'string');
   t.strictSame(Object.keys(headers), ['X-Request-Id', 'RateLimit', 'RateLimit-Policy']);
   t.match(content, {
     'application/json': {
-      schema: { $ref: '#/components/schemas/ErrorV2' },
-      example: { error: { code: 'invalid_parameter', details: [{ field: 'email' }] } },
+      schema: { $ref: '#/components/schemas/ApiErrorV2' },
+      example: { error: { code: 'invalid_parameter', message: 'The body is not valid JSON.' } },
     },
   });
-  t.equal(components.responses.Error_rate_limited.headers['Retry-After'].required, true);
-  t.equal(components.responses.Error_unauthenticated.headers['WWW-Authenticate'].required, true);
-  t.match(components.schemas.ErrorV2.properties.error.properties.code.enum, ['invalid_parameter']);
+  t.equal(components.responses.ApiError_rate_limited.headers['Retry-After'].required, true);
+  t.equal(components.responses.ApiError_unauthenticated.headers['WWW-Authenticate'].required, true);
+  t.match(components.schemas.ApiErrorV2.properties.error.properties.code, {
+    type: 'string',
+    enum: ['invalid_parameter'],
+  });
+});
+
+t.test('errors as examples', async (t) => {
+  const exampleOf = (name: string, options = OPTIONS) =>
+    documentOf(ROUTES, options).components.responses[name].content['application/json'].example;
+  const notFound = new ServiceError('not_found', 'There is no such thing.');
+  const own = { ...OPTIONS, errorExamples: { not_found: notFound } };
+  t.strictSame(exampleOf('ApiError_not_found', own), upperCaseCodeBody.write(notFound));
+  t.strictSame(exampleOf('ApiErrorV2_not_found', own), v2Body.write(notFound));
+  t.match(exampleOf('ApiError_not_found'), { error: { message: 'There is nothing here.' } });
+  // What an operation needs is what is said to be missing.
+  t.match(exampleOf('ApiError_forbidden_read_users_read_all'), {
+    error: { message: 'This needs the scope read:users or read:all.' },
+  });
+  t.match(exampleOf('ApiErrorV2_forbidden_write_users'), {
+    error: { message: 'This needs the scope write:users.' },
+  });
+  t.match(exampleOf('ApiErrorText_forbidden'), { error: 'You are not permitted to do this.' });
+});
+
+t.test('what stands in another shape is referred to', async (t) => {
+  const { schemas } = documentOf().components;
+  const ref = { $ref: '#/components/schemas/NamedThing' };
+  t.strictSame(schemas.NamedThingPage.properties.data.items, ref);
+  t.strictSame(schemas.NamedThing.required, ['id', 'name']);
+  t.match(schemas.ThingList.items, { type: 'object' }, 'not without being told');
+  const list = (parts: Shape[]): Operation => ({
+    ...LIST,
+    answers: { 200: { description: 'A page.', shapes: [{ ...pageOf(thing), parts }] } },
+  });
+  const document = (parts: Shape[]) =>
+    documentOf([{ url: '/v1/things', method: 'GET', operation: list(parts) }]);
+  t.throws(() => document([named]), { message: 'ThingPage has not all of its parts' });
 });
 
 t.test('headers of answers', async (t) => {
@@ -291,19 +378,17 @@ t.test('headers of answers', async (t) => {
 
 t.test('credentials', async (t) => {
   const { paths, components } = documentOf();
-  t.strictSame(paths['/v1/things/{id}'].get.security, [
-    { bearer: ['read:users'] },
-    { bearer: ['read:all'] },
-    { apiKey: ['read:users'] },
-    { apiKey: ['read:all'] },
-    { oauth2: ['read:users'] },
-    { oauth2: ['read:all'] },
-  ]);
-  t.strictSame(paths['/v1/things'].post.security, [{ bearer: [] }, { apiKey: [] }, { oauth2: [] }]);
+  const { get } = paths['/v1/things/{id}'];
+  t.strictSame(get.security, [{ bearer: [] }, { oauth2: ['read:users'] }, { oauth2: ['read:all'] }]);
+  t.equal(get.description, 'Needs the scope `read:users` or `read:all`.');
+  const { post } = paths['/v1/things'];
+  t.strictSame(post.security, [{ bearer: [] }, { oauth2: [] }]);
+  t.equal(post.description, 'With an address, or a name.', 'which needs no scope');
   t.strictSame(paths['/guides/things'].get.security, []);
-  const { bearer, apiKey, oauth2 } = components.securitySchemes;
-  t.match(bearer, { type: 'http', scheme: 'bearer' });
-  t.match(apiKey, { type: 'apiKey', in: 'header', name: 'Authorization' });
+  t.notOk('description' in paths['/guides/things'].get);
+  t.strictSame(Object.keys(components.securitySchemes), ['bearer', 'oauth2']);
+  const { bearer, oauth2 } = components.securitySchemes;
+  t.match(bearer, { type: 'http', scheme: 'bearer', description: /access token or an API key: .*ApiKey/ });
   t.match(oauth2.flows, {
     authorizationCode: {
       authorizationUrl: 'https://api.example.org/oauth2/authorize',

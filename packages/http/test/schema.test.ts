@@ -228,3 +228,11 @@ t.test('of a few words, the message names them', (t) => {
   t.throws(() => validate({ kind: 'c' }), { message: 'kind must be one of a, b.' });
   t.end();
 });
+
+t.test('of several types, the message names them', (t) => {
+  const either = Type.Unsafe<string | null>({ type: ['string', 'null'] });
+  const validate = bodyValidator(Type.Object({ name: either }));
+  for (const name of ['Ann', null]) t.strictSame(validate({ name }), { name });
+  t.throws(() => validate({ name: 1 }), { message: 'name must be a string or null.' });
+  t.end();
+});

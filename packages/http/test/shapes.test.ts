@@ -7,13 +7,13 @@ const { String: Text, Integer, Optional } = Type;
 const object = Type.Object;
 
 /** Names the groups: alternatives by `|`, those that cannot be told apart by `&`. */
-function groups(schemas: Record<string, TSchema>): string {
+function groups(schemas: Record<string, TSchema>, side: 'written' | 'read'): string {
   const shapes = Object.entries(schemas).map(([name, schema]): Shape => ({ name, schema }));
   const write = (schema: object): string => {
     const { $ref, anyOf, oneOf } = schema as { $ref?: string; anyOf?: object[]; oneOf?: object[] };
     return $ref ?? (oneOf === undefined ? anyOf?.map(write).join('&') : oneOf.map(write).join('|')) ?? '?';
   };
-  return write(alternatives(shapes, ({ name }) => ({ $ref: name })));
+  return write(alternatives(shapes, side, ({ name }) => ({ $ref: name })));
 }
 
 const A = object({ id: Text(), username: Text(), createdAt: Text() });
@@ -76,5 +76,46 @@ const CASES: [label: string, schemas: Record<string, TSchema>, expected: string]
 ];
 
 t.test('exactly one of the shapes, but for those that one value can be both of', async (t) => {
-  for (const [label, schemas, expected] of CASES) t.equal(groups(schemas), expected, label);
+  for (const [label, schemas, expected] of CASES) t.equal(groups(schemas, 'written'), expected, label);
+});
+
+const closed = { additionalProperties: false };
+/** What is read may have more than its schema names: only what cannot be at once tells two apart. */
+const READ: typeof CASES = [
+  ['one', { A }, 'A'],
+  ['with all that each needs', { A, E, G }, 'A&E&G'],
+  [
+    'another type of a field that both need',
+    { a: object({ x: Text() }), b: object({ x: Integer() }) },
+    'a|b',
+  ],
+  [
+    'another type of a field that one does not need',
+    { a: object({ x: Text() }), b: object({ x: Optional(Integer()) }) },
+    'a|b',
+  ],
+  [
+    'another type of a field that nobody needs',
+    { a: object({ x: Optional(Text()) }), b: object({ x: Optional(Integer()) }) },
+    'a&b',
+  ],
+  [
+    'other values',
+    { a: object({ x: Type.Enum(['a']) }), b: object({ x: Type.Literal('c'), y: Text() }) },
+    'a|b',
+  ],
+  ['a union', { a: Type.Union([Text(), object({ x: Text() })]), b: object({ y: Text() }) }, 'a&b'],
+  ['a union on the other side', { a: object({ y: Text() }), b: Type.Union([Text(), Integer()]) }, 'a|b'],
+  ['one that takes nothing else', { a: object({ x: Text() }, closed), b: object({ y: Text() }) }, 'a|b'],
+  [
+    'the other that takes nothing else',
+    { a: object({ x: Text() }), b: object({ y: Text() }, closed) },
+    'a|b',
+  ],
+  ['a list and an object', { a: Type.Array(A), b: A }, 'a|b'],
+  ['anything', { a: A, b: Type.Unknown() }, 'a&b'],
+];
+
+t.test('the same of what is read', async (t) => {
+  for (const [label, schemas, expected] of READ) t.equal(groups(schemas, 'read'), expected, label);
 });

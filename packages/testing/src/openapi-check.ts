@@ -22,6 +22,8 @@ type Operation = {
   requestBody?: { content: Media };
   responses: Record<string, Response>;
 };
+/** As a schema says, or with whatever it does not name forbidden. */
+type Way = 'open' | 'closed';
 type Document = { paths: Record<string, Record<string, Operation>>; components?: Json };
 
 /**
@@ -74,6 +76,23 @@ export function createOpenApiCheck(document: object): (answer: RealAnswer) => st
 }
 
 /**
+ * Checks bodies of requests against an OpenAPI 3.1 document: the result gives one sentence for each thing that is not
+ * as documented. Fields that are not documented may be there, unless a schema says otherwise.
+ */
+export function createRequestCheck(
+  document: object,
+): (request: { method: string; path: string; body: unknown }) => string[] {
+  const { paths } = document as Document;
+  const problemsOfBody = createBodyCheck(document as Document, ['open']);
+  return ({ method, path, body }) => {
+    const template = findTemplate(Object.keys(paths), path.split('?', 1)[0] ?? '');
+    const { content = {} } = paths[template ?? '']?.[method.toLowerCase()]?.requestBody ?? {};
+    const { schema } = content['application/json'] ?? {};
+    return schema === undefined ? ['no body is documented'] : problemsOfBody(schema, body);
+  };
+}
+
+/**
  * What is wrong with the document itself: by the specification of OpenAPI, in its references, or with an example that
  * does not hold by its own schema.
  */
@@ -113,8 +132,11 @@ export async function documentProblems(document: object): Promise<string[]> {
   return problems;
 }
 
-/** Checks a value against a schema of the document, once as it is and once with all objects closed. */
-function createBodyCheck(document: Document): (schema: Json, body: unknown) => string[] {
+/** Checks a value against a schema of the document, as it is and with all objects closed. */
+function createBodyCheck(
+  document: Document,
+  ways: readonly Way[] = ['open', 'closed'],
+): (schema: Json, body: unknown) => string[] {
   const ajv = new Ajv2020({
     allErrors: true,
     strictTypes: false,
@@ -134,17 +156,15 @@ function createBodyCheck(document: Document): (schema: Json, body: unknown) => s
   }
   const compiled = new WeakMap<Json, ((body: unknown) => ErrorObject[])[]>();
   const compile = (schema: Json) => {
-    const ways = [renamed(schema, 'open'), renamed(closedSchema(schema, toComponent), 'closed')];
     const checks = ways.map((way) => {
-      const validate = ajv.compile(way);
+      const validate = ajv.compile(renamed(way === 'open' ? schema : closedSchema(schema, toComponent), way));
       return (body: unknown) => (validate(body) ? [] : (validate.errors ?? []));
     });
     compiled.set(schema, checks);
     return checks;
   };
   return (schema, body) => {
-    const [open, closed] = compiled.get(schema) ?? compile(schema);
-    const errors = [...(open?.(body) ?? []), ...(closed?.(body) ?? [])];
+    const errors = (compiled.get(schema) ?? compile(schema)).flatMap((check) => check(body));
     const sentences = errors.map(({ instancePath, message, params }) => {
       const details = params.unevaluatedProperty ?? params.allowedValues ?? '';
       return `body${instancePath} ${message} ${details}`.trim();
@@ -154,7 +174,7 @@ function createBodyCheck(document: Document): (schema: Json, body: unknown) => s
 }
 
 /** With references to components turned into references to the schemas that Ajv knows. */
-function renamed(schema: Json, way: 'open' | 'closed'): Json {
+function renamed(schema: Json, way: Way): Json {
   const text = JSON.stringify(schema).replaceAll('"$ref":"#/components/schemas/', `"$ref":"${way}:`);
   return JSON.parse(text) as Json;
 }

@@ -1,4 +1,9 @@
-import { createOpenApiCheck, documentProblems, type RealAnswer } from '@gatehouse/testing/openapi-check';
+import {
+  createOpenApiCheck,
+  createRequestCheck,
+  documentProblems,
+  type RealAnswer,
+} from '@gatehouse/testing/openapi-check';
 import t from 'tap';
 
 const text = { type: 'string' };
@@ -169,6 +174,19 @@ t.test('answers that are not', async (t) => {
   for (const [problem, wrong] of WRONG) {
     t.match(check(wrong).join('\n'), problem, `${wrong.method} ${wrong.path} ${JSON.stringify(wrong.body)}`);
   }
+});
+
+t.test('bodies of requests', async (t) => {
+  const body = { required: true, ...json({ anyOf: [closed, { $ref: '#/components/schemas/Thing' }] }) };
+  const post = { operationId: 'make', requestBody: body, responses: { 204: { description: 'Done.' } } };
+  const problemsOf = createRequestCheck({ ...DOCUMENT, paths: { '/things/{id}': { post } } });
+  const make = (body: unknown) => problemsOf({ method: 'POST', path: '/things/x?y=z', body }).join('\n');
+  t.equal(make({ a: 'x' }), '');
+  t.equal(make({ id: 'x', a: 1, more: 1 }), '', 'with whatever nobody names');
+  t.match(make({ a: 1 }), /body\/a must be string/);
+  t.match(make([]), /body must be object/);
+  const other = { method: 'PUT', path: '/things/x', body: {} };
+  t.strictSame(problemsOf(other), ['no body is documented']);
 });
 
 t.test('the document itself', async (t) => {

@@ -12,7 +12,8 @@ export type Credential = {
  * read: they end up in logs.
  */
 export function credentialIn(header: string | undefined): Credential {
-  if (header === undefined) throw unauthenticated('This needs an access token in the Authorization header.');
+  if (header === undefined)
+    throw unauthenticated('This needs an access token or an API key in the Authorization header.');
   const match = /^(Bearer|DPoP|ApiKey) +([\w.~+/-]+=*) *$/i.exec(header);
   if (match?.[1] === undefined || match[2] === undefined) {
     throw unauthenticated(

@@ -48,17 +48,23 @@ export function mountProfiles(app: FastifyInstance, options: ProfileOptions): vo
 
 const mountList: Mount = (app, group, options) => {
   const { prefix } = group;
-  const candidates = candidatesOf(group, ({ list }) => list).map(({ profile, has: list }) => {
+  const lists = candidatesOf(group, ({ list }) => list);
+  const allFilters = lists.flatMap(({ has }) => Object.keys(has.rules.filters));
+  const candidates = lists.map(({ profile, has: list }) => {
     const { rules, envelope, item } = list;
+    const elsewhere = allFilters.filter((name) => !Object.hasOwn(rules.filters, name));
     const dialect = listDialect({
       name: profile.name,
-      rules: { ...rules, path: prefix },
+      rules: { ...rules, path: prefix, elsewhere },
       envelope,
       item: item.schema,
       show: item.show,
       deprecation: options.deprecation,
     });
-    return { profile, has: { dialect, shapes: listShapes(list, dialect), legacy: rules.legacy === true } };
+    return {
+      profile,
+      has: { dialect, shapes: listShapes(list, dialect, prefix), legacy: rules.legacy === true },
+    };
   });
   if (candidates.length === 0) return;
 
@@ -66,7 +72,7 @@ const mountList: Mount = (app, group, options) => {
     operation: 'list',
     summary: 'List users',
     scopes: READ,
-    query: candidates.map(({ has }) => has.dialect.query),
+    query: candidates.map(({ profile, has }) => ({ profile: profile.name, schema: has.dialect.query })),
     answers: {
       200: {
         description: 'A page of the list.',
@@ -206,9 +212,9 @@ const mountUpdate: Mount = (app, group, options) => {
 };
 
 const mountRemove: Mount = (app, group, options) => {
-  const [candidate] = candidatesOf(group, ({ remove }) => remove);
-  if (candidate === undefined) return;
-  const route = describe(group, [candidate], {
+  const candidates = candidatesOf(group, ({ remove }) => remove);
+  if (candidates.length === 0) return;
+  const route = describe(group, candidates, {
     operation: 'remove',
     summary: 'Delete a user',
     scopes: WRITE,

@@ -25,6 +25,7 @@ const { name, errorBody, update, remove } = profileB1;
 /** What D lacks under /users is as it is under the latest stable version, errors as well. */
 const latest: Profile = {
   name,
+  about: 'what D lacks, as under /v2/users',
   errorBody,
   ...(update === undefined ? {} : { update }),
   ...(remove === undefined ? {} : { remove }),

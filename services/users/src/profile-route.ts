@@ -86,12 +86,13 @@ export function describe(
     refusals: readonly ErrorKind[];
   },
 ) {
-  const { operation, refusals, description, ...others } = about;
-  const names = [...new Set(candidates.map(({ profile }) => profile.name))];
+  const { operation, refusals, summary, description, ...others } = about;
+  const names = candidates.map(({ profile }) => profile.name).sort();
+  // Without bodies there is nothing to choose.
   const choice =
-    names.length > 1
+    names.length > 1 && operation !== 'remove'
       ? `Profiles ${names.join(', ')}: the one that the application has pinned, else the one that the request fits, else the default.`
-      : `Profile ${names}.`;
+      : undefined;
   const [first] = candidates;
   if (first === undefined) throw new Error(`nobody serves ${operation} on ${prefix}`);
   const { errorBody } = first.profile;
@@ -100,8 +101,9 @@ export function describe(
     schema: documented({
       ...others,
       operationId: [operation, ...prefix.split('/').filter(Boolean)].join('_'),
+      summary: `${summary} (${names.join(', ')})`,
       description: [description, choice].filter(Boolean).join(' '),
-      tag: 'users',
+      tag: prefix,
       errors: { body: errorBody, kinds: refusals },
     }),
   };

@@ -35,12 +35,14 @@ export function resolveProfile(asked: Asked): SharedProfile {
 }
 
 /** The only profile that such a request fits; undefined when it fits none of them, or more than one. */
-function shapeOf({ path, operation, query, body }: Asked): SharedProfile | undefined {
+function shapeOf({ path, operation, query, body, fallback }: Asked): SharedProfile | undefined {
   if (operation === 'create') {
     const has = (field: string) => typeof body === 'object' && body !== null && Object.hasOwn(body, field);
     if (path === 'v2_users') return undefined;
     if (has('username')) return 'A';
-    return has('name') ? 'E' : undefined;
+    if (!has('name')) return undefined;
+    // G's body looks like E's: only a default can mean it.
+    return fallback === 'G' ? 'G' : 'E';
   }
   const byPage = query.page !== undefined;
   const byOffset = query.offset !== undefined;

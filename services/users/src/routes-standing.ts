@@ -1,10 +1,12 @@
 import { callerOf } from '@gatehouse/http/auth';
+import { ifMatch } from '@gatehouse/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
 import { documented } from '@gatehouse/http/openapi';
 import { bodyValidator, invalidFields } from '@gatehouse/http/schema';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
+import { GivenPassword } from './profile.ts';
 import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
 import { mayChange, mayGovern, needsCurrentPassword } from './user-access.ts';
 import { type Users, WrongPasswordError } from './users.ts';
@@ -17,7 +19,8 @@ const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
 ];
 const WRITE = ['write:users'];
 
-const Password = Type.Object({ new_password: Type.String(), current_password: Type.Optional(Type.String()) });
+const Current = Type.String({ description: 'Needed where the password is one’s own.' });
+const Password = Type.Object({ new_password: GivenPassword, current_password: Type.Optional(Current) });
 const Role = Type.Object({ role: Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] }) });
 const Status = Type.Object({ status: Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] }) });
 
@@ -56,8 +59,9 @@ function mountBelow(
           operationId: ['set', field, ...prefix.split('/').filter(Boolean)].join('_'),
           summary,
           ...(description === undefined ? {} : { description }),
-          tag: 'users',
+          tag: prefix,
           scopes: WRITE,
+          conditional: 'write',
           body: [{ name: `User${field[0]?.toUpperCase()}${field.slice(1)}`, schema: body, example }],
           answers: { 204: { description: 'It is so from now on.' } },
           errors: { body: errorBody, kinds: ['invalid', 'not_found'] },
@@ -95,9 +99,10 @@ function mountBelow(
     const change = {
       newPassword,
       ...(currentPassword === undefined ? {} : { currentPassword }),
-      through: caller.clientId,
+      // An application that people make themselves acts by its own token: however many, they are one way to guess.
+      through: caller.subject === caller.person?.id ? caller.clientId : 'own applications',
     };
-    await users.changePassword(id, change).catch((error: unknown) => {
+    await users.changePassword(id, change, ifMatch(request)).catch((error: unknown) => {
       // A field of a form that is to be corrected; 403 would say that no correction helps.
       throw error instanceof WrongPasswordError
         ? invalidFields([{ field: 'current_password', message: 'is not right' }])
@@ -112,7 +117,7 @@ function mountBelow(
     example: { role: 'editor' as const },
     guard: mayGovernAll,
   };
-  put('role', role, (request, body) => users.changeRole(request.params.id, body.role));
+  put('role', role, (request, body) => users.changeRole(request.params.id, body.role, ifMatch(request)));
 
   const status = {
     summary: 'Activate or deactivate',
@@ -122,5 +127,7 @@ function mountBelow(
     example: { status: 'inactive' as const },
     guard: mayGovernAll,
   };
-  put('status', status, (request, body) => users.changeStatus(request.params.id, body.status));
+  put('status', status, (request, body) =>
+    users.changeStatus(request.params.id, body.status, ifMatch(request)),
+  );
 }

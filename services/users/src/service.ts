@@ -23,6 +23,7 @@ import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import { createAttempts } from './attempts.ts';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
+import { INTERFACE_DOCUMENT } from './interface-document.ts';
 import { mountProfiles } from './mount-profiles.ts';
 import { createPasswords } from './passwords.ts';
 import { PATH_GROUPS } from './path-groups.ts';
@@ -32,11 +33,6 @@ import type { NewUser } from './user.ts';
 import { createAccountEvents } from './user-events.ts';
 import { createUserStore } from './user-store.ts';
 import { createUsers, type Users } from './users.ts';
-
-const DESCRIPTION =
-  'Accounts of people, in all profiles of the interface at once. Where several share a path, an application can pin ' +
-  'one; else the request decides, if it fits one of them only; else the default of the deployment answers. ' +
-  'Every list can be walked by cursor.';
 
 /** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
 const GUESSES = { most: 10, seconds: 300 };
@@ -106,13 +102,7 @@ export function createUsersService(
     errorBodyFor: (path) =>
       PATH_GROUPS.find(({ prefix }) => isUnder(path, prefix))?.profiles[0]?.errorBody ?? v2Body,
     translate: database.unavailable,
-    openapi: {
-      title: 'Gatehouse users',
-      version: '2.1.0',
-      description: DESCRIPTION,
-      path: '/openapi/users.json',
-      origin: publicUrl,
-    },
+    openapi: { ...INTERFACE_DOCUMENT, origin: publicUrl },
   });
   const guard = authenticate(credentials, rateLimit === 'on' ? createCallLimits() : undefined);
   mountProfiles(app, {

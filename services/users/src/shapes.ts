@@ -1,3 +1,4 @@
+import { type Cursor, encodeCursor, listHash } from '@gatehouse/http/cursor';
 import type { ListDialect } from '@gatehouse/http/lists';
 import type { Shape } from '@gatehouse/http/openapi';
 import type { Body, List, View } from './profile.ts';
@@ -23,6 +24,16 @@ const ANN: User = {
   updatedAt: new Date('2026-03-02T16:45:00Z'),
 };
 
+/** From her on, where she is the first of two. */
+const AFTER_ANN: Cursor = {
+  position: { value: null, id: ANN.id },
+  direction: 'next',
+  inclusive: false,
+  page: 2,
+  hash: listHash({ conditions: [], sort: { field: 'id', descending: false } }),
+  total: 2,
+};
+
 /** How the description of the interface shows a user. */
 export function userShape({ name, schema, show }: View): Shape {
   return { name, schema, example: show(ANN) };
@@ -32,25 +43,32 @@ export function bodyShape({ name, schema, example }: Body<unknown>): Shape {
   return { name, schema, example };
 }
 
-/** The pages of a list: as the profile wraps them, and by cursor. */
-export function listShapes({ envelope, item }: List, { answers }: ListDialect<UserField, User>): Shape[] {
+/** The pages of a list below a path: as the profile wraps them, and by cursor. */
+export function listShapes(
+  { envelope, item }: List,
+  { answers }: ListDialect<UserField, User>,
+  path: string,
+): Shape[] {
   const [plain, byCursor] = answers;
   if (plain === undefined || byCursor === undefined) throw new Error('a list has two shapes');
   const data = [item.show(ANN)];
+  const parts = [userShape(item)];
   return [
     {
       name: `${item.name}List`,
       schema: plain,
       example: envelope.write(data, { total: 1, limit: 20, offset: 0, page: 1 }),
+      parts,
     },
     {
       name: `${item.name}CursorPage`,
       schema: byCursor,
       example: {
         data,
-        links: {},
-        meta: { totalItems: 1, itemsPerPage: 1, currentPage: 1, hasNextPage: false, hasPrevPage: false },
+        links: { next: `${path}?limit=1&cursor=${encodeCursor(AFTER_ANN)}` },
+        meta: { totalItems: 2, itemsPerPage: 1, currentPage: 1, hasNextPage: true, hasPrevPage: false },
       },
+      parts,
     },
   ];
 }

@@ -8,7 +8,7 @@ type Rule = (value: string) => string | undefined;
 export const USERNAME_LENGTH = { min: 3, max: 64 };
 export const PASSWORD_LENGTH = { min: 8, max: 256 };
 export const EMAIL_MAX = 254;
-const NAME_MAX = 200;
+export const NAME_MAX = 200;
 const PICTURE_MAX = 2000;
 /** E.164 has 15 digits at most; the shortest numbers that people are reached by have 5. */
 const PHONE_DIGITS = { min: 5, max: 15 };

@@ -1,5 +1,6 @@
 import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gatehouse/kit/list-query';
 import type { Counts } from '@gatehouse/mongo/counts';
+import { LONGEST_QUERY_MS } from '@gatehouse/mongo/database';
 import { keysetPage, offsetPage, pageOfFew } from '@gatehouse/mongo/keyset';
 import type { Connection } from 'mongoose';
 import type { User, UserField } from './user.ts';
@@ -40,7 +41,7 @@ export function createUserLists(
       const filter = countFilterOf(conditions);
       if (filter === undefined) return 0;
       const key = conditions.length === 0 ? '' : JSON.stringify(conditions);
-      return counts.count(key, () => collection.countDocuments(filter));
+      return counts.count(key, () => collection.countDocuments(filter, { maxTimeMS: LONGEST_QUERY_MS }));
     },
   };
 }

@@ -96,8 +96,9 @@ export function createUserStore(
     },
 
     async findById(id) {
-      const document = await users.findOne({ _id: id, ...LIVING }, PUBLIC_FIELDS).lean();
-      return document === null ? undefined : read(document);
+      // By the id alone, which the database finds without planning; what is left of the deleted has no name.
+      const document = await collection.findOne({ _id: id }, { projection: PUBLIC_FIELDS });
+      return document?.username === undefined ? undefined : read(document);
     },
 
     async findByLogin(login) {
@@ -111,7 +112,7 @@ export function createUserStore(
     },
 
     async passwordHashOf(id) {
-      return (await users.findOne({ _id: id, ...LIVING }, { password_hash: 1 }).lean())?.password_hash;
+      return (await collection.findOne({ _id: id }, { projection: { password_hash: 1 } }))?.password_hash;
     },
 
     async update(id, changes, ifVersion) {
@@ -124,8 +125,9 @@ export function createUserStore(
       return document && read(document);
     },
 
-    async changeStanding(id, standing) {
-      const document = await change(id, conditionOf(standing), standingChangeOf(standing));
+    async changeStanding(id, standing, ifVersion) {
+      const condition = { ...conditionOf(standing), ...inVersion(ifVersion) };
+      const document = await change(id, condition, standingChangeOf(standing));
       const [event] = announcements(document?.outbox);
       return document && event && { user: read(document), event };
     },

@@ -144,6 +144,7 @@ export type UserStore = ListSource<UserField, User> & {
   changeStanding(
     id: string,
     change: StandingChange,
+    ifVersion?: IfVersion,
   ): Promise<{ user: User; event: AccountChanged } | undefined>;
   /**
    * Forgets everything but the epochs, the version and the events that are not delivered yet. Undefined when there

@@ -57,11 +57,11 @@ export type Users = {
   lookUp(login: string): Promise<User | undefined>;
   /**
    * Throws a WrongPasswordError when a current password is given and is not right, and `rate_limited` after too
-   * many of those.
+   * many of those. This and the two below throw `precondition_failed` as `update` does.
    */
-  changePassword(id: string, change: PasswordChange): Promise<User>;
-  changeRole(id: string, role: UserRole): Promise<User>;
-  changeStatus(id: string, status: UserStatus): Promise<User>;
+  changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
+  changeRole(id: string, role: UserRole, ifVersion?: IfVersion): Promise<User>;
+  changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
   /** Throws `conflict` when the address is not the current one any more. */
   verifyEmail(id: string, email: string): Promise<User>;
 };
@@ -103,16 +103,24 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
   /** Why a write for some versions found nobody: they are in another one, or not there. */
   async function missed(id: string): Promise<never> {
     found(await store.findById(id));
-    throw new ServiceError('precondition_failed', 'This user has been changed meanwhile.');
+    throw changedMeanwhile();
+  }
+
+  /** The user, when a write did not happen though they are there; throws unless they are in one of the versions. */
+  async function current(id: string, ifVersion: IfVersion): Promise<User> {
+    const user = found(await store.findById(id));
+    if (ifVersion !== undefined && !ifVersion.includes(user.version)) throw changedMeanwhile();
+    return user;
   }
 
   /** Of a role or a status: nothing happens when it is so already. */
   async function changed(
     id: string,
     change: { reason: 'role'; role: UserRole } | { reason: 'status'; status: UserStatus },
+    ifVersion: IfVersion,
   ) {
-    const done = await store.changeStanding(id, change);
-    if (done === undefined) return found(await store.findById(id));
+    const done = await store.changeStanding(id, change, ifVersion);
+    if (done === undefined) return current(id, ifVersion);
     await announce(done.event);
     return done.user;
   }
@@ -173,20 +181,21 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, through = '' }) {
+    async changePassword(id, { newPassword, currentPassword, through = '' }, ifVersion) {
       refuse(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
       const currentHash =
         currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword, through);
       const passwordHash = await passwords.hash(newPassword);
-      const done = await store.changeStanding(id, {
-        reason: 'password',
+      const change = {
+        reason: 'password' as const,
         passwordHash,
         ...(currentHash === undefined ? {} : { currentHash }),
-      });
+      };
+      const done = await store.changeStanding(id, change, ifVersion);
       if (done === undefined) {
-        found(await store.findById(id));
+        await current(id, ifVersion);
         // Another change came first: the password that was checked is not the current one any more.
         throw new WrongPasswordError();
       }
@@ -194,9 +203,9 @@ export function createUsers({ store, passwords, announce, guesses }: UsersDepend
       return done.user;
     },
 
-    changeRole: (id, role) => changed(id, { reason: 'role', role }),
+    changeRole: (id, role, ifVersion) => changed(id, { reason: 'role', role }, ifVersion),
 
-    changeStatus: (id, status) => changed(id, { reason: 'status', status }),
+    changeStatus: (id, status, ifVersion) => changed(id, { reason: 'status', status }, ifVersion),
 
     async verifyEmail(id, email) {
       const user = await store.verifyEmail(id, email);
@@ -255,6 +264,10 @@ function found(user: User | undefined): User {
 
 function notFound(): ServiceError {
   return new ServiceError('not_found', 'There is no such user.');
+}
+
+function changedMeanwhile(): ServiceError {
+  return new ServiceError('precondition_failed', 'This user has been changed meanwhile.');
 }
 
 function refuse(problems: readonly FieldProblem[]): void {

@@ -1,7 +1,7 @@
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
-import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
+import { createOpenApiCheck, createRequestCheck } from '@gatehouse/testing/openapi-check';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
@@ -95,7 +95,9 @@ export async function build(
   running.started.catch(() => {});
   if (!identityIsAway) await running.started;
   const base = `http://127.0.0.1:${running.port}`;
-  const problemsOf = createOpenApiCheck((await (await fetch(`${base}/openapi/users.json`)).json()) as object);
+  const document = (await (await fetch(`${base}/openapi/users.json`)).json()) as object;
+  const problemsOf = createOpenApiCheck(document);
+  const problemsOfRequest = createRequestCheck(document);
 
   /** A request with a token; a body that is not a text is sent as JSON. */
   async function call(
@@ -124,8 +126,12 @@ export async function build(
     const text = await response.text();
     const { status, headers: received } = response;
     const answered = text === '' ? undefined : JSON.parse(text);
-    if (!path.startsWith('/internal/')) {
+    if (!path.startsWith('/internal/') && !path.startsWith('/health/')) {
       const problems = problemsOf({ method, path, status, headers: received, body: answered });
+      // A body that was taken is one that the document takes.
+      if (status < 300 && typeof body === 'object' && !(body instanceof Uint8Array)) {
+        problems.push(...problemsOfRequest({ method, path, body }));
+      }
       if (problems.length > 0)
         throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}\n${text}`);
     }

@@ -48,7 +48,7 @@ const table: [string, Asked, SharedProfile][] = [
   ['v1 create, username where G is the default', v1Create({ username }, { fallback: 'G' }), 'A'],
   ['v1 create, username and name', v1Create({ username, name }), 'A'],
   ['v1 create, name', v1Create({ name }), 'E'],
-  ['v1 create, name where G is the default', v1Create({ name }, { fallback: 'G' }), 'E'],
+  ['v1 create, name where G is the default', v1Create({ name }, { fallback: 'G' }), 'G'],
   ['v1 create, neither', v1Create({ email: 'ann@example.org' }), 'A'],
   ['v1 create, neither, default G', v1Create({}, { fallback: 'G' }), 'G'],
   ['v1 create, no object', v1Create('name'), 'A'],

@@ -69,6 +69,21 @@ t.test('ten wrong guesses, then 429 with Retry-After', async (t) => {
   t.match(await signedIn(ann.username, PASSWORD), { id: ann.id }, 'signing in is another matter');
 });
 
+t.test('guessing by many applications of one’s own is one way to guess', async (t) => {
+  const ann = await created();
+  const guess = async (n: number) => {
+    const id = `app_own${n}`;
+    const token = await issuer.sign({ owner: ann.id, client_id: id, sub: id, roles: ['user'], scope: WRITE });
+    const body = { new_password: 'second horse', current_password: `wrong ${n}` };
+    return (await call('PUT', `${ann.path}/password`, token, body)).status;
+  };
+  for (let n = 0; n < 10; n += 1) t.equal(await guess(n), 400);
+  t.equal(await guess(10), 429);
+  const token = await issuer.person(ann.id, 'user', WRITE);
+  const right = { new_password: 'second horse', current_password: PASSWORD };
+  t.equal((await call('PUT', `${ann.path}/password`, token, right)).status, 204, 'elsewhere she may');
+});
+
 t.test('who may change what', async (t) => {
   const ann = await created();
   const bob = await created();

@@ -61,6 +61,21 @@ t.test('identity knows of a change when its answer is out', async (t) => {
   await until(async () => (await collection.findOne({ _id: id })) === null, 5000);
 });
 
+t.test('so it does of what changes together with other fields', async (t) => {
+  for (let i = 0; i < 5; i += 1) {
+    const { id } = await created();
+    const change = { password: 'another horse', status: 'inactive', profile: { first_name: 'Ev' } };
+    t.equal((await call('PUT', `/v2/users/${id}`, machine, change)).status, 200);
+    t.same(
+      newsOf(id).map(({ reason, epoch, sign_in_epoch }) => [reason, epoch, sign_in_epoch]),
+      [
+        ['status', 1, 1],
+        ['password', 2, 2],
+      ],
+    );
+  }
+});
+
 t.test('a change of the names is no news', async (t) => {
   const { id, path } = await created();
   await call('PUT', path, machine, { username: `renamed${count}` });

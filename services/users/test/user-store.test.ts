@@ -258,6 +258,35 @@ t.test(
   },
 );
 
+t.test('a password in a change ends tokens and sessions, beside what else does', async (t) => {
+  const { id, ...rest } = user({ epoch: 4, signInEpoch: 2 });
+  await store.insert({ id, ...rest });
+  const alone = await store.update(id, { passwordHash: '$new' });
+  t.match(alone, { user: { epoch: 5, signInEpoch: 3, version: 2 } });
+  t.strictSame(alone?.events, [{ userId: id, epoch: 5, signInEpoch: 3, reason: 'password' }]);
+  t.equal(await store.passwordHashOf(id), '$new');
+  const all = await store.update(id, {
+    passwordHash: 'newer',
+    role: 'editor',
+    status: 'inactive',
+    name: 'x',
+  });
+  t.match(all, { user: { role: 'editor', status: 'inactive', epoch: 8, signInEpoch: 5, version: 3 } });
+  t.strictSame(all?.events, [
+    { userId: id, epoch: 6, signInEpoch: 3, reason: 'role' },
+    { userId: id, epoch: 7, signInEpoch: 4, reason: 'status' },
+    { userId: id, epoch: 8, signInEpoch: 5, reason: 'password' },
+  ]);
+  t.equal(await store.passwordHashOf(id), 'newer');
+  const outbox = await outboxOf(id);
+  t.strictSame(
+    outbox.flatMap(({ data }: { data: { changed?: string[] } }) => data.changed ?? []),
+    ['password', 'name', 'role', 'status', 'password'],
+  );
+  t.equal(outbox.length, 7, 'every event of the account, and one for each write');
+  t.notMatch(JSON.stringify(outbox), /new/, 'no hash');
+});
+
 t.test('a write for some versions happens in those alone', async (t) => {
   const { id, ...rest } = user();
   await store.insert({ id, ...rest });

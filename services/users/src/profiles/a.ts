@@ -2,7 +2,17 @@ import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { offsetEnvelope } from '@gatehouse/http/paging';
 import { Type } from 'typebox';
 import { given } from '../given.ts';
-import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+import {
+  body,
+  Email,
+  GivenEmail,
+  GivenPassword,
+  GivenUsername,
+  Id,
+  type Profile,
+  Timestamp,
+  view,
+} from '../profile.ts';
 
 const user = view(
   'UserA',
@@ -19,6 +29,7 @@ const user = view(
 /** Profile A of the interface, /v1/users: camel case, offset envelope. */
 export const profileA: Profile = {
   name: 'A',
+  about: 'camel case, the list by offset',
   errorBody: upperCaseCodeBody,
   list: {
     rules: {
@@ -38,7 +49,7 @@ export const profileA: Profile = {
   create: {
     body: body(
       'NewUserA',
-      Type.Object({ username: Type.String(), email: Type.String(), password: Type.String() }),
+      Type.Object({ username: GivenUsername, email: GivenEmail, password: GivenPassword }),
       {
         example: { username: 'ann', email: 'ann@example.org', password: 'correct horse battery' },
         read: ({ username, email, password }) => ({ username, email, password }),
@@ -51,7 +62,7 @@ export const profileA: Profile = {
     method: 'PUT',
     body: body(
       'UserChangesA',
-      Type.Object({ username: Type.Optional(Type.String()), email: Type.Optional(Type.String()) }),
+      Type.Object({ username: Type.Optional(GivenUsername), email: Type.Optional(GivenEmail) }),
       { example: { email: 'ann@example.com' }, read: ({ username, email }) => given({ username, email }) },
     ),
     answer: user,

@@ -3,10 +3,21 @@ import type { FilterFields } from '@gatehouse/http/filters';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/http/paging';
 import { type Static, Type } from 'typebox';
 import { given } from '../given.ts';
-import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
-import { USER_STATUSES, type User, type UserField, type UserStatus } from '../user.ts';
+import {
+  body,
+  Email,
+  GivenEmail,
+  GivenNamePart,
+  GivenPassword,
+  GivenUsername,
+  Id,
+  type Profile,
+  Status,
+  Timestamp,
+  view,
+} from '../profile.ts';
+import { USER_STATUSES, type User, type UserField } from '../user.ts';
 
-const Status = Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] });
 const Name = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 
 const Item = { id: Id, username: Type.String(), email: Email, status: Status, created_at: Timestamp };
@@ -24,7 +35,10 @@ const detail = view(
   (user) => ({ ...showItem(user), profile: { first_name: user.firstName, last_name: user.lastName } }),
 );
 
-const Names = Type.Object({ first_name: Type.Optional(Name), last_name: Type.Optional(Name) });
+const Names = Type.Object({
+  first_name: Type.Optional(GivenNamePart),
+  last_name: Type.Optional(GivenNamePart),
+});
 const namesOf = ({ first_name, last_name }: Static<typeof Names> = {}) =>
   given({ firstName: first_name, lastName: last_name });
 
@@ -39,6 +53,7 @@ const FILTERS: FilterFields<UserField> = {
 /** Profile B1 of the interface, /v2/users: bare array by offset, and all that is done with one user under /v2. */
 export const profileB1: Profile = {
   name: 'B1',
+  about: 'snake case with a status, the list as a bare array by offset',
   errorBody: v2Body,
   list: {
     rules: { paging: 'offset', filters: FILTERS, plain: ['status'] },
@@ -49,9 +64,9 @@ export const profileB1: Profile = {
     body: body(
       'NewUserB',
       Type.Object({
-        username: Type.String(),
-        email: Type.String(),
-        password: Type.String(),
+        username: GivenUsername,
+        email: GivenEmail,
+        password: GivenPassword,
         status: Type.Optional(Status),
         profile: Type.Optional(Names),
       }),
@@ -83,9 +98,9 @@ export const profileB1: Profile = {
     body: body(
       'UserChangesB',
       Type.Object({
-        username: Type.Optional(Type.String()),
-        email: Type.Optional(Type.String()),
-        password: Type.Optional(Type.String()),
+        username: Type.Optional(GivenUsername),
+        email: Type.Optional(GivenEmail),
+        password: Type.Optional(GivenPassword),
         status: Type.Optional(Status),
         profile: Type.Optional(Names),
       }),
@@ -105,6 +120,7 @@ export const profileB1: Profile = {
 /** Profile B2 of the interface, /v2/users: the list by pages. */
 export const profileB2: Profile = {
   name: 'B2',
+  about: 'the list by page',
   errorBody: v2Body,
   list: {
     rules: { paging: 'page', filters: FILTERS, plain: ['status'] },

@@ -1,7 +1,17 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
 import { bareArray } from '@gatehouse/http/paging';
 import { Type } from 'typebox';
-import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+import {
+  body,
+  Email,
+  GivenEmail,
+  GivenPassword,
+  GivenUsername,
+  Id,
+  type Profile,
+  Timestamp,
+  view,
+} from '../profile.ts';
 
 const user = view(
   'UserC',
@@ -12,6 +22,7 @@ const user = view(
 /** Profile C of the interface, /api/v1/users: snake case, bare array, errors that are a text. */
 export const profileC: Profile = {
   name: 'C',
+  about: 'snake case, the list as a bare array, errors as a text',
   errorBody: plainBody,
   list: {
     rules: {
@@ -30,7 +41,7 @@ export const profileC: Profile = {
   create: {
     body: body(
       'NewUserC',
-      Type.Object({ username: Type.String(), email: Type.String(), password: Type.String() }),
+      Type.Object({ username: GivenUsername, email: GivenEmail, password: GivenPassword }),
       {
         example: { username: 'ann', email: 'ann@example.org', password: 'correct horse battery' },
         read: ({ username, email, password }) => ({ username, email, password }),

@@ -1,13 +1,14 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { bareArray } from '@gatehouse/http/paging';
 import { Type } from 'typebox';
-import { body, Email, Id, type Profile, view } from '../profile.ts';
+import { body, Email, GivenName, Id, type Profile, view } from '../profile.ts';
 
 const item = view('UserD', Type.Object({ id: Id, name: Type.String() }), ({ id, name }) => ({ id, name }));
 
 /** Profile D of the interface, /users: people with a name and nothing else. */
 export const profileD: Profile = {
   name: 'D',
+  about: 'people with a name, the list as a bare array',
   errorBody: upperCaseCodeBody,
   list: {
     rules: { paging: 'offset', filters: { id: { field: 'id', type: 'string' } } },
@@ -15,7 +16,7 @@ export const profileD: Profile = {
     item,
   },
   create: {
-    body: body('NewUserD', Type.Object({ name: Type.String() }), {
+    body: body('NewUserD', Type.Object({ name: GivenName }), {
       example: { name: 'Ann Lee' },
       read: ({ name }) => ({ name }),
     }),

@@ -1,21 +1,28 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { Type } from 'typebox';
 import { given } from '../given.ts';
-import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+import {
+  body,
+  Email,
+  GivenEmail,
+  GivenName,
+  GivenPassword,
+  Id,
+  type Profile,
+  Timestamp,
+  view,
+} from '../profile.ts';
 
 /** Profile E of the interface, /v1/users: creates with a name, and changes with PATCH. */
 export const profileE: Profile = {
   name: 'E',
+  about: 'camel case, created with a name, changed with PATCH',
   errorBody: upperCaseCodeBody,
   create: {
-    body: body(
-      'NewUserE',
-      Type.Object({ email: Type.String(), name: Type.String(), password: Type.String() }),
-      {
-        example: { email: 'ann@example.org', name: 'Ann Lee', password: 'correct horse battery' },
-        read: ({ email, name, password }) => ({ email, name, password }),
-      },
-    ),
+    body: body('NewUserE', Type.Object({ email: GivenEmail, name: GivenName, password: GivenPassword }), {
+      example: { email: 'ann@example.org', name: 'Ann Lee', password: 'correct horse battery' },
+      read: ({ email, name, password }) => ({ email, name, password }),
+    }),
     answer: view(
       'UserE',
       Type.Object({ id: Id, email: Email, name: Type.String(), createdAt: Timestamp }),
@@ -26,7 +33,7 @@ export const profileE: Profile = {
     method: 'PATCH',
     body: body(
       'UserChangesE',
-      Type.Object({ name: Type.Optional(Type.String()), email: Type.Optional(Type.String()) }),
+      Type.Object({ name: Type.Optional(GivenName), email: Type.Optional(GivenEmail) }),
       {
         example: { name: 'Ann Park' },
         read: ({ name, email }) => given({ name, email }),
@@ -38,4 +45,5 @@ export const profileE: Profile = {
       ({ id, email, name, updatedAt }) => ({ id, email, name, updatedAt: updatedAt.toISOString() }),
     ),
   },
+  remove: true,
 };

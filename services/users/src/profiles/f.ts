@@ -2,10 +2,19 @@ import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { bareArray } from '@gatehouse/http/paging';
 import { Type } from 'typebox';
 import { given } from '../given.ts';
-import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
-import { USER_ROLES, type UserRole } from '../user.ts';
-
-const Role = Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] });
+import {
+  body,
+  Email,
+  GivenEmail,
+  GivenPassword,
+  GivenUsername,
+  Id,
+  type Profile,
+  Role,
+  Timestamp,
+  view,
+} from '../profile.ts';
+import { USER_ROLES } from '../user.ts';
 
 const user = view(
   'UserF',
@@ -30,6 +39,7 @@ const user = view(
 /** Profile F of the interface, /kb/api/v1/users: with roles, sorted as asked, a bare array. */
 export const profileF: Profile = {
   name: 'F',
+  about: 'camel case with roles, the list sorted as asked and as a bare array',
   errorBody: upperCaseCodeBody,
   list: {
     rules: {
@@ -62,9 +72,9 @@ export const profileF: Profile = {
     body: body(
       'NewUserF',
       Type.Object({
-        username: Type.String(),
-        email: Type.String(),
-        password: Type.String(),
+        username: GivenUsername,
+        email: GivenEmail,
+        password: GivenPassword,
         role: Type.Optional(Role),
       }),
       {

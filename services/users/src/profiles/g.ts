@@ -1,7 +1,17 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { pageEnvelope } from '@gatehouse/http/paging';
 import { Type } from 'typebox';
-import { body, Email, Id, type Profile, Timestamp, view } from '../profile.ts';
+import {
+  body,
+  Email,
+  GivenEmail,
+  GivenName,
+  GivenPassword,
+  Id,
+  type Profile,
+  Timestamp,
+  view,
+} from '../profile.ts';
 
 const user = view(
   'UserG',
@@ -12,6 +22,7 @@ const user = view(
 /** Profile G of the interface, /v1/users: snake case, the list by pages. */
 export const profileG: Profile = {
   name: 'G',
+  about: 'snake case, the list by page',
   errorBody: upperCaseCodeBody,
   list: {
     rules: {
@@ -27,14 +38,10 @@ export const profileG: Profile = {
     item: user,
   },
   create: {
-    body: body(
-      'NewUserG',
-      Type.Object({ name: Type.String(), email: Type.String(), password: Type.String() }),
-      {
-        example: { name: 'Ann Lee', email: 'ann@example.org', password: 'correct horse battery' },
-        read: ({ name, email, password }) => ({ name, email, password }),
-      },
-    ),
+    body: body('NewUserG', Type.Object({ name: GivenName, email: GivenEmail, password: GivenPassword }), {
+      example: { name: 'Ann Lee', email: 'ann@example.org', password: 'correct horse battery' },
+      read: ({ name, email, password }) => ({ name, email, password }),
+    }),
     answer: user,
   },
 };

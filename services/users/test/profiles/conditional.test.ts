@@ -25,6 +25,7 @@ t.test('a read carries an ETag, and is not repeated for who has it (RFC 9110 §1
       t.equal(again.status, 304, header);
       t.equal(again.body, undefined);
       t.equal(again.headers.get('etag'), etag);
+      t.equal(again.headers.get('cache-control'), 'private, no-cache', 'as a 200 would say (§15.4.5)');
     }
     for (const header of ['"other"', 'nonsense']) {
       t.equal((await call('GET', path, machine, undefined, { 'if-none-match': header })).status, 200, header);
@@ -67,13 +68,17 @@ t.test('a change happens only to what the caller has seen (RFC 9110 §13.1.1)', 
     ['PATCH', '/v1/users', { name: 'Lost Update' }],
     ['PUT', '/v2/users', { profile: { first_name: 'Lost' } }],
     ['PUT', '/users', { profile: { first_name: 'Lost' } }],
+    ['PUT', '/v1/users/:id/role', { role: 'editor' }],
+    ['PUT', '/v2/users/:id/status', { status: 'inactive' }],
+    ['PUT', '/users/:id/status', { status: 'inactive' }],
+    ['PUT', '/v2/users/:id/password', { new_password: 'another horse' }],
     ['DELETE', '/v1/users', undefined],
     ['DELETE', '/v2/users', undefined],
     ['DELETE', '/users', undefined],
   ];
   for (const [method, prefix, body] of writes) {
     const { id, etag } = await person();
-    const path = `${prefix}/${id}`;
+    const path = prefix.includes(':id') ? prefix.replace(':id', id) : `${prefix}/${id}`;
     await call('PATCH', `/v1/users/${id}`, machine, { name: 'Somebody was faster' });
     const what = `${method} ${prefix}`;
     const before = await call('GET', `/v2/users/${id}`, machine);
@@ -88,6 +93,11 @@ t.test('a change happens only to what the caller has seen (RFC 9110 §13.1.1)', 
     const done = await call(method, path, machine, body, { 'if-match': both });
     t.ok(done.status < 300, `${what} ${done.status}`);
   }
+  const { id } = await person();
+  const same = { role: 'user' };
+  const stale = await call('PUT', `/v1/users/${id}/role`, machine, same, { 'if-match': '"v9"' });
+  t.equal(stale.status, 412, 'what is so already is refused, too, to who has not seen it');
+  t.equal((await call('PUT', `/v1/users/${id}/role`, machine, same, { 'if-match': '"v1"' })).status, 204);
   const missing = await call('PUT', '/v1/users/usr_missing', machine, {}, { 'if-match': '*' });
   t.equal(missing.status, 404);
 });

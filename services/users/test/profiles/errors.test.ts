@@ -91,6 +91,8 @@ t.test('every kind of refusal in every profile', async (t) => {
     check(await call('GET', prefix, undefined), 401, 'no token');
     check(await call('POST', prefix, 'nonsense', {}), 401, 'a bad token');
     check(await call('GET', prefix, weak), 403, 'no scope');
+    check(await call('POST', prefix, undefined, '{'), 401, 'no token, whatever the body is');
+    check(await call('POST', prefix, weak, '{'), 403, 'no scope, whatever the body is');
     check(await call('GET', `${prefix}/x/y/z`, machine), 404, 'nothing there');
     check(await call('PATCH', prefix, machine, {}), 405, 'no such method');
     if (prefix !== '/users') check(await call('POST', prefix, machine, person('taken')), 409, 'taken');
@@ -123,6 +125,8 @@ t.test('every kind of refusal in every profile', async (t) => {
       check(await call('PUT', path, machine, '{'), 400, 'no JSON', as);
       check(await call('PUT', path, undefined, {}), 401, 'no token', as);
       check(await call('PUT', path, weak, {}), 403, 'no scope', as);
+      check(await call('PUT', path, undefined, '{'), 401, 'no token, whatever the body is', as);
+      check(await call('PUT', path, weak, '{'), 403, 'no scope, whatever the body is', as);
       check(await call('DELETE', `${prefix}/usr_missing`, machine), 404, 'no such user', as);
       for (const [field, value] of [
         ['password', { new_password: 1 }],
@@ -131,6 +135,8 @@ t.test('every kind of refusal in every profile', async (t) => {
       ] as const) {
         check(await call('PUT', `${path}/${field}`, machine, value), 400, field, as);
         check(await call('PUT', `${path}/${field}`, weak, value), 403, field, as);
+        check(await call('PUT', `${path}/${field}`, undefined, '{'), 401, field, as);
+        check(await call('PUT', `${path}/${field}`, weak, '{'), 403, field, as);
       }
     }
   }

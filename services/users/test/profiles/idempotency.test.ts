@@ -1,7 +1,14 @@
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import t from 'tap';
 import { build } from '../build.ts';
 
-const { issuer, call } = await build(t);
+const { issuer, call, mongodbUri } = await build(t);
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const database = createDatabase({ uri: mongodbUri, name: 'users', logger });
+await database.start();
+t.teardown(() => database.stop());
 const ALL = 'read:users write:users';
 const machine = await issuer.machine(ALL);
 const password = 'correct horse';
@@ -46,6 +53,38 @@ t.test('a refused request leaves the key free', async (t) => {
   t.equal(refused.status, 400);
   const draft = { username: 'idem-free', email: 'idem-free@example.org', password };
   t.equal((await call('POST', '/v1/users', machine, draft, key('free'))).status, 201);
+});
+
+/** Leaves all keys as a process does that ends before it has kept its answer, a while ago. */
+const endWithoutAnswer = () =>
+  database.connection
+    .collection(IDEMPOTENCY_KEYS)
+    .updateMany({}, { $unset: { answer: '' }, $set: { lease_until: new Date(0) } });
+
+t.test('what an attempt created that could not say so is found by the next one', async (t) => {
+  for (const [i, [path, draft]] of CREATES.entries()) {
+    const first = await call('POST', path, machine, draft(3), key(`died-${i}`));
+    t.equal(first.status, 201, path);
+    const before = await countOf();
+    await endWithoutAnswer();
+    const again = await call('POST', path, machine, draft(3), key(`died-${i}`));
+    t.equal(again.status, 201, path);
+    t.same(again.body, first.body);
+    for (const name of ['location', 'etag']) t.equal(again.headers.get(name), first.headers.get(name));
+    t.equal(await countOf(), before);
+  }
+});
+
+t.test('what it did not create may be somebody else’s by then', async (t) => {
+  const draft = { username: 'idem-lost', email: 'idem-lost@example.org', password };
+  const { body } = await call('POST', '/v1/users', machine, draft, key('lost'));
+  await call('DELETE', `/v1/users/${body.id}`, machine);
+  const { body: other } = await call('POST', '/v1/users', machine, draft);
+  await endWithoutAnswer();
+  const { status, body: refused } = await call('POST', '/v1/users', machine, draft, key('lost'));
+  t.equal(status, 409);
+  t.match(refused, { error: { code: 'CONFLICT', message: /already taken/ } });
+  t.notMatch(JSON.stringify(refused), other.id);
 });
 
 t.test(

@@ -163,6 +163,28 @@ t.test('who follows a link stays in the profile, without a pin, too', async (t) 
   t.same(keysOf(await call('GET', byDefault.body.links.next ?? '', machine)), ['id', 'email', 'status']);
 });
 
+t.test('who counts the other way gets the same rows', async (t) => {
+  const ids = (answer: Answer) => {
+    const { body } = answer;
+    return (Array.isArray(body) ? body : body.data).map(({ id }: { id: string }) => id);
+  };
+  for (const [path, token] of [
+    ['/v1/users', await pinned({ v1_users: 'A' })],
+    ['/v1/users', await pinned({ v1_users: 'G' })],
+    ['/v2/users', await pinned({ v2_users: 'B1' })],
+    ['/v2/users', await pinned({ v2_users: 'B2' })],
+    ['/api/v1/users', machine],
+    ['/users', machine],
+    ['/kb/api/v1/users', machine],
+  ] as const) {
+    const byPage = await call('GET', `${path}?page=3&limit=2`, token);
+    const byOffset = await call('GET', `${path}?offset=4&limit=2`, token);
+    t.same(byPage.body, byOffset.body, path);
+    t.same(ids(byPage), ids(await call('GET', '/api/v1/users?limit=2&offset=4', machine)));
+    t.equal((await call('GET', `${path}?page=1&offset=0`, token)).status, 400);
+  }
+});
+
 t.test('a bare array says how to go on by cursor', async (t) => {
   const first = await call('GET', '/users?limit=5', machine);
   const link = /^<([^>]+)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';

@@ -647,7 +647,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -660,7 +660,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -673,7 +673,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -686,7 +686,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -699,7 +699,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -712,7 +712,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -956,7 +956,7 @@ content-type: application/json; charset=utf-8
 cache-control: no-store
 www-authenticate: Bearer realm="gatehouse"
 {
-  "error": "This needs an access token in the Authorization header."
+  "error": "This needs an access token or an API key in the Authorization header."
 }
 `
 
@@ -966,7 +966,7 @@ content-type: application/json; charset=utf-8
 cache-control: no-store
 www-authenticate: Bearer realm="gatehouse"
 {
-  "error": "This needs an access token in the Authorization header."
+  "error": "This needs an access token or an API key in the Authorization header."
 }
 `
 
@@ -1174,7 +1174,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -1286,7 +1286,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -1299,7 +1299,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -1312,7 +1312,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -1553,7 +1553,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -1566,7 +1566,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "UNAUTHORIZED",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -2253,7 +2253,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "unauthorized",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -2266,7 +2266,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "unauthorized",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
@@ -2279,7 +2279,7 @@ www-authenticate: Bearer realm="gatehouse"
 {
   "error": {
     "code": "unauthorized",
-    "message": "This needs an access token in the Authorization header."
+    "message": "This needs an access token or an API key in the Authorization header."
   }
 }
 `
