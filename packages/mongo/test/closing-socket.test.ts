@@ -48,3 +48,26 @@ t.test('an operation on a connection that is just being closed ends', async (t) 
   }
   t.equal(await outcome(things.findById('a').lean().exec()), 'done');
 });
+
+t.test('large writes leave nothing behind on their connection', async (t) => {
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const database = createDatabase({ uri: await testDatabase(t), name: 'large', logger });
+  await database.start();
+  t.teardown(() => database.stop());
+  const sockets = new Set<Socket>();
+  Socket.prototype.write = function seen(this: Socket, ...args: Parameters<typeof write>) {
+    sockets.add(this);
+    return write.apply(this, args);
+  } as typeof write;
+  t.teardown(() => {
+    Socket.prototype.write = write;
+  });
+  const things = database.connection.collection('large');
+  const most = () => Math.max(...[...sockets].map((socket) => socket.listenerCount('close')));
+  // More than a socket takes at once: the driver waits until it has drained.
+  const large = { text: 'x'.repeat(8_000_000) };
+  await things.insertOne({ ...large });
+  const before = most();
+  for (let i = 0; i < 5; i += 1) await things.insertOne({ ...large });
+  t.equal(most(), before);
+});
