@@ -89,6 +89,12 @@ export function filterParameters(rules: FilterRules<string>): Record<string, TSc
   const parameters: Record<string, TSchema> = {};
   for (const [name, field] of Object.entries(filters)) {
     parameters[`filter[${name}]`] = Type.String({ description: describe(name, field) });
+    // Those that most are asked for by, so that a generated client knows them.
+    for (const [operator, words] of field.type === 'date' ? RANGES : []) {
+      parameters[`filter[${name}][${operator}]`] = Type.String({
+        description: `Only rows whose ${name} is ${words}. ${VALUES.date}.`,
+      });
+    }
     if (plain.includes(name)) {
       parameters[name] = plainSchema(field, `Only rows with this ${name}.`);
     } else if (legacy) {
@@ -114,6 +120,13 @@ function describe(name: string, field: FilterField<string>): string {
     `Other operators, as filter[${name}][operator]: ${others.join(', ')}.`
   );
 }
+
+const RANGES = [
+  ['gt', 'after this'],
+  ['gte', 'this or after it'],
+  ['lt', 'before this'],
+  ['lte', 'this or before it'],
+] as const;
 
 const VALUES: Record<FilterField<string>['type'], string> = {
   string: 'A text',

@@ -340,6 +340,10 @@ t.test('the schema names every parameter and none other', async (t) => {
     'filter[status]',
     'status',
     'filter[created_at]',
+    'filter[created_at][gt]',
+    'filter[created_at][gte]',
+    'filter[created_at][lt]',
+    'filter[created_at][lte]',
     'filter[count]',
   ]);
   t.equal(required, undefined, 'all are optional');

@@ -72,6 +72,10 @@ query: username?
 query: filter[email]?
 query: email?
 query: filter[created_at]?
+query: filter[created_at][gt]?
+query: filter[created_at][gte]?
+query: filter[created_at][lt]?
+query: filter[created_at][lte]?
 query: created_at?
 200 application/json UserCList | UserCCursorPage (X-Request-Id, Link?, Deprecation?, Sunset?, RateLimit?, RateLimit-Policy?)
 400 ApiErrorText_invalid
@@ -117,7 +121,15 @@ query: filter[username]?
 query: filter[email]?
 query: filter[role]?
 query: filter[createdAt]?
+query: filter[createdAt][gt]?
+query: filter[createdAt][gte]?
+query: filter[createdAt][lt]?
+query: filter[createdAt][lte]?
 query: filter[updatedAt]?
+query: filter[updatedAt][gt]?
+query: filter[updatedAt][gte]?
+query: filter[updatedAt][lt]?
+query: filter[updatedAt][lte]?
 200 application/json UserFList | UserFCursorPage (X-Request-Id, Link?, RateLimit?, RateLimit-Policy?)
 400 ApiError_invalid
 401 ApiError_unauthenticated
@@ -171,11 +183,23 @@ query: username?
 query: filter[email]?
 query: email?
 query: filter[createdAt]?
+query: filter[createdAt][gt]?
+query: filter[createdAt][gte]?
+query: filter[createdAt][lt]?
+query: filter[createdAt][lte]?
 query: createdAt?
 query: filter[updatedAt]?
+query: filter[updatedAt][gt]?
+query: filter[updatedAt][gte]?
+query: filter[updatedAt][lt]?
+query: filter[updatedAt][lte]?
 query: updatedAt?
 query: page?
 query: filter[created_at]?
+query: filter[created_at][gt]?
+query: filter[created_at][gte]?
+query: filter[created_at][lt]?
+query: filter[created_at][lte]?
 query: created_at?
 200 application/json UserAList | UserGList | UserACursorPage | UserGCursorPage (X-Request-Id, Link?, Deprecation?, Sunset?, RateLimit?, RateLimit-Policy?)
 400 ApiError_invalid
@@ -213,6 +237,10 @@ query: filter[email]?
 query: filter[status]?
 query: status?
 query: filter[created_at]?
+query: filter[created_at][gt]?
+query: filter[created_at][gte]?
+query: filter[created_at][lt]?
+query: filter[created_at][lte]?
 query: offset?
 200 application/json UserB2List | UserB1List | UserB2CursorPage | UserB1CursorPage (X-Request-Id, Link?, RateLimit?, RateLimit-Policy?)
 400 ApiErrorV2_invalid
