@@ -63,6 +63,8 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     // A line that is about a request says so by itself; most requests write none but run()'s.
     childLoggerFactory: (parent) => parent,
     bodyLimit: BODY_LIMIT,
+    // Longer than Node lets a request line be: what is no id is told so by its route, after its guards.
+    routerOptions: { maxParamLength: 65_536 },
     // Of a URL that cannot be decoded; no hook runs for it, so what the CORS hook would set is set here.
     frameworkErrors: (error, request, reply) => {
       reply.header('access-control-allow-origin', '*');
@@ -189,9 +191,7 @@ function callersError(thrown: unknown): ServiceError | undefined {
   const { code, statusCode } = Object(thrown) as Partial<FastifyError>;
   if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
     return undefined;
-  // A path segment longer than any id names nothing.
-  const kind =
-    code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'not_found' : (KIND_OF_STATUS.get(statusCode) ?? 'invalid');
+  const kind = KIND_OF_STATUS.get(statusCode) ?? 'invalid';
   const message = MESSAGES[kind] ?? 'The request is not valid.';
   return new ServiceError(kind, message, { cause: thrown });
 }

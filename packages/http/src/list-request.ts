@@ -12,8 +12,8 @@ export type ListRules<F extends string> = FilterRules<F> & {
   /** For links, such as '/v1/users'. */
   path: string;
   /**
-   * Sort fields by their name outside, and the parameters' names. Without: sorted by the field of the first range among
-   * the filters, else by id, ascending.
+   * Sort fields by their name outside, and the parameters' names. Without: sorted by the first field of `filters` that
+   * a range is asked of, else by id, ascending.
    */
   sort?: { fields: Readonly<Record<string, F>>; by: string; order: string };
   /** How pages are counted without a cursor, as far as it is told. */
@@ -107,12 +107,13 @@ function sortParameters({ fields, by, order }: NonNullable<ListRules<string>['so
 
 function readSort<F extends string>(
   parameters: Parameters,
-  { sort }: ListRules<F>,
+  { sort, filters }: ListRules<F>,
   conditions: readonly Condition<F>[],
 ): ListQuery<F>['sort'] {
   // A range comes in the order of its field, so that the index that finds it is the one that sorts it. Every list has
   // an id to be sorted by, whether or not it is told.
-  const range = conditions.find(({ operator }) => RANGES.includes(operator));
+  const ranges = conditions.filter(({ operator }) => RANGES.includes(operator)).map(({ field }) => field);
+  const range = Object.values(filters).find(({ field }) => ranges.includes(field));
   const byDefault = { field: range?.field ?? ('id' as F), descending: false };
   if (sort === undefined) return byDefault;
   const name = parameters.text(sort.by);

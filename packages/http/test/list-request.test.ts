@@ -96,6 +96,8 @@ t.test('filters and sort', async (t) => {
     field: 'name',
     descending: true,
   });
+  const two = { 'filter[count][gt]': '1', 'filter[created_at][lt]': '2025-07-10' };
+  t.equal(readModern(two).sort.field, 'createdAt', 'of two ranges the field that stands first in the rules');
   t.strictSame(readLegacy({ 'filter[name][lt]': 'x', sortBy: 'createdAt' }).sort.field, 'createdAt');
 
   t.strictSame(readLegacy({ sortBy: 'name' }).sort, { field: 'name', descending: false });

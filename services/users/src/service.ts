@@ -36,6 +36,7 @@ import { createUsers, type Users } from './users.ts';
 
 /** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
 const GUESSES = { most: 10, seconds: 300 };
+const ALL_GUESSES = { most: 30, seconds: 300 };
 
 /**
  * The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. A
@@ -81,6 +82,7 @@ export function createUsersService(
     passwords: createPasswords({ concurrency: config.hashConcurrency }),
     announce: events.announce,
     guesses: createAttempts(GUESSES),
+    allGuesses: createAttempts(ALL_GUESSES),
   });
 
   const jwksUri = `${identityUrl}/.well-known/jwks.json`;

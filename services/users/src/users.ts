@@ -34,8 +34,10 @@ export type UsersDependencies = {
   passwords: Passwords;
   /** Tells those who hold tokens and sessions; resolves when they know or when it takes too long, never rejects. */
   announce(event: AccountChanged): Promise<void>;
-  /** Bounds how often somebody may guess the current password of one user. */
+  /** Bounds how often somebody may guess the current password of one user by one way, such as an application. */
   guesses: Attempts;
+  /** The same by all ways together: there may be as many as somebody cares to make. */
+  allGuesses: Attempts;
 };
 
 /** The use cases; they throw ServiceErrors that say what is wrong with the request. */
@@ -80,23 +82,29 @@ export class WrongPasswordError extends ServiceError {
 }
 
 /** The use cases. They know no caller: who may do what is in user-access.ts. */
-export function createUsers({ store, passwords, announce, guesses }: UsersDependencies): Users {
+export function createUsers({ store, passwords, announce, guesses, allGuesses }: UsersDependencies): Users {
   /** Throws unless the password is that of the user; the hash that it was checked against. */
   async function checkCurrent(id: string, password: string, through: string): Promise<string> {
     const key = `${id} ${through}`;
+    const takeBack = () => {
+      guesses.takeBack(key);
+      allGuesses.takeBack(id);
+    };
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
     // Counted before the check, so that many at a time cannot slip through, and taken back when it was right.
+    // One way that is closed is not counted any more, or it would close all others.
     guesses.count(key);
+    allGuesses.count(id);
     let right: boolean;
     try {
       right = await passwords.verify(hash, bounded(password));
     } catch (error) {
-      guesses.takeBack(key);
+      takeBack();
       throw error;
     }
     if (!right || hash === null) throw new WrongPasswordError();
-    guesses.takeBack(key);
+    takeBack();
     return hash;
   }
 

@@ -22,6 +22,7 @@ const users = createUsers({
   passwords: createPasswords({ concurrency: 1 }),
   announce: async () => {},
   guesses: createAttempts({ most: 10, seconds: 300 }),
+  allGuesses: createAttempts({ most: 30, seconds: 300 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

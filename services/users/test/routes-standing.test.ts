@@ -84,6 +84,28 @@ t.test('guessing by many applications of one’s own is one way to guess', async
   t.equal((await call('PUT', `${ann.path}/password`, token, right)).status, 204, 'elsewhere she may');
 });
 
+t.test('however many applications somebody signs in to, there is an end of guessing', async (t) => {
+  const ann = await created();
+  const guess = async (client: string, current_password: string) => {
+    const token = await issuer.sign({ sub: ann.id, client_id: client, roles: ['user'], scope: WRITE });
+    const body = { new_password: 'second horse', current_password };
+    return (await call('PUT', `${ann.path}/password`, token, body)).status;
+  };
+  for (let n = 0; n < 30; n += 1) t.equal(await guess(`app_${n % 6}`, 'wrong'), 400, `guess ${n}`);
+  t.equal(await guess('app_another', PASSWORD), 429);
+});
+
+t.test('an application that has no guess left takes none of the others', async (t) => {
+  const ann = await created();
+  const guess = async (client: string, current_password: string) => {
+    const token = await issuer.sign({ sub: ann.id, client_id: client, roles: ['user'], scope: WRITE });
+    const body = { new_password: 'second horse', current_password };
+    return (await call('PUT', `${ann.path}/password`, token, body)).status;
+  };
+  for (let n = 0; n < 40; n += 1) t.equal(await guess('app_one', 'wrong'), n < 10 ? 400 : 429);
+  t.equal(await guess('app_two', PASSWORD), 204);
+});
+
 t.test('who may change what', async (t) => {
   const ann = await created();
   const bob = await created();

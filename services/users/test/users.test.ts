@@ -23,6 +23,7 @@ const users = createUsers({
   passwords,
   announce: async (event) => void announced.push(event),
   guesses: createAttempts({ most: 10, seconds: 300 }),
+  allGuesses: createAttempts({ most: 30, seconds: 300 }),
 });
 
 const PASSWORD = 'correct horse';

@@ -128,6 +128,10 @@ t.test('every kind of refusal in every profile', async (t) => {
       check(await call('PUT', path, undefined, '{'), 401, 'no token, whatever the body is', as);
       check(await call('PUT', path, weak, '{'), 403, 'no scope, whatever the body is', as);
       check(await call('DELETE', `${prefix}/usr_missing`, machine), 404, 'no such user', as);
+      const long = `${prefix}/${'x'.repeat(8000)}`;
+      check(await call('PUT', long, undefined, {}), 401, 'a very long id, no token', as);
+      check(await call('PUT', long, machine, {}), 404, 'a very long id', as);
+      check(await call('DELETE', long, machine), 404, 'a very long id', as);
       for (const [field, value] of [
         ['password', { new_password: 1 }],
         ['role', { role: 'owner' }],
