@@ -1,5 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '@gatehouse/kit/errors';
-import type { FastifyRequest } from 'fastify';
+
+/** A request of any framework. */
+type WithHeaders = { headers: IncomingHttpHeaders };
 
 /** An entity tag (RFC 9110 §8.8.3). */
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
@@ -15,7 +18,7 @@ export function etagOf(version: number): string {
  * `invalid` for what is no list of tags, since to go on would be to change what somebody meant to guard. A change with
  * `If-None-Match: *` is for what is not there (§13.1.2), so no version may be changed.
  */
-export function ifMatch(request: FastifyRequest): readonly number[] | undefined {
+export function ifMatch(request: WithHeaders): readonly number[] | undefined {
   const header = request.headers['if-match'];
   if (request.headers['if-none-match']?.trim() === '*') return [];
   if (header === undefined || header.trim() === '*') return undefined;
@@ -33,7 +36,7 @@ export function ifMatch(request: FastifyRequest): readonly number[] | undefined 
  * Whether the caller has this version already, as If-None-Match says (RFC 9110 §13.1.2): then GET is answered
  * with 304, the ETag and no body. Comparison is weak. What is no list of tags counts as no header.
  */
-export function notModified(request: FastifyRequest, etag: string): boolean {
+export function notModified(request: WithHeaders, etag: string): boolean {
   const header = request.headers['if-none-match'];
   if (header === undefined) return false;
   if (header.trim() === '*') return true;

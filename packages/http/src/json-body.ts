@@ -2,6 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { parse } from 'secure-json-parse';
 
+/** The largest body taken, in bytes. */
+export const BODY_LIMIT = 256 * 1024;
+
 /** How deep lists and objects may stand in each other: MongoDB stores 100 levels. */
 const MAX_DEPTH = 64;
 

@@ -18,7 +18,7 @@ type KeyDocument = {
 /** Between a look and the next step, a key can come or go; nobody has this much bad luck. */
 const ROUNDS = 5;
 
-/** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/http/idempotency. */
+/** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/resource/idempotency. */
 export function createIdempotencyStore(connection: Connection) {
   const schema = new mongoose.Schema<KeyDocument>(
     {

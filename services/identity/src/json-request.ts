@@ -1,5 +1,4 @@
-import { BODY_LIMIT } from '@gatehouse/http/app';
-import { parseJsonBody } from '@gatehouse/http/json-body';
+import { BODY_LIMIT, parseJsonBody } from '@gatehouse/http/json-body';
 import { discardBody } from '@gatehouse/kit/discard-body';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Context } from 'koa';

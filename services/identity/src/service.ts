@@ -1,6 +1,6 @@
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/auth';
+import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
 import { prefixesOf } from '@gatehouse/kit/routes';

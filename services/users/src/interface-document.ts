@@ -1,6 +1,6 @@
-import type { OpenApiOptions } from '@gatehouse/http/openapi';
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import { PATH_GROUPS, type PathGroup } from './path-groups.ts';
 import { TakenError } from './user.ts';
 

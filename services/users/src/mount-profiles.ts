@@ -1,8 +1,8 @@
-import { type Answer, send } from '@gatehouse/http/answer';
-import { callerOf } from '@gatehouse/http/auth';
 import { etagOf, ifMatch, notModified } from '@gatehouse/http/conditional';
-import { listDialect } from '@gatehouse/http/lists';
 import { invalidFields } from '@gatehouse/http/schema';
+import { listDialect } from '@gatehouse/lists/list-endpoint';
+import { type Answer, send } from '@gatehouse/resource/answer';
+import { callerOf } from '@gatehouse/resource/authenticate';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PATH_GROUPS, type PathGroup } from './path-groups.ts';

@@ -1,9 +1,9 @@
-import { callerOf } from '@gatehouse/http/auth';
-import { dialectOf } from '@gatehouse/http/cursor';
-import type { Deprecation } from '@gatehouse/http/deprecation';
-import type { Idempotency } from '@gatehouse/http/idempotency';
-import { documented, type Operation } from '@gatehouse/http/openapi';
 import type { ErrorKind } from '@gatehouse/kit/errors';
+import { dialectOf } from '@gatehouse/lists/cursor';
+import type { Deprecation } from '@gatehouse/lists/deprecation';
+import { documented, type Operation } from '@gatehouse/openapi/operation';
+import { callerOf } from '@gatehouse/resource/authenticate';
+import type { Idempotency } from '@gatehouse/resource/idempotency';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { PathGroup } from './path-groups.ts';

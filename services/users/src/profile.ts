@@ -1,7 +1,7 @@
 import type { ErrorBody } from '@gatehouse/http/error-bodies';
-import type { ListRules } from '@gatehouse/http/list-request';
-import type { Envelope } from '@gatehouse/http/paging';
 import { bodyValidator, serializer } from '@gatehouse/http/schema';
+import type { ListRules } from '@gatehouse/lists/list-request';
+import type { Envelope } from '@gatehouse/lists/paging';
 import { type Static, type TSchema, Type } from 'typebox';
 import {
   type NewUser,

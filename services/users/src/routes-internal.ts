@@ -1,6 +1,6 @@
-import { callerOf } from '@gatehouse/http/auth';
 import { bodyValidator, serializer } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';

@@ -1,8 +1,8 @@
-import { callerOf } from '@gatehouse/http/auth';
 import { ifMatch } from '@gatehouse/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
-import { documented } from '@gatehouse/http/openapi';
 import { bodyValidator, invalidFields } from '@gatehouse/http/schema';
+import { documented } from '@gatehouse/openapi/operation';
+import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';

@@ -1,6 +1,6 @@
-import { type Cursor, encodeCursor, listHash } from '@gatehouse/http/cursor';
-import type { ListDialect } from '@gatehouse/http/lists';
-import type { Shape } from '@gatehouse/http/openapi';
+import { type Cursor, encodeCursor, listHash } from '@gatehouse/lists/cursor';
+import type { ListDialect } from '@gatehouse/lists/list-endpoint';
+import type { Shape } from '@gatehouse/openapi/operation';
 import type { Body, List, View } from './profile.ts';
 import type { User, UserField } from './user.ts';
 

@@ -1,7 +1,7 @@
-import { PAGE_SIZE } from '@gatehouse/http/paging';
 import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
+import { PAGE_SIZE } from '@gatehouse/lists/paging';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';

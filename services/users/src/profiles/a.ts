@@ -1,5 +1,5 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { offsetEnvelope } from '@gatehouse/http/paging';
+import { offsetEnvelope } from '@gatehouse/lists/paging';
 import { Type } from 'typebox';
 import { given } from '../given.ts';
 import {

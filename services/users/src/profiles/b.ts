@@ -1,6 +1,6 @@
 import { v2Body } from '@gatehouse/http/error-bodies';
-import type { FilterFields } from '@gatehouse/http/filters';
-import { bareArray, pageEnvelopeWithPages } from '@gatehouse/http/paging';
+import type { FilterFields } from '@gatehouse/lists/filters';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
 import { type Static, Type } from 'typebox';
 import { given } from '../given.ts';
 import {

@@ -1,5 +1,5 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
-import { bareArray } from '@gatehouse/http/paging';
+import { bareArray } from '@gatehouse/lists/paging';
 import { Type } from 'typebox';
 import {
   body,

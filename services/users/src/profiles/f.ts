@@ -1,5 +1,5 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { bareArray } from '@gatehouse/http/paging';
+import { bareArray } from '@gatehouse/lists/paging';
 import { Type } from 'typebox';
 import { given } from '../given.ts';
 import {

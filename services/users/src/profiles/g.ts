@@ -1,5 +1,5 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { pageEnvelope } from '@gatehouse/http/paging';
+import { pageEnvelope } from '@gatehouse/lists/paging';
 import { Type } from 'typebox';
 import {
   body,

@@ -1,0 +1,451 @@
+import { plainBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { createLogger } from '@gatehouse/kit/logger';
+import { openApiDocument } from '@gatehouse/openapi/document';
+import { documented, type OpenApiOptions, type Operation, type Shape } from '@gatehouse/openapi/operation';
+import { createApp } from '@gatehouse/resource/app';
+import { documentProblems } from '@gatehouse/testing/openapi-check';
+import type { FastifyInstance } from 'fastify';
+import t, { type Test } from 'tap';
+import { Type } from 'typebox';
+
+const OPTIONS: OpenApiOptions = {
+  title: 'Things',
+  version: '1.2.3',
+  description: 'All about things.',
+  path: '/openapi/things.json',
+  origin: 'https://api.example.org',
+};
+
+const Id = Type.String({ description: 'Opaque.' });
+const Email = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'email' });
+const ann = { id: 'th_1', email: null };
+const thing: Shape = { name: 'Thing', schema: Type.Object({ id: Id, email: Email }), example: ann };
+const named: Shape = {
+  name: 'NamedThing',
+  schema: Type.Object({ id: Id, name: Type.String() }),
+  example: { id: 'th_1', name: 'one' },
+};
+const listOf = ({ name, schema, example }: Shape): Shape => ({
+  name: `${name}List`,
+  schema: Type.Array(schema),
+  example: [example],
+});
+const pageOf = (row: Shape): Shape => ({
+  name: `${row.name}Page`,
+  schema: Type.Object({ data: Type.Array(row.schema), total: Type.Integer() }),
+  parts: [row],
+});
+
+const READ: Operation = {
+  operationId: 'readThing',
+  summary: 'Read a thing',
+  tag: 'things',
+  scopes: ['read:users', 'read:all'],
+  conditional: 'read',
+  params: Type.Object({ id: Id }),
+  answers: { 200: { description: 'The thing.', shapes: [thing], headers: { ETag: 'always' } } },
+  errors: { body: upperCaseCodeBody, kinds: ['not_found'] },
+};
+const LIST: Operation = {
+  operationId: 'listThings',
+  summary: 'List things',
+  tag: 'things',
+  scopes: ['read:users'],
+  query: [
+    {
+      profile: 'X',
+      schema: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, default: 20, description: 'How many.' })),
+        offset: Type.Optional(Type.Integer({ default: 0, description: 'After how many.' })),
+        kind: Type.String({ deprecated: true, description: 'Its name.' }),
+        old: Type.Optional(Type.String({ deprecated: true })),
+        'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
+      }),
+    },
+    {
+      profile: 'Y',
+      schema: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, default: 20, description: 'How many.' })),
+        page: Type.Optional(Type.Integer({ description: 'Which page.' })),
+        kind: Type.Integer({ description: 'Its number.' }),
+        'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
+      }),
+    },
+    {
+      profile: 'Z',
+      schema: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, default: 20, description: 'How many.' })),
+        kind: Type.Integer({ description: 'Its number.' }),
+        'filter[id]': Type.Optional(Type.String({ description: 'By id.' })),
+        page: Type.Optional(Type.Integer({ description: 'Which page.' })),
+      }),
+    },
+  ],
+  answers: {
+    200: {
+      description: 'A page.',
+      shapes: [listOf(thing), pageOf(thing), pageOf(named)],
+      headers: { Link: 'sometimes' },
+    },
+  },
+  errors: { body: v2Body },
+};
+const CREATE: Operation = {
+  operationId: 'createThing',
+  summary: 'Create a thing',
+  description: 'With an address, or a name.',
+  tag: 'things',
+  scopes: [],
+  idempotent: true,
+  body: [thing, named],
+  answers: { 201: { description: 'Created.', shapes: [thing, named], headers: { Location: 'always' } } },
+  errors: { body: plainBody },
+};
+const REMOVE: Operation = {
+  operationId: 'removeThing',
+  summary: 'Remove a thing',
+  tag: 'things',
+  scopes: ['write:users'],
+  conditional: 'write',
+  answers: { 204: { description: 'Gone.' } },
+  errors: { body: v2Body, kinds: ['not_found'] },
+};
+const GUIDE: Operation = {
+  operationId: 'readGuide',
+  summary: 'Read the guide',
+  tag: 'guides',
+  answers: {
+    200: { description: 'The guide.', mediaType: 'text/markdown', headers: { 'Cache-Control': 'always' } },
+  },
+  errors: { body: v2Body },
+};
+
+const handler = async () => ({});
+const PATH = '/v1/things/:id';
+const ROUTES = [
+  { url: PATH, method: 'GET', operation: READ },
+  { url: '/v1/things', method: 'GET', operation: LIST },
+  { url: '/v1/things', method: 'POST', operation: CREATE },
+  { url: PATH, method: 'DELETE', operation: REMOVE },
+  { url: '/guides/things', method: 'GET', operation: GUIDE },
+];
+
+/** As whoever fetches it has it. */
+const documentOf = (routes = ROUTES, options = OPTIONS) =>
+  JSON.parse(JSON.stringify(openApiDocument(options, routes)));
+
+async function serve(t: Test, addRoutes: (app: FastifyInstance) => void) {
+  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+  const app = createApp({
+    logger,
+    errorBodyFor: () => v2Body,
+    translate: () => undefined,
+    openapi: OPTIONS,
+  });
+  t.teardown(() => app.close());
+  addRoutes(app);
+  await app.ready();
+  return app;
+}
+
+t.test('the document is OpenAPI 3.1, and its examples hold', async (t) => {
+  t.strictSame(await documentProblems(documentOf()), []);
+  const { openapi, info, servers, tags, paths } = documentOf();
+  t.match(openapi, /^3\.1\./);
+  t.strictSame(info, { title: 'Things', version: '1.2.3', description: 'All about things.' });
+  t.strictSame(servers, [{ url: 'https://api.example.org' }]);
+  t.strictSame(tags, [{ name: 'things' }, { name: 'guides' }]);
+  const methods = Object.entries(paths).map(([path, all]) => [path, Object.keys(all as object)]);
+  t.strictSame(Object.fromEntries(methods), {
+    '/v1/things/{id}': ['get', 'delete'],
+    '/v1/things': ['get', 'post'],
+    '/guides/things': ['get'],
+  });
+  const about = {
+    license: { name: 'MIT License', identifier: 'MIT' },
+    tags: [
+      { name: 'guides', description: 'To be read.' },
+      { name: 'others', description: 'Which no operation has.' },
+    ],
+  };
+  const more = documentOf(ROUTES, { ...OPTIONS, ...about });
+  t.strictSame(await documentProblems(more), []);
+  t.strictSame(more.info.license, about.license);
+  t.strictSame(
+    more.tags,
+    [about.tags[0], { name: 'things' }],
+    'in their order, then those that nobody describes',
+  );
+  const { origin: _, ...without } = OPTIONS;
+  t.strictSame(await documentProblems(documentOf(ROUTES, without)), [], 'without an origin');
+  t.notOk('servers' in documentOf(ROUTES, without));
+});
+
+t.test('parameters', async (t) => {
+  const { paths } = documentOf();
+  t.strictSame(paths['/v1/things/{id}'].get.parameters, [
+    { name: 'id', in: 'path', description: 'Opaque.', required: true, schema: { type: 'string' } },
+    {
+      name: 'If-None-Match',
+      description: 'Versions that the caller has: one of them is answered with 304.',
+      schema: { type: 'string' },
+      in: 'header',
+      required: false,
+    },
+  ]);
+  t.match(paths['/v1/things/{id}'].delete.parameters, [
+    { name: 'id', in: 'path', required: true },
+    { name: 'If-Match', in: 'header', required: false },
+  ]);
+  t.match(paths['/v1/things'].post.parameters, [{ name: 'Idempotency-Key', in: 'header', required: false }]);
+  t.notOk('parameters' in paths['/guides/things'].get);
+  t.strictSame(
+    paths['/v1/things'].get.parameters,
+    [
+      {
+        name: 'limit',
+        in: 'query',
+        description: 'How many.',
+        required: false,
+        schema: { type: 'integer', minimum: 1, default: 20 },
+      },
+      {
+        name: 'offset',
+        in: 'query',
+        description: 'Profile X: After how many.',
+        required: false,
+        // Without it another profile may answer.
+        schema: { type: 'integer' },
+      },
+      {
+        name: 'kind',
+        in: 'query',
+        description: 'Profile X: Its name. Profiles Y, Z: Its number.',
+        required: true,
+        schema: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+      },
+      {
+        name: 'old',
+        in: 'query',
+        description: 'Profile X.',
+        required: false,
+        deprecated: true,
+        schema: { type: 'string' },
+      },
+      {
+        name: 'filter[id]',
+        in: 'query',
+        description: 'By id.',
+        required: false,
+        schema: { type: 'string' },
+      },
+      {
+        name: 'page',
+        in: 'query',
+        description: 'Profiles Y, Z: Which page.',
+        required: false,
+        schema: { type: 'integer' },
+      },
+    ],
+    'of several profiles, each once',
+  );
+  const kind = { profile: 'X', schema: Type.Object({ kind: Type.String() }) };
+  const needed = { ...LIST, query: [kind, { profile: 'Y', schema: Type.Object({}) }] };
+  const [{ required }] = documentOf([{ url: '/v1/things', method: 'GET', operation: needed }]).paths[
+    '/v1/things'
+  ].get.parameters;
+  t.equal(required, false, 'what one profile needs and another does not know');
+});
+
+t.test('alternatives are oneOf, and anyOf where a value does not tell them apart', async (t) => {
+  const { paths, components } = documentOf();
+  const list = { $ref: '#/components/schemas/ThingList' };
+  const pages = [{ $ref: '#/components/schemas/ThingPage' }, { $ref: '#/components/schemas/NamedThingPage' }];
+  const { content } = paths['/v1/things'].get.responses[200];
+  t.strictSame(content['application/json'].schema, { oneOf: [list, { anyOf: pages }] });
+  t.strictSame(content['application/json'].examples, { ThingList: { value: [ann] } });
+  const { requestBody, responses } = paths['/v1/things'].post;
+  const shapes = [{ $ref: '#/components/schemas/Thing' }, { $ref: '#/components/schemas/NamedThing' }];
+  const examples = { Thing: { value: ann }, NamedThing: { value: { id: 'th_1', name: 'one' } } };
+  const sent = { schema: { anyOf: shapes }, examples };
+  t.strictSame(requestBody, { required: true, content: { 'application/json': sent } }, 'may have more');
+  const answered = { schema: { oneOf: shapes }, examples };
+  t.strictSame(responses[201].content, { 'application/json': answered });
+  t.strictSame(components.schemas.Thing, {
+    type: 'object',
+    required: ['id', 'email'],
+    properties: {
+      id: { type: 'string', description: 'Opaque.' },
+      email: { type: ['string', 'null'], format: 'email' },
+    },
+  });
+  t.strictSame(paths['/v1/things/{id}'].get.responses[200].content['application/json'].schema, {
+    $ref: '#/components/schemas/Thing',
+  });
+});
+
+t.test('errors follow from what an operation takes', async (t) => {
+  const { paths, components } = documentOf();
+  const statuses = ({ responses }: { responses: object }) => Object.keys(responses).map(Number);
+  t.strictSame(statuses(paths['/v1/things/{id}'].get), [200, 304, 401, 403, 404, 429, 500, 503]);
+  t.strictSame(statuses(paths['/v1/things'].get), [200, 400, 401, 403, 429, 500, 503]);
+  t.strictSame(statuses(paths['/v1/things'].post), [201, 400, 401, 403, 409, 413, 415, 422, 429, 500, 503]);
+  t.strictSame(
+    statuses(paths['/v1/things/{id}'].delete),
+    [204, 400, 401, 403, 404, 412, 413, 415, 429, 500, 503],
+  );
+  t.strictSame(statuses(paths['/guides/things'].get), [200, 500]);
+  t.strictSame(paths['/v1/things'].post.responses[409], {
+    $ref: '#/components/responses/ApiErrorText_conflict',
+  });
+  const { description, headers, content } = components.responses.ApiErrorV2_invalid;
+  t.type(description, 'string');
+  t.strictSame(Object.keys(headers), ['X-Request-Id', 'RateLimit', 'RateLimit-Policy']);
+  t.match(content, {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/ApiErrorV2' },
+      example: { error: { code: 'invalid_parameter', message: 'The body is not valid JSON.' } },
+    },
+  });
+  t.equal(components.responses.ApiError_rate_limited.headers['Retry-After'].required, true);
+  t.equal(components.responses.ApiError_unauthenticated.headers['WWW-Authenticate'].required, true);
+  t.match(components.schemas.ApiErrorV2.properties.error.properties.code, {
+    type: 'string',
+    enum: ['invalid_parameter'],
+  });
+});
+
+t.test('errors as examples', async (t) => {
+  const exampleOf = (name: string, options = OPTIONS) =>
+    documentOf(ROUTES, options).components.responses[name].content['application/json'].example;
+  const notFound = new ServiceError('not_found', 'There is no such thing.');
+  const own = { ...OPTIONS, errorExamples: { not_found: notFound } };
+  t.strictSame(exampleOf('ApiError_not_found', own), upperCaseCodeBody.write(notFound));
+  t.strictSame(exampleOf('ApiErrorV2_not_found', own), v2Body.write(notFound));
+  t.match(exampleOf('ApiError_not_found'), { error: { message: 'There is nothing here.' } });
+  // What an operation needs is what is said to be missing.
+  t.match(exampleOf('ApiError_forbidden_read_users_read_all'), {
+    error: { message: 'This needs the scope read:users or read:all.' },
+  });
+  t.match(exampleOf('ApiErrorV2_forbidden_write_users'), {
+    error: { message: 'This needs the scope write:users.' },
+  });
+  t.match(exampleOf('ApiErrorText_forbidden'), { error: 'You are not permitted to do this.' });
+});
+
+t.test('what stands in another shape is referred to', async (t) => {
+  const { schemas } = documentOf().components;
+  const ref = { $ref: '#/components/schemas/NamedThing' };
+  t.strictSame(schemas.NamedThingPage.properties.data.items, ref);
+  t.strictSame(schemas.NamedThing.required, ['id', 'name']);
+  t.match(schemas.ThingList.items, { type: 'object' }, 'not without being told');
+  const list = (parts: Shape[]): Operation => ({
+    ...LIST,
+    answers: { 200: { description: 'A page.', shapes: [{ ...pageOf(thing), parts }] } },
+  });
+  const document = (parts: Shape[]) =>
+    documentOf([{ url: '/v1/things', method: 'GET', operation: list(parts) }]);
+  t.throws(() => document([named]), { message: 'ThingPage has not all of its parts' });
+});
+
+t.test('headers of answers', async (t) => {
+  const { paths } = documentOf();
+  const required = (path: string, method: string, status: number) =>
+    Object.fromEntries(
+      Object.entries(paths[path][method].responses[status].headers).map(([name, header]) => [
+        name,
+        (header as { required: boolean }).required,
+      ]),
+    );
+  const always = { 'X-Request-Id': true };
+  const limits = { RateLimit: false, 'RateLimit-Policy': false };
+  t.strictSame(required('/v1/things/{id}', 'get', 200), { ...always, ETag: true, ...limits });
+  t.strictSame(required('/v1/things/{id}', 'get', 304), { ...always, ETag: true, ...limits });
+  t.strictSame(required('/v1/things', 'get', 200), { ...always, Link: false, ...limits });
+  t.strictSame(required('/v1/things', 'post', 201), {
+    ...always,
+    Location: true,
+    ...limits,
+    'Idempotency-Replayed': false,
+  });
+  t.strictSame(required('/guides/things', 'get', 200), { ...always, 'Cache-Control': true });
+  t.notOk('content' in paths['/v1/things/{id}'].delete.responses[204]);
+  t.strictSame(paths['/guides/things'].get.responses[200].content, {
+    'text/markdown': { schema: { type: 'string' } },
+  });
+});
+
+t.test('credentials', async (t) => {
+  const { paths, components } = documentOf();
+  const { get } = paths['/v1/things/{id}'];
+  t.strictSame(get.security, [{ bearer: [] }, { oauth2: ['read:users'] }, { oauth2: ['read:all'] }]);
+  t.equal(get.description, 'Needs the scope `read:users` or `read:all`.');
+  const { post } = paths['/v1/things'];
+  t.strictSame(post.security, [{ bearer: [] }, { oauth2: [] }]);
+  t.equal(post.description, 'With an address, or a name.', 'which needs no scope');
+  t.strictSame(paths['/guides/things'].get.security, []);
+  t.notOk('description' in paths['/guides/things'].get);
+  t.strictSame(Object.keys(components.securitySchemes), ['bearer', 'oauth2']);
+  const { bearer, oauth2 } = components.securitySchemes;
+  t.match(bearer, { type: 'http', scheme: 'bearer', description: /access token or an API key: .*ApiKey/ });
+  t.match(oauth2.flows, {
+    authorizationCode: {
+      authorizationUrl: 'https://api.example.org/oauth2/authorize',
+      tokenUrl: 'https://api.example.org/oauth2/token',
+      scopes: { openid: String, 'write:users': String, 'read:all': String },
+    },
+    clientCredentials: { tokenUrl: 'https://api.example.org/oauth2/token' },
+  });
+});
+
+t.test('mistakes in the description are found when the app starts', async (t) => {
+  const twice = [...ROUTES, { url: '/v2/things', method: 'GET', operation: READ }];
+  t.throws(() => documentOf(twice), { message: 'two operations have the id readThing' });
+  const other: Operation = {
+    ...READ,
+    operationId: 'other',
+    answers: { 200: { description: 'Another.', shapes: [{ ...named, name: 'Thing' }] } },
+  };
+  const named2 = [...ROUTES, { url: '/v2/things', method: 'GET', operation: other }];
+  t.throws(() => documentOf(named2), { message: 'two schemas have the name Thing' });
+  await t.rejects(
+    serve(t, (app) => {
+      app.get(PATH, { schema: documented(READ) }, handler);
+      app.get('/other', { schema: documented(READ) }, handler);
+    }),
+    { message: 'two operations have the id readThing' },
+  );
+});
+
+t.test('is served with an ETag, to everybody', async (t) => {
+  const app = await serve(t, (app) => {
+    app.get(PATH, { schema: documented(READ) }, handler);
+    app.get('/v1/plain', handler);
+    app.post<{ Body: unknown }>('/v1/things', { schema: documented(CREATE) }, async ({ body }) => ({
+      body,
+      undeclared: 1,
+    }));
+  });
+  const ask = (headers = {}) => app.inject({ url: OPTIONS.path, headers });
+  const first = await ask();
+  t.equal(first.statusCode, 200);
+  t.match(first.headers['content-type'], /^application\/json/);
+  t.equal(first.headers['cache-control'], 'public, max-age=300');
+  t.equal(first.headers['access-control-allow-origin'], '*');
+  t.strictSame(Object.keys(first.json().paths), ['/v1/things/{id}', '/v1/things'], 'only what is documented');
+  t.strictSame(Object.keys(first.json().paths['/v1/things/{id}']), ['get'], 'and no HEAD');
+  const { etag } = first.headers;
+  t.match(etag, /^"[\w-]{43}"$/);
+  const again = await ask({ 'if-none-match': etag });
+  t.equal(again.statusCode, 304);
+  t.equal(again.headers.etag, etag);
+  t.equal(again.body, '');
+  t.equal((await ask({ 'if-none-match': '"other"' })).statusCode, 200);
+
+  const head = await app.inject({ method: 'HEAD', url: '/v1/things/x' });
+  t.equal(head.statusCode, 200, 'HEAD goes on working');
+  // Fastify neither checks nor writes by what is documented.
+  const odd = await app.inject({ method: 'POST', url: '/v1/things', payload: { odd: true } });
+  t.strictSame(odd.json(), { body: { odd: true }, undeclared: 1 });
+});

@@ -1,0 +1,27 @@
+import { type CallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+
+const callers = new WeakMap<FastifyRequest, Caller>();
+
+/**
+ * The hook that makes a route need a credential. It runs before the body is read, so that a stranger cannot make us
+ * parse anything.
+ */
+export function authenticate(
+  credentials: CredentialVerifier,
+  limits?: CallLimits,
+): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    const setHeaders = (headers: Record<string, string>) => void reply.headers(headers);
+    callers.set(request, await identifyCaller(request.raw, { credentials, limits, setHeaders }));
+  };
+}
+
+/** Who makes this request. Throws when the route was mounted without the authenticate hook. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request);
+  if (caller === undefined) throw new Error('this route has no authenticate hook');
+  return caller;
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { v2Body } from '@gatehouse/http/error-bodies';
+import { GUIDE_PATH } from '@gatehouse/lists/deprecation';
+import { documented } from '@gatehouse/openapi/operation';
+import type { FastifyInstance } from 'fastify';
+
+/** Serves the guide to filters, which answers to deprecated filters point to; it needs no credential. */
+export function mountFilterGuide(app: FastifyInstance): void {
+  const text = readFileSync(new URL('../guides/filters.md', import.meta.url), 'utf8');
+  const schema = documented({
+    operationId: 'read_filter_guide',
+    summary: 'How lists are filtered',
+    tag: 'guides',
+    answers: { 200: { description: 'The guide.', mediaType: 'text/markdown' } },
+    errors: { body: v2Body },
+  });
+  app.get(GUIDE_PATH, { schema }, async (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=3600')
+      .type('text/markdown; charset=utf-8')
+      .serializer(String)
+      .send(text),
+  );
+}
