@@ -1,36 +1,23 @@
-import type { EventTransport } from '@gatehouse/events/local-events';
-import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { v2Body } from '@gatehouse/http/error-bodies';
-import { createCallLimits } from '@gatehouse/http/identify-caller';
+import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
-import { isUnder, prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { onceInDatabase } from '@gatehouse/mongo/once';
-import { createSweeper } from '@gatehouse/mongo/sweeper';
-import { createApp, handlerOf } from '@gatehouse/resource/app';
-import { authenticate } from '@gatehouse/resource/authenticate';
+import {
+  createResourceService,
+  type ResourceDependencies,
+  type ResourceServiceDefinition,
+} from '@gatehouse/resource/create-resource-service';
 import { mountFilterGuide } from '@gatehouse/resource/filter-guide';
-import { createIdempotency } from '@gatehouse/resource/idempotency';
-import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
-import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
-import { createIdentityClient } from '@gatehouse/tokens/identity-client';
-import { createInternalClient } from '@gatehouse/tokens/internal-client';
-import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
-import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
-import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import { mountResource } from '@gatehouse/resource/mount-resource';
 import { createAttempts } from './attempts.ts';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
-import { INTERFACE_DOCUMENT } from './interface-document.ts';
-import { mountProfiles } from './mount-profiles.ts';
+import { mountAccountRoutes } from './internal/account-routes.ts';
 import { createPasswords } from './passwords.ts';
-import { PATH_GROUPS } from './path-groups.ts';
-import { mountInternalRoutes } from './routes-internal.ts';
-import { mountStandingRoutes } from './routes-standing.ts';
-import type { NewUser } from './user.ts';
+import { USER_PATHS } from './profiles/paths.ts';
+import { createUserResource } from './profiles/user-resource.ts';
+import { mountSecurityRoutes } from './security-routes.ts';
+import { type NewUser, TakenError } from './user.ts';
 import { createAccountEvents } from './user-events.ts';
 import { createUserStore } from './user-store.ts';
 import { createUsers, type Users } from './users.ts';
@@ -39,125 +26,70 @@ import { createUsers, type Users } from './users.ts';
 const GUESSES = { most: 10, seconds: 300 };
 const ALL_GUESSES = { most: 30, seconds: 300 };
 
-/**
- * The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. A
- * broadcast that is given is started and stopped by who made it; without one the setting natsUrl must be there.
- * `events` takes what happens to users; without it nobody listens.
- */
+const DEFINITION: ResourceServiceDefinition = {
+  name: 'users',
+  paths: USER_PATHS,
+  document: {
+    title: 'Gatehouse users',
+    description: `
+Accounts of people, in all profiles of the interface at once. Where several share a path, an application can pin
+one; else the request decides, if it fits one of them only; else the default of the deployment answers.
+Every list can be walked by cursor.
+
+The version of this document is the version of the interface.
+`.trim(),
+    errorExamples: {
+      invalid: invalidFields([{ field: 'email', message: 'must be a valid email address' }]),
+      not_found: new ServiceError('not_found', 'There is no such user.'),
+      conflict: new TakenError('username'),
+      precondition_failed: new ServiceError('precondition_failed', 'This user has been changed meanwhile.'),
+    },
+  },
+};
+
+/** The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. */
 export function createUsersService(
   config: UsersConfig,
-  parentLogger: Logger,
-  dependencies: { broadcast?: RevocationBroadcast; events?: EventTransport } = {},
+  logger: Logger,
+  dependencies: ResourceDependencies = {},
 ): Service {
-  const { publicUrl, identityUrl, rateLimit } = config;
-  const { v1Profile, v2Profile, filtersSunset } = { ...USERS_DEFAULTS, ...config };
-  const logger = parentLogger.child({ service: 'users' });
-  const database = createDatabase({ uri: config.mongodbUri, name: 'users', logger });
-  const store = createUserStore(database.connection);
-  const idempotencyStore = createIdempotencyStore(database.connection);
-  const sweeper = createSweeper(database.connection, [IDEMPOTENCY_KEYS], { logger });
-  const client = createInternalClient({
-    tokenUrl: `${identityUrl}/oauth2/token`,
-    issuer: publicUrl,
-    clientId: config.clientId,
-    clientSecret: config.clientSecret,
+  const { firstUsers } = config;
+  const { v1Profile, v2Profile } = { ...USERS_DEFAULTS, ...config };
+  return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
+    const { connection, client, revocations, events: transport } = context;
+    const store = createUserStore(connection);
+    const events = createAccountEvents({
+      connection,
+      identityUrl: config.identityUrl,
+      client,
+      revocations,
+      logger: context.logger,
+      transport,
+    });
+    const users = createUsers({
+      store: events.publishing(store),
+      passwords: createPasswords({ concurrency: config.hashConcurrency }),
+      announce: events.announce,
+      guesses: createAttempts(GUESSES),
+      allGuesses: createAttempts(ALL_GUESSES),
+    });
+    return {
+      routes(app, { mountOptions, authenticateInternal }) {
+        const defaults = { v1_users: v1Profile, v2_users: v2Profile };
+        mountResource(app, createUserResource(users), { ...mountOptions, defaults });
+        mountSecurityRoutes(app, { users, authenticate: mountOptions.authenticate });
+        mountFilterGuide(app);
+        mountAccountRoutes(app, { users, authenticate: authenticateInternal });
+      },
+      async prepare() {
+        await store.prepare();
+        if (firstUsers.length > 0) {
+          await onceInDatabase(connection, 'first users', () => createFirst(users, firstUsers));
+        }
+      },
+      background: [events],
+    };
   });
-  const identity = createIdentityClient(client, identityUrl);
-  const { broadcast, own } = broadcastOf(dependencies.broadcast, config, logger);
-  const feed = createRevocationFeed({
-    broadcast,
-    fetch: identity.revocations,
-    logger,
-    ...(config.staleAfterSeconds === undefined ? {} : { staleAfterSeconds: config.staleAfterSeconds }),
-  });
-  const events = createAccountEvents({
-    connection: database.connection,
-    identityUrl,
-    client,
-    revocations: feed.set,
-    logger,
-    transport: dependencies.events,
-  });
-  const users = createUsers({
-    store: events.publishing(store),
-    passwords: createPasswords({ concurrency: config.hashConcurrency }),
-    announce: events.announce,
-    guesses: createAttempts(GUESSES),
-    allGuesses: createAttempts(ALL_GUESSES),
-  });
-
-  const jwksUri = `${identityUrl}/.well-known/jwks.json`;
-  const shared = { issuer: publicUrl, jwksUri, revocations: feed.set };
-  const credentials = createCredentialVerifier({
-    tokens: createTokenVerifier({ ...shared, audience: apiAudience(publicUrl) }),
-    apiKeys: createApiKeyResolver({ resolve: identity.resolveApiKey, set: feed.set }),
-    feed,
-    publicUrl,
-  });
-  // Without the feed's check: sign-in must go on when identity, which asks here, cannot tell of revocations.
-  const internalCredentials = createCredentialVerifier({
-    tokens: createTokenVerifier({ ...shared, audience: internalAudience(publicUrl) }),
-    publicUrl,
-  });
-
-  const app = createApp({
-    logger,
-    errorBodyFor: (path) =>
-      PATH_GROUPS.find(({ prefix }) => isUnder(path, prefix))?.profiles[0]?.errorBody ?? v2Body,
-    translate: database.unavailable,
-    openapi: { ...INTERFACE_DOCUMENT, origin: publicUrl },
-  });
-  const guard = authenticate(credentials, rateLimit === 'on' ? createCallLimits() : undefined);
-  mountProfiles(app, {
-    users,
-    authenticate: guard,
-    idempotency: createIdempotency({ store: idempotencyStore, newId: () => newId('usr') }),
-    defaults: { v1_users: v1Profile, v2_users: v2Profile },
-    deprecation: { sunset: filtersSunset },
-  });
-  mountStandingRoutes(app, { users, authenticate: guard });
-  mountFilterGuide(app);
-  mountInternalRoutes(app, { users, authenticate: authenticate(internalCredentials) });
-
-  async function startStore(): Promise<void> {
-    await database.start();
-    await store.prepare();
-    if (config.firstUsers.length > 0) {
-      await onceInDatabase(database.connection, 'first users', () => createFirst(users, config.firstUsers));
-    }
-    events.start();
-    sweeper.start();
-  }
-
-  let started = false;
-  return {
-    name: 'users',
-    prefixes: prefixesOf('users'),
-    handle: handlerOf(app),
-    async start() {
-      await app.ready();
-      await own?.start();
-      await Promise.all([feed.start(), startStore()]);
-      started = true;
-    },
-    async stop() {
-      await app.close();
-      await sweeper.stop();
-      await events.stop();
-      await feed.stop();
-      await own?.stop();
-      await database.stop();
-    },
-    unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
-  };
-}
-
-/** The broadcast that was given, or one of our own. */
-function broadcastOf(given: RevocationBroadcast | undefined, { natsUrl }: UsersConfig, logger: Logger) {
-  if (given !== undefined) return { broadcast: given, own: undefined };
-  if (natsUrl === undefined) throw new Error('there is neither a broadcast nor a NATS server to make one of');
-  const own = createNatsBroadcast({ url: natsUrl, name: 'users', logger });
-  return { broadcast: own, own };
 }
 
 /**

@@ -14,8 +14,8 @@ t.test('what may be left out', async (t) => {
   t.match(config, { v1Profile: 'A', v2Profile: 'B2', clientId: 'users', rateLimit: 'on' });
   t.strictSame(config.filtersSunset, new Date('2027-07-10T00:00:00.000Z'));
   t.strictSame(config.firstUsers, []);
-  const { v1Profile, v2Profile, filtersSunset } = config;
-  t.strictSame({ v1Profile, v2Profile, filtersSunset }, USERS_DEFAULTS);
+  const { v1Profile, v2Profile } = config;
+  t.strictSame({ v1Profile, v2Profile }, USERS_DEFAULTS);
 });
 
 t.test('the profiles that answer without a pin, and the end of the deprecated filters', async (t) => {

@@ -1,20 +1,20 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { offsetEnvelope } from '@gatehouse/lists/paging';
+import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
-import { given } from '../given.ts';
 import {
-  body,
   Email,
   GivenEmail,
   GivenPassword,
   GivenUsername,
   Id,
-  type Profile,
   Timestamp,
-  view,
-} from '../profile.ts';
+  type UserProfile,
+  userView,
+} from './user-profile.ts';
 
-const user = view(
+const user = userView(
   'UserA',
   Type.Object({ id: Id, username: Type.String(), email: Email, createdAt: Timestamp, updatedAt: Timestamp }),
   ({ id, username, email, createdAt, updatedAt }) => ({
@@ -27,7 +27,7 @@ const user = view(
 );
 
 /** Profile A of the interface, /v1/users: camel case, offset envelope. */
-export const profileA: Profile = {
+export const profileA: UserProfile = {
   name: 'A',
   about: 'camel case, the list by offset',
   errorBody: upperCaseCodeBody,
@@ -47,7 +47,7 @@ export const profileA: Profile = {
     item: user,
   },
   create: {
-    body: body(
+    body: requestBody(
       'NewUserA',
       Type.Object({ username: GivenUsername, email: GivenEmail, password: GivenPassword }),
       {
@@ -56,14 +56,18 @@ export const profileA: Profile = {
       },
     ),
     answer: user,
+    matches: (body) => Object.hasOwn(body, 'username'),
   },
   read: user,
   update: {
     method: 'PUT',
-    body: body(
+    body: requestBody(
       'UserChangesA',
       Type.Object({ username: Type.Optional(GivenUsername), email: Type.Optional(GivenEmail) }),
-      { example: { email: 'ann@example.com' }, read: ({ username, email }) => given({ username, email }) },
+      {
+        example: { email: 'ann@example.com' },
+        read: ({ username, email }) => omitUndefined({ username, email }),
+      },
     ),
     answer: user,
   },

@@ -1,22 +1,22 @@
 import { v2Body } from '@gatehouse/http/error-bodies';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { FilterFields } from '@gatehouse/lists/filters';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
+import { requestBody } from '@gatehouse/resource/profile';
 import { type Static, Type } from 'typebox';
-import { given } from '../given.ts';
+import { USER_STATUSES, type User, type UserField } from '../user.ts';
 import {
-  body,
   Email,
   GivenEmail,
   GivenNamePart,
   GivenPassword,
   GivenUsername,
   Id,
-  type Profile,
   Status,
   Timestamp,
-  view,
-} from '../profile.ts';
-import { USER_STATUSES, type User, type UserField } from '../user.ts';
+  type UserProfile,
+  userView,
+} from './user-profile.ts';
 
 const Name = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 
@@ -29,7 +29,7 @@ const showItem = ({ id, username, email, status, createdAt }: User) => ({
   created_at: createdAt.toISOString(),
 });
 
-const detail = view(
+const detail = userView(
   'UserB',
   Type.Object({ ...Item, profile: Type.Object({ first_name: Name, last_name: Name }) }),
   (user) => ({ ...showItem(user), profile: { first_name: user.firstName, last_name: user.lastName } }),
@@ -40,7 +40,7 @@ const Names = Type.Object({
   last_name: Type.Optional(GivenNamePart),
 });
 const namesOf = ({ first_name, last_name }: Static<typeof Names> = {}) =>
-  given({ firstName: first_name, lastName: last_name });
+  omitUndefined({ firstName: first_name, lastName: last_name });
 
 const FILTERS: FilterFields<UserField> = {
   id: { field: 'id', type: 'string' },
@@ -51,17 +51,17 @@ const FILTERS: FilterFields<UserField> = {
 };
 
 /** Profile B1 of the interface, /v2/users: bare array by offset, and all that is done with one user under /v2. */
-export const profileB1: Profile = {
+export const profileB1: UserProfile = {
   name: 'B1',
   about: 'snake case with a status, the list as a bare array by offset',
   errorBody: v2Body,
   list: {
     rules: { paging: 'offset', filters: FILTERS, plain: ['status'] },
     envelope: bareArray,
-    item: view('UserB1', Type.Object(Item), showItem),
+    item: userView('UserB1', Type.Object(Item), showItem),
   },
   create: {
-    body: body(
+    body: requestBody(
       'NewUserB',
       Type.Object({
         username: GivenUsername,
@@ -82,7 +82,7 @@ export const profileB1: Profile = {
           username,
           email,
           password,
-          ...given({
+          ...omitUndefined({
             status,
             firstName: profile?.first_name ?? undefined,
             lastName: profile?.last_name ?? undefined,
@@ -95,7 +95,7 @@ export const profileB1: Profile = {
   read: detail,
   update: {
     method: 'PUT',
-    body: body(
+    body: requestBody(
       'UserChangesB',
       Type.Object({
         username: Type.Optional(GivenUsername),
@@ -107,7 +107,7 @@ export const profileB1: Profile = {
       {
         example: { status: 'inactive', profile: { last_name: 'Park' } },
         read: ({ username, email, password, status, profile }) => ({
-          ...given({ username, email, password, status }),
+          ...omitUndefined({ username, email, password, status }),
           ...namesOf(profile),
         }),
       },
@@ -118,17 +118,21 @@ export const profileB1: Profile = {
 };
 
 /** Profile B2 of the interface, /v2/users: the list by pages. */
-export const profileB2: Profile = {
+export const profileB2: UserProfile = {
   name: 'B2',
   about: 'the list by page',
   errorBody: v2Body,
   list: {
     rules: { paging: 'page', filters: FILTERS, plain: ['status'] },
     envelope: pageEnvelopeWithPages,
-    item: view('UserB2', Type.Object({ id: Id, email: Email, status: Status }), ({ id, email, status }) => ({
-      id,
-      email,
-      status,
-    })),
+    item: userView(
+      'UserB2',
+      Type.Object({ id: Id, email: Email, status: Status }),
+      ({ id, email, status }) => ({
+        id,
+        email,
+        status,
+      }),
+    ),
   },
 };

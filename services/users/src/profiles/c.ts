@@ -1,26 +1,26 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
 import { bareArray } from '@gatehouse/lists/paging';
+import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import {
-  body,
   Email,
   GivenEmail,
   GivenPassword,
   GivenUsername,
   Id,
-  type Profile,
   Timestamp,
-  view,
-} from '../profile.ts';
+  type UserProfile,
+  userView,
+} from './user-profile.ts';
 
-const user = view(
+const user = userView(
   'UserC',
   Type.Object({ id: Id, username: Type.String(), email: Email, created_at: Timestamp }),
   ({ id, username, email, createdAt }) => ({ id, username, email, created_at: createdAt.toISOString() }),
 );
 
 /** Profile C of the interface, /api/v1/users: snake case, bare array, errors that are a text. */
-export const profileC: Profile = {
+export const profileC: UserProfile = {
   name: 'C',
   about: 'snake case, the list as a bare array, errors as a text',
   errorBody: plainBody,
@@ -39,7 +39,7 @@ export const profileC: Profile = {
     item: user,
   },
   create: {
-    body: body(
+    body: requestBody(
       'NewUserC',
       Type.Object({ username: GivenUsername, email: GivenEmail, password: GivenPassword }),
       {
@@ -47,7 +47,7 @@ export const profileC: Profile = {
         read: ({ username, email, password }) => ({ username, email, password }),
       },
     ),
-    answer: view('UserCreatedC', Type.Object({ id: Id, message: Type.String() }), ({ id }) => ({
+    answer: userView('UserCreatedC', Type.Object({ id: Id, message: Type.String() }), ({ id }) => ({
       id,
       message: 'User created.',
     })),

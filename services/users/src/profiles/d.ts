@@ -1,12 +1,16 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { bareArray } from '@gatehouse/lists/paging';
+import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
-import { body, Email, GivenName, Id, type Profile, view } from '../profile.ts';
+import { Email, GivenName, Id, type UserProfile, userView } from './user-profile.ts';
 
-const item = view('UserD', Type.Object({ id: Id, name: Type.String() }), ({ id, name }) => ({ id, name }));
+const item = userView('UserD', Type.Object({ id: Id, name: Type.String() }), ({ id, name }) => ({
+  id,
+  name,
+}));
 
 /** Profile D of the interface, /users: people with a name and nothing else. */
-export const profileD: Profile = {
+export const profileD: UserProfile = {
   name: 'D',
   about: 'people with a name, the list as a bare array',
   errorBody: upperCaseCodeBody,
@@ -16,13 +20,13 @@ export const profileD: Profile = {
     item,
   },
   create: {
-    body: body('NewUserD', Type.Object({ name: GivenName }), {
+    body: requestBody('NewUserD', Type.Object({ name: GivenName }), {
       example: { name: 'Ann Lee' },
       read: ({ name }) => ({ name }),
     }),
     answer: item,
   },
-  read: view(
+  read: userView(
     'UserDetailD',
     Type.Object({ id: Id, name: Type.String(), email: Email }),
     ({ id, name, email }) => ({

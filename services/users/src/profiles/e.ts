@@ -1,45 +1,51 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
-import { given } from '../given.ts';
 import {
-  body,
   Email,
   GivenEmail,
   GivenName,
   GivenPassword,
   Id,
-  type Profile,
+  isNamed,
   Timestamp,
-  view,
-} from '../profile.ts';
+  type UserProfile,
+  userView,
+} from './user-profile.ts';
 
 /** Profile E of the interface, /v1/users: creates with a name, and changes with PATCH. */
-export const profileE: Profile = {
+export const profileE: UserProfile = {
   name: 'E',
   about: 'camel case, created with a name, changed with PATCH',
   errorBody: upperCaseCodeBody,
   create: {
-    body: body('NewUserE', Type.Object({ email: GivenEmail, name: GivenName, password: GivenPassword }), {
-      example: { email: 'ann@example.org', name: 'Ann Lee', password: 'correct horse battery' },
-      read: ({ email, name, password }) => ({ email, name, password }),
-    }),
-    answer: view(
+    body: requestBody(
+      'NewUserE',
+      Type.Object({ email: GivenEmail, name: GivenName, password: GivenPassword }),
+      {
+        example: { email: 'ann@example.org', name: 'Ann Lee', password: 'correct horse battery' },
+        read: ({ email, name, password }) => ({ email, name, password }),
+      },
+    ),
+    answer: userView(
       'UserE',
       Type.Object({ id: Id, email: Email, name: Type.String(), createdAt: Timestamp }),
       ({ id, email, name, createdAt }) => ({ id, email, name, createdAt: createdAt.toISOString() }),
     ),
+    matches: isNamed,
   },
   update: {
     method: 'PATCH',
-    body: body(
+    body: requestBody(
       'UserChangesE',
       Type.Object({ name: Type.Optional(GivenName), email: Type.Optional(GivenEmail) }),
       {
         example: { name: 'Ann Park' },
-        read: ({ name, email }) => given({ name, email }),
+        read: ({ name, email }) => omitUndefined({ name, email }),
       },
     ),
-    answer: view(
+    answer: userView(
       'ChangedUserE',
       Type.Object({ id: Id, email: Email, name: Type.String(), updatedAt: Timestamp }),
       ({ id, email, name, updatedAt }) => ({ id, email, name, updatedAt: updatedAt.toISOString() }),

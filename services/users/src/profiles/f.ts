@@ -1,22 +1,22 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray } from '@gatehouse/lists/paging';
+import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
-import { given } from '../given.ts';
+import { USER_ROLES } from '../user.ts';
 import {
-  body,
   Email,
   GivenEmail,
   GivenPassword,
   GivenUsername,
   Id,
-  type Profile,
   Role,
   Timestamp,
-  view,
-} from '../profile.ts';
-import { USER_ROLES } from '../user.ts';
+  type UserProfile,
+  userView,
+} from './user-profile.ts';
 
-const user = view(
+const user = userView(
   'UserF',
   Type.Object({
     id: Id,
@@ -37,7 +37,7 @@ const user = view(
 );
 
 /** Profile F of the interface, /kb/api/v1/users: with roles, sorted as asked, a bare array. */
-export const profileF: Profile = {
+export const profileF: UserProfile = {
   name: 'F',
   about: 'camel case with roles, the list sorted as asked and as a bare array',
   errorBody: upperCaseCodeBody,
@@ -69,7 +69,7 @@ export const profileF: Profile = {
     item: user,
   },
   create: {
-    body: body(
+    body: requestBody(
       'NewUserF',
       Type.Object({
         username: GivenUsername,
@@ -84,7 +84,12 @@ export const profileF: Profile = {
           password: 'correct horse battery',
           role: 'editor',
         },
-        read: ({ username, email, password, role }) => ({ username, email, password, ...given({ role }) }),
+        read: ({ username, email, password, role }) => ({
+          username,
+          email,
+          password,
+          ...omitUndefined({ role }),
+        }),
       },
     ),
     answer: user,

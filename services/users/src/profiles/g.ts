@@ -1,26 +1,27 @@
 import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { pageEnvelope } from '@gatehouse/lists/paging';
+import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import {
-  body,
   Email,
   GivenEmail,
   GivenName,
   GivenPassword,
   Id,
-  type Profile,
+  isNamed,
   Timestamp,
-  view,
-} from '../profile.ts';
+  type UserProfile,
+  userView,
+} from './user-profile.ts';
 
-const user = view(
+const user = userView(
   'UserG',
   Type.Object({ id: Id, name: Type.String(), email: Email, created_at: Timestamp }),
   ({ id, name, email, createdAt }) => ({ id, name, email, created_at: createdAt.toISOString() }),
 );
 
 /** Profile G of the interface, /v1/users: snake case, the list by pages. */
-export const profileG: Profile = {
+export const profileG: UserProfile = {
   name: 'G',
   about: 'snake case, the list by page',
   errorBody: upperCaseCodeBody,
@@ -38,10 +39,15 @@ export const profileG: Profile = {
     item: user,
   },
   create: {
-    body: body('NewUserG', Type.Object({ name: GivenName, email: GivenEmail, password: GivenPassword }), {
-      example: { name: 'Ann Lee', email: 'ann@example.org', password: 'correct horse battery' },
-      read: ({ name, email, password }) => ({ name, email, password }),
-    }),
+    body: requestBody(
+      'NewUserG',
+      Type.Object({ name: GivenName, email: GivenEmail, password: GivenPassword }),
+      {
+        example: { name: 'Ann Lee', email: 'ann@example.org', password: 'correct horse battery' },
+        read: ({ name, email, password }) => ({ name, email, password }),
+      },
+    ),
     answer: user,
+    matches: isNamed,
   },
 };

@@ -1,30 +1,53 @@
+import { type Candidate, chooseProfile, fitsBody, fitsQuery } from '@gatehouse/resource/choose-profile';
+import { candidatesOf } from '@gatehouse/resource/route';
 import t from 'tap';
-import { type Asked, resolveProfile, type SharedProfile } from '../src/resolver.ts';
+import { USER_PATHS } from '../../src/profiles/paths.ts';
 
-const BY_DEFAULT = { v1_users: 'A', v2_users: 'B2' } as const;
+/** What a request is answered by: what it asks for, and how the path's profiles are pinned and set. */
+type Asked = {
+  pin: string;
+  query: Record<string, unknown>;
+  /** Of a creation; a list has none. */
+  body?: { value: unknown };
+  pinned: string | undefined;
+  cursorProfile?: string;
+  fallback: string;
+};
 
 const v1List = (query: Asked['query'], over: Partial<Asked> = {}): Asked => ({
-  path: 'v1_users',
-  operation: 'list',
+  pin: 'v1_users',
   query,
-  body: undefined,
   pinned: undefined,
-  fallback: BY_DEFAULT.v1_users,
+  fallback: 'A',
   ...over,
 });
 const v2List = (query: Asked['query'], over: Partial<Asked> = {}) =>
-  v1List(query, { path: 'v2_users', fallback: BY_DEFAULT.v2_users, ...over });
-const v1Create = (body: unknown, over: Partial<Asked> = {}) =>
-  v1List({}, { operation: 'create', body, ...over });
-const v2Create = (body: unknown, over: Partial<Asked> = {}) =>
-  v2List({}, { operation: 'create', body, ...over });
+  v1List(query, { pin: 'v2_users', fallback: 'B2', ...over });
+const v1Create = (value: unknown, over: Partial<Asked> = {}) => v1List({}, { body: { value }, ...over });
+const v2Create = (value: unknown, over: Partial<Asked> = {}) => v2List({}, { body: { value }, ...over });
+
+function answering({ pin, query, body, ...choice }: Asked): string {
+  const path = USER_PATHS.find((it) => it.pin === pin);
+  if (path === undefined) throw new Error(`no path has the pin ${pin}`);
+  const nameOf = <T>(candidates: Candidate<T>[], matches: (has: T) => boolean) =>
+    chooseProfile(candidates, { ...choice, matches }).name;
+  return body === undefined
+    ? nameOf(
+        candidatesOf(path, (profile) => profile.list),
+        fitsQuery(query),
+      )
+    : nameOf(
+        candidatesOf(path, (profile) => profile.create),
+        fitsBody(body.value),
+      );
+}
 
 const page = '1';
 const offset = '0';
 const username = 'ann';
 const name = 'Ann';
 
-const table: [string, Asked, SharedProfile][] = [
+const table: [string, Asked, string][] = [
   // Without a pin: the shape, else the default.
   ['v1 list, nothing', v1List({}), 'A'],
   ['v1 list, limit alone', v1List({ limit: '5' }), 'A'],
@@ -68,11 +91,11 @@ const table: [string, Asked, SharedProfile][] = [
   ['v1 create, username, pinned E', v1Create({ username }, { pinned: 'E' }), 'E'],
   ['v2 list, nothing, pinned B1', v2List({}, { pinned: 'B1' }), 'B1'],
   ['v2 list, offset, pinned B2', v2List({ offset }, { pinned: 'B2' }), 'B2'],
-  ['v1 list, a cursor of G', v1List({ cursor: 'x' }, { cursorOf: 'G' }), 'G'],
-  ['v2 list, a cursor of B1', v2List({ cursor: 'x' }, { cursorOf: 'B1' }), 'B1'],
-  ['v1 list, a cursor of G, pinned A', v1List({ cursor: 'x' }, { cursorOf: 'G', pinned: 'A' }), 'A'],
-  ['v1 list, a cursor of another path', v1List({ cursor: 'x' }, { cursorOf: 'B1' }), 'A'],
-  ['v1 list, a cursor that names nothing', v1List({ cursor: 'x' }, { cursorOf: 'toString' }), 'A'],
+  ['v1 list, a cursor of G', v1List({ cursor: 'x' }, { cursorProfile: 'G' }), 'G'],
+  ['v2 list, a cursor of B1', v2List({ cursor: 'x' }, { cursorProfile: 'B1' }), 'B1'],
+  ['v1 list, a cursor of G, pinned A', v1List({ cursor: 'x' }, { cursorProfile: 'G', pinned: 'A' }), 'A'],
+  ['v1 list, a cursor of another path', v1List({ cursor: 'x' }, { cursorProfile: 'B1' }), 'A'],
+  ['v1 list, a cursor that names nothing', v1List({ cursor: 'x' }, { cursorProfile: 'toString' }), 'A'],
   // A pin that means nothing here is none.
   ['v1 list, pinned to what does not exist', v1List({ page }, { pinned: 'Z' }), 'G'],
   ['v1 list, pinned to a profile of another path', v1List({}, { pinned: 'B2' }), 'A'],
@@ -80,5 +103,5 @@ const table: [string, Asked, SharedProfile][] = [
 ];
 
 for (const [what, asked, expected] of table) {
-  t.equal(resolveProfile(asked), expected, `${what}: ${expected}`);
+  t.equal(answering(asked), expected, `${what}: ${expected}`);
 }

@@ -1,13 +1,13 @@
 import { bodyValidator, serializer } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { given } from './given.ts';
-import type { User } from './user.ts';
-import type { Users } from './users.ts';
+import type { User } from '../user.ts';
+import type { Users } from '../users.ts';
 
 /** Whoever signs people in, and nobody else, may ask for accounts. */
 const CLIENT = 'identity';
@@ -63,7 +63,7 @@ type OneAccount = { Params: { id: string } };
  * What identity asks of accounts. `authenticate` is a hook that takes tokens for the internal audience only
  * (see internalAudience).
  */
-export function mountInternalRoutes(
+export function mountAccountRoutes(
   app: FastifyInstance,
   { users, authenticate }: { users: Users; authenticate: onRequestAsyncHookHandler },
 ): void {
@@ -105,8 +105,8 @@ export function mountInternalRoutes(
     const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
     const fields = { name, firstName: first_name, lastName: last_name, phone, picture };
     const changes = {
-      ...given({ username, email }),
-      ...given(
+      ...omitUndefined({ username, email }),
+      ...omitUndefined(
         Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
       ),
     };

@@ -6,7 +6,7 @@ import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { GivenPassword } from './profile.ts';
+import { GivenPassword } from './profiles/user-profile.ts';
 import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
 import { mayChange, mayGovern, needsCurrentPassword } from './user-access.ts';
 import { type Users, WrongPasswordError } from './users.ts';
@@ -32,7 +32,7 @@ type Guard = (request: FastifyRequest<OneUser>) => void;
  * The changes that end a person's tokens: password, role, status. Each is a path of its own below the user, and
  * answers 204. `authenticate` is the hook that puts a caller on the request.
  */
-export function mountStandingRoutes(app: FastifyInstance, dependencies: Dependencies): void {
+export function mountSecurityRoutes(app: FastifyInstance, dependencies: Dependencies): void {
   for (const place of PREFIXES) mountBelow(app, place, dependencies);
 }
 

@@ -1,0 +1,44 @@
+import { date, origin, type SettingValues, serverSettings, text, url } from '@gatehouse/kit/config';
+
+/** A year after the deprecation of filters without brackets: nothing is promised to end earlier than that. */
+const EARLIEST_SUNSET = '2026-07-10';
+const SUNSET = '2027-07-10';
+
+/** The settings that the process of every resource service has; its own names begin with the service's name. */
+export function resourceSettings(service: string) {
+  const prefix = service.toUpperCase();
+  return {
+    ...serverSettings,
+    mongodbUri: url(`${prefix}_MONGODB_URI`, ['mongodb:', 'mongodb+srv:']),
+    identityUrl: origin('IDENTITY_URL'),
+    clientId: text(`${prefix}_CLIENT_ID`, service),
+    clientSecret: text(`${prefix}_CLIENT_SECRET`),
+    natsUrl: url('NATS_URL', ['nats:', 'tls:']),
+    filtersSunset: date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
+  };
+}
+
+type Settings = SettingValues<ReturnType<typeof resourceSettings>>;
+
+/** What createResourceService needs to know. */
+export type ResourceConfig = Pick<
+  Settings,
+  /** The issuer of the tokens that are taken. */
+  | 'publicUrl'
+  | 'mongodbUri'
+  /** Where identity is reached from here; its keys are fetched from there. */
+  | 'identityUrl'
+  /** As which client this service asks others for something. */
+  | 'clientId'
+  | 'clientSecret'
+  | 'rateLimit'
+> & {
+  /** Where revocations are broadcast, unless the service is given a broadcast. May hold credentials. */
+  natsUrl?: string;
+  /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
+  staleAfterSeconds?: number;
+  /** When filters in their deprecated form, without `filter[…]`, are to end; 2027-07-10 by default. */
+  filtersSunset?: Date;
+};
+
+export const DEFAULT_FILTERS_SUNSET = new Date(SUNSET);

@@ -1,0 +1,56 @@
+import { type Cursor, encodeCursor, listHash } from '@gatehouse/lists/cursor';
+import type { ListDialect } from '@gatehouse/lists/list-endpoint';
+import type { Shape } from '@gatehouse/openapi/operation';
+import type { ListProfile, RequestBody, ResourceTypes, View } from './profile.ts';
+
+/** How the OpenAPI document shows an entity. */
+export function entityShape<T>({ name, schema, show }: View<T>, example: T): Shape {
+  return { name, schema, example: show(example) };
+}
+
+/** How the OpenAPI document shows the body of a request. */
+export function bodyShape({ name, schema, example }: RequestBody<unknown>): Shape {
+  return { name, schema, example };
+}
+
+/** The pages of a list: in the envelope of the profile, and by cursor. */
+export function listShapes<R extends ResourceTypes>(
+  { envelope, item }: ListProfile<R>,
+  { answers }: ListDialect<R['field'], R['entity']>,
+  { prefix, example }: { prefix: string; example: R['entity'] },
+): Shape[] {
+  const [plain, byCursor] = answers;
+  if (plain === undefined || byCursor === undefined) throw new Error('a list has two shapes');
+  const data = [item.show(example)];
+  const parts = [entityShape(item, example)];
+  return [
+    {
+      name: `${item.name}List`,
+      schema: plain,
+      example: envelope.write(data, { total: 1, limit: 20, offset: 0, page: 1 }),
+      parts,
+    },
+    {
+      name: `${item.name}CursorPage`,
+      schema: byCursor,
+      example: {
+        data,
+        links: { next: `${prefix}?limit=1&cursor=${encodeCursor(cursorAfter(example.id))}` },
+        meta: { totalItems: 2, itemsPerPage: 1, currentPage: 1, hasNextPage: true, hasPrevPage: false },
+      },
+      parts,
+    },
+  ];
+}
+
+/** The cursor behind the first of two entities. */
+function cursorAfter(id: string): Cursor {
+  return {
+    position: { value: null, id },
+    direction: 'next',
+    inclusive: false,
+    page: 2,
+    hash: listHash({ conditions: [], sort: { field: 'id', descending: false } }),
+    total: 2,
+  };
+}

@@ -1,0 +1,63 @@
+import type { ErrorBody } from '@gatehouse/http/error-bodies';
+import { bodyValidator, serializer } from '@gatehouse/http/schema';
+import type { ListRules } from '@gatehouse/lists/list-request';
+import type { Envelope } from '@gatehouse/lists/paging';
+import type { Static, TSchema } from 'typebox';
+
+/** The types that a resource is made of: the aggregate, the fields of its lists, and what creates and changes it. */
+export type ResourceTypes = {
+  entity: { id: string; version: number };
+  field: string;
+  draft: object;
+  changes: object;
+};
+
+/**
+ * An API profile: one of the forms in which a resource is served. It is a value that says how requests are read and
+ * answers written; mountResource makes routes of it. An operation that is absent is not served.
+ */
+export type Profile<R extends ResourceTypes> = {
+  name: string;
+  /** What is special about it, for the OpenAPI document; stands after its name. */
+  about: string;
+  errorBody: ErrorBody;
+  list?: ListProfile<R>;
+  create?: {
+    body: RequestBody<R['draft']>;
+    answer: View<R['entity']>;
+    /** Whether a body can only be meant for this profile, where several share a path. */
+    matches?(body: object): boolean;
+  };
+  read?: View<R['entity']>;
+  update?: { method: 'PUT' | 'PATCH'; body: RequestBody<R['changes']>; answer: View<R['entity']> };
+  remove?: true;
+};
+
+/** A list: what it may be asked for, its envelope, and how each row is shown. */
+export type ListProfile<R extends ResourceTypes> = {
+  rules: Omit<ListRules<R['field']>, 'path'>;
+  envelope: Envelope;
+  item: View<R['entity']>;
+};
+
+/** How an entity is shown, by a name that is unique in the OpenAPI document. What the schema does not name cannot leak. */
+export type View<T> = { name: string; schema: TSchema; show(entity: T): unknown; write(entity: T): string };
+
+/** How the body of a request is read, by a name that is unique in the OpenAPI document; `read` throws `invalid`. */
+export type RequestBody<T> = { name: string; schema: TSchema; example: unknown; read(input: unknown): T };
+
+/** A view that writes by a schema. */
+export function view<T, S extends TSchema>(name: string, schema: S, show: (entity: T) => Static<S>): View<T> {
+  const write = serializer(schema);
+  return { name, schema, show, write: (entity) => write(show(entity)) };
+}
+
+/** A body that is checked against a schema, and turned into what the use case takes. */
+export function requestBody<S extends TSchema, T>(
+  name: string,
+  schema: S,
+  { example, read }: { example: Static<S>; read: (body: Static<S>) => T },
+): RequestBody<T> {
+  const validate = bodyValidator(schema);
+  return { name, schema, example, read: (input) => read(validate(input)) };
+}
