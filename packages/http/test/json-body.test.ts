@@ -1,4 +1,4 @@
-import { isStorable, parseJsonBody } from '@gatehouse/http/json-body';
+import { isStorable, JsonText, parseJsonBody } from '@gatehouse/http/json-body';
 import t from 'tap';
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text));
@@ -127,4 +127,30 @@ t.test('what is nested deeply is parsed or refused, and no fault', async (t) => 
       t.match(error, { name: 'ServiceError', kind: 'invalid' }, `${label}: refused`);
     }
   }
+});
+
+t.test('one member is kept as the text that was sent', async (t) => {
+  const kept = (text: string) => parseJsonBody(Buffer.from(text), 'value') as Record<string, unknown>;
+  for (const value of [
+    'null',
+    '12345678901234567890.10',
+    '1e400',
+    '-0',
+    '""',
+    '{"b":1,"a":2,"2":3,"1":4}',
+    '{"":null,"$set":{"a.b":1},"a":1,"a":2}',
+    '{"__proto__":{"a":1},"constructor":{"prototype":1}}',
+    '["\\u0000","\\ud800","ä€😀",[ null , {} ]]',
+  ]) {
+    t.strictSame(kept(`{"name":"a","value":${value}}`), { name: 'a', value: new JsonText(value) }, value);
+  }
+  t.strictSame(kept('\ufeff{ "value" : 1 , "n" : 2 }'), { n: 2, value: new JsonText('1') });
+  t.strictSame(kept('{"value":1,"v\\u0061lue":2}'), { value: new JsonText('2') }, 'the last of two counts');
+  t.strictSame(kept('{"a":{"value":1}}'), { a: { value: 1 } }, 'a member of a member is none');
+  for (const text of ['[1]', '"value"', 'null']) t.strictSame(kept(text), JSON.parse(text), text);
+  const deep = (levels: number) => `{"value":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+  t.ok(kept(deep(63)));
+  t.throws(() => kept(deep(64)), { kind: 'invalid', message: /more than 64 levels/ });
+  t.throws(() => kept('{"value":01}'), { kind: 'invalid', message: /not valid JSON/ });
+  t.throws(() => kept('{"value":1,"name":"\\u0000"}'), { kind: 'invalid', message: /NUL/ });
 });

@@ -1,17 +1,16 @@
-import { serializer } from '@gatehouse/http/schema';
 import type { ListSource } from '@gatehouse/kit/list-query';
-import type { Static, TObject, TSchema } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import { type Cursor, encodeCursor, listHash } from './cursor.ts';
 import { beside, keysetPage, neighbours, totalAfter, totalBeside } from './cursor-pages.ts';
 import { type Deprecation, deprecationHeaders } from './deprecation.ts';
 import { type ListRequest, type ListRules, listQuerySchema, listReader } from './list-request.ts';
-import { cursorEnvelopeSchema, type Envelope } from './paging.ts';
+import { cursorEnvelope, type Envelope, wrapped } from './paging.ts';
 
 /** One list as one API profile speaks of it. */
 export type ListDialect<F extends string, T> = {
   /** Of the query, for the description of the interface; `reply` reads and checks by itself. */
   query: TObject;
-  /** The shapes of an answer: the profile's envelope, and the cursor envelope of the same items. */
+  /** The shapes of an answer: the profile's envelope and, unless it is that, the cursor envelope of the same items. */
   answers: TSchema[];
   /**
    * The 200 answer to a query: headers and JSON text. `path` replaces the rules' path in links. Throws `invalid`
@@ -25,23 +24,20 @@ export type ListDialect<F extends string, T> = {
 };
 
 /** Makes a list out of its rules, its envelope and how one row is shown. */
-export function listDialect<F extends string, S extends TSchema, T>(options: {
+export function listDialect<F extends string, T>(options: {
   /** Where several dialects share a path: its cursors carry the name, so that whoever follows them stays in it. */
   name?: string;
   rules: ListRules<F>;
   envelope: Envelope;
-  item: S;
-  show(row: T): Static<S>;
+  item: { schema: TSchema; write(row: T): string };
   deprecation?: Deprecation;
 }): ListDialect<F, T> {
-  const { name, rules, envelope, item, show, deprecation } = options;
+  const { name, rules, envelope, item, deprecation } = options;
   const named = name === undefined ? {} : { dialect: name };
   if (rules.paging !== envelope.paging) throw new Error(`${rules.path}: the envelope pages another way`);
   const read = listReader(rules);
-  const plainAnswer = envelope.schema(item);
-  const cursorAnswer = cursorEnvelopeSchema(item);
-  const writePlain = serializer(plainAnswer);
-  const writeCursor = serializer(cursorAnswer);
+  const envelopes = envelope.paging === 'cursor' ? [envelope] : [envelope, cursorEnvelope];
+  const rowsOf = (rows: readonly T[]) => rows.map(item.write).join();
 
   async function byOffset(request: ListRequest<F>, source: ListSource<F, T>, path: string, offset: number) {
     const { limit, conditions, sort } = request;
@@ -51,7 +47,7 @@ export function listDialect<F extends string, S extends TSchema, T>(options: {
     ]);
     const page = Math.floor(offset / limit) + 1;
     const total = counted === undefined ? 0 : totalAfter(rows, counted, offset);
-    const text = writePlain(envelope.write(rows.items.map(show), { total, limit, offset, page }));
+    const text = envelope.write(rowsOf(rows.items), { total, limit, offset, page });
     // An array has no place for what tells that there is more, and how to go on.
     if (envelope.counts || !rows.hasNext || rows.last === undefined) return { text, links: [] };
     const next = { ...beside(rows.last, 'next'), page: page + 1, hash: listHash(request), ...named };
@@ -72,8 +68,7 @@ export function listDialect<F extends string, S extends TSchema, T>(options: {
     const totalItems = totalBeside(rows, counted);
     const walk = { hash: cursor?.hash ?? listHash(request), total: totalItems, ...named };
     const { page, next, previous } = neighbours(rows, cursor, walk);
-    const text = writeCursor({
-      data: rows.items.map(show),
+    const text = wrapped(rowsOf(rows.items), {
       links: {
         ...(next === undefined ? {} : { next: linkTo(path, request, next) }),
         ...(previous === undefined ? {} : { prev: linkTo(path, request, previous) }),
@@ -91,7 +86,7 @@ export function listDialect<F extends string, S extends TSchema, T>(options: {
 
   return {
     query: listQuerySchema(rules),
-    answers: [plainAnswer, cursorAnswer],
+    answers: envelopes.map(({ schema }) => schema(item.schema)),
     async reply(query, source, path = rules.path) {
       const request = read(query);
       const { page } = request;

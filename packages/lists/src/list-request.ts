@@ -17,7 +17,7 @@ export type ListRules<F extends string> = FilterRules<F> & {
    */
   sort?: { fields: Readonly<Record<string, F>>; by: string; order: string };
   /** How pages are counted without a cursor, as far as it is told. */
-  paging: 'offset' | 'page';
+  paging: 'offset' | 'page' | 'cursor';
 };
 
 export type ListRequest<F extends string> = ListQuery<F> & {
@@ -42,7 +42,7 @@ export function listReader<F extends string>(rules: ListRules<F>): (query: unkno
     const { conditions, deprecated, kept } = readConditions(parameters, rules);
     const sort = readSort(parameters, rules, conditions);
     const limit = parameters.integer('limit', 1, PAGE_SIZE.max) ?? PAGE_SIZE.default;
-    const page = readPage(parameters, rules.filters, { conditions, sort }, limit);
+    const page = readPage(parameters, rules, { conditions, sort }, limit);
     if (parameters.problems.length > 0) throw invalidFields(parameters.problems.slice(0, MAX_PROBLEMS));
     for (const name of [rules.sort?.by, rules.sort?.order, 'limit']) {
       const text = name === undefined ? undefined : parameters.text(name);
@@ -65,7 +65,7 @@ export function listQuerySchema(rules: ListRules<string>): TObject {
       default: PAGE_SIZE.default,
       description: 'Most rows of a page. May change from page to page.',
     }),
-    ...(paging === 'offset' ? { offset: OFFSET } : { page: PAGE }),
+    ...(paging === 'offset' ? { offset: OFFSET } : paging === 'page' ? { page: PAGE } : {}),
     cursor: CURSOR,
     ...(sort === undefined ? {} : sortParameters(sort)),
     ...filterParameters(rules),
@@ -128,13 +128,17 @@ function readSort<F extends string>(
 
 function readPage<F extends string>(
   parameters: Parameters,
-  filters: FilterFields<F>,
+  { filters, paging }: ListRules<F>,
   list: ListQuery<F>,
   limit: number,
 ): ListRequest<F>['page'] {
-  if (parameters.has('cursor')) {
+  if (parameters.has('cursor') || paging === 'cursor') {
     const other = ['offset', 'page'].find(parameters.has);
-    if (other !== undefined) parameters.problem('cursor', `cannot be given together with ${other}`);
+    if (other !== undefined && parameters.has('cursor')) {
+      parameters.problem('cursor', `cannot be given together with ${other}`);
+    } else if (other !== undefined) {
+      parameters.problem(other, 'is not a parameter of this list, which is paged by cursor');
+    }
     return { kind: 'cursor', cursor: readCursor(parameters, filters, list) };
   }
   if (parameters.has('offset') && parameters.has('page')) {

@@ -8,10 +8,11 @@ export const PAGE_SIZE = { default: 20, max: 100 };
 /** How a list that is counted by offset or page is wrapped. */
 export type Envelope = {
   schema(item: TSchema): TSchema;
-  paging: 'offset' | 'page';
+  paging: 'offset' | 'page' | 'cursor';
   /** Whether it tells the total, which is 0 in what `write` gets when it does not. */
   counts: boolean;
-  write(items: unknown[], about: { total: number; limit: number; offset: number; page: number }): unknown;
+  /** The JSON text of a page; `rows` is that of the rows, separated by commas. */
+  write(rows: string, about: { total: number; limit: number; offset: number; page: number }): string;
 };
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -24,7 +25,7 @@ export const bareArray: Envelope = {
   schema: (item) => Type.Array(item),
   paging: 'offset',
   counts: false,
-  write: (items) => items,
+  write: (rows) => `[${rows}]`,
 };
 
 /** The offset envelope, of profile A. */
@@ -40,7 +41,7 @@ export const offsetEnvelope: Envelope = {
     }),
   paging: 'offset',
   counts: true,
-  write: (data, { limit, offset, total }) => ({ data, pagination: { limit, offset, total } }),
+  write: (rows, { limit, offset, total }) => wrapped(rows, { pagination: { limit, offset, total } }),
 };
 
 /** The page envelope of profile B2, which tells the number of pages, too. */
@@ -52,10 +53,8 @@ export const pageEnvelopeWithPages: Envelope = {
     }),
   paging: 'page',
   counts: true,
-  write: (data, { total, limit, page }) => ({
-    data,
-    meta: { total, limit, page, pages: Math.ceil(total / limit) },
-  }),
+  write: (rows, { total, limit, page }) =>
+    wrapped(rows, { meta: { total, limit, page, pages: Math.ceil(total / limit) } }),
 };
 
 /** The page envelope of profile G. */
@@ -64,11 +63,16 @@ export const pageEnvelope: Envelope = {
     Type.Object({ data: Type.Array(item), meta: Type.Object({ total: Total, page: Page, limit: Limit }) }),
   paging: 'page',
   counts: true,
-  write: (data, { total, page, limit }) => ({ data, meta: { total, page, limit } }),
+  write: (rows, { total, page, limit }) => wrapped(rows, { meta: { total, page, limit } }),
 };
 
+/** The rows as `data`, and beside them what is told of the page. */
+export function wrapped(rows: string, about: object): string {
+  return `{"data":[${rows}],${JSON.stringify(about).slice(1)}`;
+}
+
 /** The cursor envelope, of every list that is asked for with `cursor`. */
-export function cursorEnvelopeSchema(item: TSchema): TSchema {
+function cursorEnvelopeSchema(item: TSchema): TSchema {
   const link = (description: string) => Type.Optional(Type.String({ format: 'uri-reference', description }));
   return Type.Object({
     data: Type.Array(item),
@@ -85,3 +89,13 @@ export function cursorEnvelopeSchema(item: TSchema): TSchema {
     }),
   });
 }
+
+/** The cursor envelope as the only one of a list, which is then never counted by offset or page. */
+export const cursorEnvelope: Envelope = {
+  schema: cursorEnvelopeSchema,
+  paging: 'cursor',
+  counts: true,
+  write() {
+    throw new Error('a list that is paged by cursor has no other pages');
+  },
+};

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { serializer } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { encodeCursor, listHash } from '@gatehouse/lists/cursor';
 import { listDialect } from '@gatehouse/lists/list-endpoint';
@@ -19,10 +20,10 @@ const rules: ListRules<RowField> = {
   sort: { fields: { id: 'id', n: 'n', at: 'at' }, by: 'sortBy', order: 'sortOrder' },
   paging: 'offset',
 };
-const item = Type.Object({ id: Type.String() });
-const show = ({ id }: Row) => ({ id });
-const { reply } = listDialect({ rules, envelope: offsetEnvelope, item, show });
-const bare = listDialect({ rules, envelope: bareArray, item, show });
+const schema = Type.Object({ id: Type.String() });
+const item = { schema, write: serializer(schema) as (row: Row) => string };
+const { reply } = listDialect({ rules, envelope: offsetEnvelope, item });
+const bare = listDialect({ rules, envelope: bareArray, item });
 
 type Source = ReturnType<typeof createArraySource>;
 type Query = Record<string, string>;

@@ -1,10 +1,17 @@
 import { v2Body } from '@gatehouse/http/error-bodies';
+import { serializer } from '@gatehouse/http/schema';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { createLogger } from '@gatehouse/kit/logger';
 import { decodeCursor, dialectOf } from '@gatehouse/lists/cursor';
 import { listDialect } from '@gatehouse/lists/list-endpoint';
 import type { ListRules } from '@gatehouse/lists/list-request';
-import { bareArray, type Envelope, offsetEnvelope, pageEnvelope } from '@gatehouse/lists/paging';
+import {
+  bareArray,
+  cursorEnvelope,
+  type Envelope,
+  offsetEnvelope,
+  pageEnvelope,
+} from '@gatehouse/lists/paging';
 import { createApp } from '@gatehouse/resource/app';
 import t from 'tap';
 import { Type } from 'typebox';
@@ -15,14 +22,15 @@ const rows = ['a', 'b', 'c', 'd', 'e'].map((id, i): Row => ({ id, n: i % 2, at: 
 const filters = { n: { field: 'n', type: 'integer' }, at: { field: 'at', type: 'date' } } as const;
 const sort = { fields: { n: 'n', at: 'at' }, by: 'sortBy', order: 'sortOrder' } as const;
 
+const schema = Type.Object({ id: Type.String() });
+const item = { schema, write: serializer(schema) as (row: Row) => string };
+
 function dialect(envelope: Envelope, more: Partial<ListRules<RowField>> = {}, name?: string) {
   return listDialect({
     ...(name === undefined ? {} : { name }),
     rules: { path: '/v1/rows', filters, sort, legacy: true, paging: envelope.paging, ...more },
     envelope,
-    item: Type.Object({ id: Type.String() }),
-    // More than the schema names.
-    show: (row: Row) => ({ ...row }),
+    item,
     deprecation: { sunset: new Date('2027-07-10T00:00:00Z') },
   });
 }
@@ -170,6 +178,21 @@ t.test('what it says of itself', async (t) => {
   t.hasProps(query.properties, ['limit', 'offset', 'cursor', 'filter[n]', 'n', 'sortBy']);
   t.match(answers, [{ type: 'array' }, { type: 'object', properties: { data: {}, links: {}, meta: {} } }]);
   t.equal(answers.length, 2);
+});
+
+t.test('a list that is paged by cursor alone', async (t) => {
+  const { source } = createArraySource(rows);
+  const { answers, query, reply } = dialect(cursorEnvelope);
+  t.equal(answers.length, 1);
+  t.notOk('offset' in query.properties || 'page' in query.properties);
+  const first = JSON.parse((await reply({ limit: '2' }, source)).text);
+  t.match(first, { data: [{ id: 'a' }, { id: 'b' }], meta: CURSOR_META });
+  t.strictSame(JSON.parse((await reply({ limit: '2', cursor: '' }, source)).text), first);
+  t.match(JSON.parse((await reply(queryOf(first.links.next), source)).text).data, [{ id: 'c' }, { id: 'd' }]);
+  for (const name of ['offset', 'page']) {
+    const details = [{ field: name, message: 'is not a parameter of this list, which is paged by cursor' }];
+    await t.rejects(reply({ [name]: '1' }, source), { kind: 'invalid', details }, name);
+  }
 });
 
 t.test('queries as they come over the wire', async (t) => {

@@ -1,7 +1,6 @@
-import { serializer } from '@gatehouse/http/schema';
 import {
   bareArray,
-  cursorEnvelopeSchema,
+  cursorEnvelope,
   type Envelope,
   offsetEnvelope,
   pageEnvelope,
@@ -12,7 +11,6 @@ import t from 'tap';
 import { Type } from 'typebox';
 
 const Item = Type.Object({ id: Type.String() });
-const ITEMS = [{ id: 'a', secret: 's' }, { id: 'b' }];
 const ABOUT = { total: 41, limit: 20, offset: 40, page: 3 };
 
 const ENVELOPES: [name: string, envelope: Envelope, text: string][] = [
@@ -32,13 +30,13 @@ const ENVELOPES: [name: string, envelope: Envelope, text: string][] = [
 
 t.test('each envelope, its keys in the order of the interface', async (t) => {
   for (const [name, envelope, text] of ENVELOPES) {
-    t.equal(serializer(envelope.schema(Item))(envelope.write(ITEMS, ABOUT)), text, name);
+    t.equal(envelope.write('{"id":"a"},{"id":"b"}', ABOUT), text, name);
   }
 });
 
 t.test('how many pages there are', async (t) => {
   const pages = (total: number, limit: number) =>
-    pageEnvelopeWithPages.write([], { total, limit, offset: 0, page: 1 }) as { meta: { pages: number } };
+    JSON.parse(pageEnvelopeWithPages.write('', { total, limit, offset: 0, page: 1 }));
   for (const [total, limit, expected] of [
     [0, 20, 0],
     [1, 20, 1],
@@ -52,7 +50,7 @@ t.test('how many pages there are', async (t) => {
 
 t.test('no answer fits two shapes', async (t) => {
   const ajv = new Ajv({ formats: { 'uri-reference': true } });
-  const shapes = [...ENVELOPES.map(([, { schema }]) => schema(Item)), cursorEnvelopeSchema(Item)];
+  const shapes = [...ENVELOPES.map(([, { schema }]) => schema(Item)), cursorEnvelope.schema(Item)];
   const checks = shapes.map((schema) => ajv.compile(schema));
   const meta = { totalItems: 1, itemsPerPage: 1, currentPage: 1, hasNextPage: false, hasPrevPage: false };
   const cursor = { data: [{ id: 'a' }], links: {}, meta };
@@ -61,7 +59,7 @@ t.test('no answer fits two shapes', async (t) => {
     [false, false, false, false, true],
   );
   for (const [i, [name, { write }]] of ENVELOPES.entries()) {
-    const fitting = checks.map((check) => check(write([{ id: 'a' }], ABOUT)));
+    const fitting = checks.map((check) => check(JSON.parse(write('{"id":"a"}', ABOUT))));
     t.equal(fitting[i], true, name);
     t.equal(fitting.at(-1), false, name);
   }

@@ -21,6 +21,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** How errors of this route are written, when not as its path says. */
     errorBody?: ErrorBody;
+    /** The member of the body that is kept as the text that was sent (see parseJsonBody). */
+    verbatim?: string | undefined;
   }
 }
 
@@ -76,7 +78,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       refuseEncoded(request);
-      return parseJsonBody(body);
+      return parseJsonBody(body, request.routeOptions.config.verbatim);
     },
   );
 

@@ -1,6 +1,7 @@
 import { type Cursor, encodeCursor, listHash } from '@gatehouse/lists/cursor';
 import type { ListDialect } from '@gatehouse/lists/list-endpoint';
 import type { Shape } from '@gatehouse/openapi/operation';
+import type { TSchema } from 'typebox';
 import type { ListProfile, RequestBody, ResourceTypes, View } from './profile.ts';
 
 /** How the OpenAPI document shows an entity. */
@@ -19,28 +20,21 @@ export function listShapes<R extends ResourceTypes>(
   { answers }: ListDialect<R['field'], R['entity']>,
   { prefix, example }: { prefix: string; example: R['entity'] },
 ): Shape[] {
-  const [plain, byCursor] = answers;
-  if (plain === undefined || byCursor === undefined) throw new Error('a list has two shapes');
-  const data = [item.show(example)];
   const parts = [entityShape(item, example)];
-  return [
-    {
-      name: `${item.name}List`,
-      schema: plain,
-      example: envelope.write(data, { total: 1, limit: 20, offset: 0, page: 1 }),
-      parts,
+  const byCursor: Omit<Shape, 'schema'> = {
+    name: `${item.name}CursorPage`,
+    example: {
+      data: [item.show(example)],
+      links: { next: `${prefix}?limit=1&cursor=${encodeCursor(cursorAfter(example.id))}` },
+      meta: { totalItems: 2, itemsPerPage: 1, currentPage: 1, hasNextPage: true, hasPrevPage: false },
     },
-    {
-      name: `${item.name}CursorPage`,
-      schema: byCursor,
-      example: {
-        data,
-        links: { next: `${prefix}?limit=1&cursor=${encodeCursor(cursorAfter(example.id))}` },
-        meta: { totalItems: 2, itemsPerPage: 1, currentPage: 1, hasNextPage: true, hasPrevPage: false },
-      },
-      parts,
-    },
-  ];
+  };
+  const plain = () => ({
+    name: `${item.name}List`,
+    example: JSON.parse(envelope.write(item.write(example), { total: 1, limit: 20, offset: 0, page: 1 })),
+  });
+  const shapes = envelope.paging === 'cursor' ? [byCursor] : [plain(), byCursor];
+  return shapes.map((shape, i) => ({ ...shape, schema: answers[i] as TSchema, parts }));
 }
 
 /** The cursor behind the first of two entities. */

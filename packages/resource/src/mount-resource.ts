@@ -61,8 +61,7 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
       name,
       rules: { ...rules, path: prefix, elsewhere },
       envelope,
-      item: item.schema,
-      show: item.show,
+      item,
       ...(options.deprecation === undefined ? {} : { deprecation: options.deprecation }),
     });
     const shapes = listShapes({ rules, envelope, item }, endpoint, { prefix, example });
@@ -109,6 +108,8 @@ const mountCreate: Mount = (app, resource, path, options) => {
     operation: 'create',
     summary: `Create ${noun.one}`,
     body: candidates.map(({ has }) => bodyShape(has.body)),
+    // The body is read before a profile is chosen by it.
+    verbatim: candidates[0]?.has.body.verbatim,
     idempotent: true,
     answers: {
       201: {
@@ -175,6 +176,7 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
       summary: `Change ${noun.one}`,
       description: 'What the body does not name stays as it is.',
       body: [bodyShape(body)],
+      verbatim: body.verbatim,
       conditional: 'write',
       answers: {
         200: {

@@ -44,7 +44,14 @@ export type ListProfile<R extends ResourceTypes> = {
 export type View<T> = { name: string; schema: TSchema; show(entity: T): unknown; write(entity: T): string };
 
 /** How the body of a request is read, by a name that is unique in the OpenAPI document; `read` throws `invalid`. */
-export type RequestBody<T> = { name: string; schema: TSchema; example: unknown; read(input: unknown): T };
+export type RequestBody<T> = {
+  name: string;
+  schema: TSchema;
+  example: unknown;
+  read(input: unknown): T;
+  /** The field that `read` gets as a JsonText. */
+  verbatim?: string;
+};
 
 /** A view that writes by a schema. */
 export function view<T, S extends TSchema>(name: string, schema: S, show: (entity: T) => Static<S>): View<T> {
@@ -56,8 +63,8 @@ export function view<T, S extends TSchema>(name: string, schema: S, show: (entit
 export function requestBody<S extends TSchema, T>(
   name: string,
   schema: S,
-  { example, read }: { example: Static<S>; read: (body: Static<S>) => T },
+  options: { example: Static<S>; read: (body: Static<S>) => T; verbatim?: string },
 ): RequestBody<T> {
   const validate = bodyValidator(schema);
-  return { name, schema, example, read: (input) => read(validate(input)) };
+  return { ...options, name, schema, read: (input) => options.read(validate(input)) };
 }

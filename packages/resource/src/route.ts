@@ -53,9 +53,10 @@ export function describeRoute<R extends ResourceTypes>(
   about: Omit<Operation, 'operationId' | 'tag' | 'errors' | 'scopes'> & {
     operation: string;
     refusals: readonly ErrorKind[];
+    verbatim?: string | undefined;
   },
 ) {
-  const { operation, refusals, summary, description, ...others } = about;
+  const { operation, refusals, verbatim, summary, description, ...others } = about;
   const names = candidates.map(({ name }) => name).sort();
   const first = profiles.find(({ name }) => name === candidates[0]?.name);
   if (first === undefined) throw new Error(`no profile serves ${operation} on ${prefix}`);
@@ -65,7 +66,7 @@ export function describeRoute<R extends ResourceTypes>(
       ? `Profiles ${names.join(', ')}: the one that the application has pinned, else the one that the request fits, else the default.`
       : undefined;
   return {
-    config: { errorBody: first.errorBody },
+    config: { errorBody: first.errorBody, verbatim },
     schema: documented({
       ...others,
       scopes,
