@@ -191,7 +191,8 @@ t.test('a list that is paged by cursor alone', async (t) => {
   t.match(JSON.parse((await reply(queryOf(first.links.next), source)).text).data, [{ id: 'c' }, { id: 'd' }]);
   for (const name of ['offset', 'page']) {
     const details = [{ field: name, message: 'is not a parameter of this list, which is paged by cursor' }];
-    await t.rejects(reply({ [name]: '1' }, source), { kind: 'invalid', details }, name);
+    const refused = await reply({ [name]: '1' }, source).catch((error: unknown) => error);
+    t.match(refused, { kind: 'invalid', details }, name);
   }
 });
 
