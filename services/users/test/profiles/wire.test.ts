@@ -1,3 +1,4 @@
+import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
 import t, { type Test } from 'tap';
 import { build } from '../build.ts';
 
@@ -22,44 +23,12 @@ const tokens = {
 };
 type Who = keyof typeof tokens;
 
-const HEADERS = [
-  'content-type',
-  'location',
-  'etag',
-  'link',
-  'deprecation',
-  'sunset',
-  'cache-control',
-  'allow',
-  'www-authenticate',
-];
-
-const names = new Map<string, string>();
-/** Ids differ from run to run: they go by the order in which they come. */
-function idName(id: string): string {
-  const name = names.get(id) ?? `<id ${names.size + 1}>`;
-  names.set(id, name);
-  return name;
-}
-
-function stable(text: string): string {
-  return text
-    .replace(/usr_[0-9a-z]{26}/g, idName)
-    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
-    .replace(/cursor=[\w-]+/g, 'cursor=<cursor>');
-}
+const snapshot = createWireSnapshot();
 
 /** Sends a request and compares the exchange; the id of the user in the answer, if there is one. */
 async function row(t: Test, who: Who, method: string, path: string, body?: unknown): Promise<string> {
   const answer = await call(method, path, tokens[who], body);
-  const request = stable(`${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);
-  const headers = HEADERS.filter((name) => answer.headers.has(name));
-  const exchange = [
-    String(answer.status),
-    ...headers.map((name) => `${name}: ${answer.headers.get(name)}`),
-    answer.body === undefined ? '(no body)' : JSON.stringify(answer.body, null, 2),
-  ].join('\n');
-  t.matchSnapshot(stable(exchange), `${who}: ${request}`);
+  t.matchSnapshot(snapshot.answer(answer), `${who}: ${snapshot.request(method, path, body)}`);
   return answer.body?.id ?? '';
 }
 
