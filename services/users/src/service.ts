@@ -5,8 +5,8 @@ import { createCallLimits } from '@gatehouse/http/identify-caller';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
-import { isUnder, prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
+import { isUnder, prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { onceInDatabase } from '@gatehouse/mongo/once';
@@ -18,7 +18,7 @@ import { createIdempotency } from '@gatehouse/resource/idempotency';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
-import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -57,12 +57,16 @@ export function createUsersService(
   const idempotencyStore = createIdempotencyStore(database.connection);
   const sweeper = createSweeper(database.connection, [IDEMPOTENCY_KEYS], { logger });
   const client = createInternalClient({
-    tokenUrl: `${identityUrl}/oauth2/token`,
-    issuer: publicUrl,
-    clientId: config.clientId,
-    clientSecret: config.clientSecret,
+    service: 'identity',
+    url: identityUrl,
+    requestToken: clientCredentialsGrant({
+      tokenUrl: `${identityUrl}/oauth2/token`,
+      issuer: publicUrl,
+      clientId: config.clientId,
+      clientSecret: config.clientSecret,
+    }),
   });
-  const identity = createIdentityClient(client, identityUrl);
+  const identity = createIdentityClient(client);
   const { broadcast, own } = broadcastOf(dependencies.broadcast, config, logger);
   const feed = createRevocationFeed({
     broadcast,
@@ -72,7 +76,6 @@ export function createUsersService(
   });
   const events = createAccountEvents({
     connection: database.connection,
-    identityUrl,
     client,
     revocations: feed.set,
     logger,
@@ -96,7 +99,7 @@ export function createUsersService(
   });
   // Without the feed's check: sign-in must go on when identity, which asks here, cannot tell of revocations.
   const internalCredentials = createCredentialVerifier({
-    tokens: createTokenVerifier({ ...shared, audience: internalAudience(publicUrl) }),
+    tokens: createTokenVerifier({ ...shared, audience: internalAudience(publicUrl, 'users') }),
     publicUrl,
   });
 

@@ -141,7 +141,7 @@ export async function build(
   /** A token as identity signs it for itself, with these claims over its own. */
   const internal = (claims: Parameters<TestIssuer['sign']>[0] = {}) =>
     issuer.sign({
-      aud: internalAudience(issuer.issuer),
+      aud: internalAudience(issuer.issuer, 'users'),
       sub: 'identity',
       client_id: 'identity',
       trusted: true,
