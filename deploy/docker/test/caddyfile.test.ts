@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import t from 'tap';
 
@@ -6,9 +6,10 @@ const root = resolve(import.meta.dirname, '../../..');
 const caddyfile = readFileSync(resolve(root, 'deploy/docker/Caddyfile'), 'utf8');
 const compose = readFileSync(resolve(root, 'docker-compose.yml'), 'utf8');
 // Found by its path as they are, since this folder is no package that could depend on another.
-const { PUBLIC_PREFIXES }: { PUBLIC_PREFIXES: Record<string, readonly string[]> } = await import(
-  resolve(root, 'packages/kit/src/routes.ts')
+const { SERVICES }: { SERVICES: Record<string, { prefixes: readonly string[] }> } = await import(
+  resolve(root, 'packages/kit/src/services.ts')
 );
+const names = Object.keys(SERVICES);
 
 /** The paths of each named matcher, such as `@users path /v1/users /v1/users/*`. */
 function pathMatchers(): Record<string, string[]> {
@@ -29,10 +30,8 @@ function composeServices(): Map<string, string> {
   return new Map([...entries].map(([, name = '', text = '']) => [name, text]));
 }
 
-const runnable = globSync('services/*/src/main.ts', { cwd: root }).map((file) => file.split('/')[1] ?? '');
-
 t.test('the edge passes on the public prefixes, by whole segments, and nothing else', async (t) => {
-  const expected = Object.entries(PUBLIC_PREFIXES).map(([service, prefixes]) => [
+  const expected = Object.entries(SERVICES).map(([service, { prefixes }]) => [
     service,
     prefixes.flatMap((prefix) => [prefix, `${prefix}/*`]),
   ]);
@@ -40,8 +39,7 @@ t.test('the edge passes on the public prefixes, by whole segments, and nothing e
 });
 
 t.test('each matcher leads to the service that has the prefixes', async (t) => {
-  const services = Object.keys(PUBLIC_PREFIXES);
-  t.same(targets(), Object.fromEntries(services.map((name) => [name, name])));
+  t.same(targets(), Object.fromEntries(names.map((name) => [name, name])));
 });
 
 t.test('no request is passed on by another way than the matchers', async (t) => {
@@ -57,13 +55,29 @@ t.test('no request is passed on by another way than the matchers', async (t) => 
   }
 });
 
-t.test('every service that can run by itself is in docker-compose.yml', async (t) => {
-  const services = composeServices();
-  t.ok(runnable.length > 0, 'there are services');
-  for (const name of runnable) {
-    t.match(services.get(name), `command: [node, services/${name}/src/main.ts]`, name);
-  }
-});
+t.test(
+  'every service is in docker-compose.yml, with a database, a secret and a network of its own',
+  async (t) => {
+    const services = composeServices();
+    const networksOf = (name: string) =>
+      /^ {4}networks: \[(.*)\]$/m.exec(services.get(name) ?? '')?.[1]?.split(', ');
+    t.ok(names.length > 0, 'there are services');
+    t.match(services.get('caddy'), `depends_on: [${names.join(', ')}]`);
+    for (const name of names) {
+      const text = services.get(name);
+      t.match(text, `command: [node, services/${name}/src/main.ts]`, name);
+      const uri = `${name.toUpperCase()}_MONGODB_URI`;
+      t.match(text, `      ${uri}: &${name}-mongodb-uri `, uri);
+      t.match(services.get('mongo'), `      ${uri}: *${name}-mongodb-uri\n`, 'MongoDB makes its user');
+      t.same(networksOf(name), ['edge', `${name}-data`], name);
+      for (const store of ['mongo', 'nats']) t.ok(networksOf(store)?.includes(`${name}-data`), store);
+      if (name === 'identity') continue;
+      const secret = `${name.toUpperCase()}_CLIENT_SECRET`;
+      t.match(services.get('identity'), `      ${secret}: &${name}-client-secret `, secret);
+      t.match(text, `      ${secret}: *${name}-client-secret\n`, secret);
+    }
+  },
+);
 
 t.test('every setting that .env.example describes goes somewhere', async (t) => {
   const example = readFileSync(resolve(root, 'deploy/docker/.env.example'), 'utf8');
@@ -90,7 +104,7 @@ t.test('no two services share a network besides the edge', async (t) => {
   // On another, a service would call from an address outside TRUSTED_PROXIES and be refused as plain HTTP.
   const networksOf = (name: string) =>
     /^ {4}networks: \[(.*)\]$/m.exec(composeServices().get(name) ?? '')?.[1]?.split(', ') ?? [];
-  const others = runnable.flatMap((name) => networksOf(name).filter((network) => network !== 'edge'));
+  const others = names.flatMap((name) => networksOf(name).filter((network) => network !== 'edge'));
   t.same(others, [...new Set(others)]);
-  for (const name of runnable) t.ok(networksOf(name).includes('edge'), `${name} is on the edge network`);
+  for (const name of names) t.ok(networksOf(name).includes('edge'), `${name} is on the edge network`);
 });

@@ -8,6 +8,7 @@ import { createIdentityService } from '@gatehouse/identity';
 import { createLogger } from '@gatehouse/kit/logger';
 import { exitOnFault, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
 import { type Running, run } from '@gatehouse/kit/run';
+import { CLIENT_SERVICES } from '@gatehouse/kit/services';
 import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local-mongo/start';
 import { createUsersService } from '@gatehouse/users';
 import { banner } from './banner.ts';
@@ -46,8 +47,8 @@ try {
   const broadcast = createLocalBroadcast();
   await broadcast.start();
   const events = createLocalEvents({ logger });
-  // Both ends are in this process: nobody else needs to know it, and the next start has another.
-  const usersSecret = randomBytes(32).toString('base64url');
+  // Of every service: all of them are in this process, and the next start has another.
+  const clientSecret = randomBytes(32).toString('base64url');
 
   const identity = createIdentityService(
     {
@@ -62,7 +63,7 @@ try {
       passwordLogin: 'on',
       auditDays: 365,
       rateLimit,
-      services: [{ id: 'users', secret: usersSecret }],
+      services: CLIENT_SERVICES.map((id) => ({ id, secret: clientSecret })),
       mail: { directory: join(dataDir, OUTBOX_DIRECTORY), onLink: printLink },
       firstApplications: firstApplications(demo),
     },
@@ -78,8 +79,7 @@ try {
       publicUrl,
       mongodbUri: databaseUri(mongo.uri, 'users'),
       identityUrl: here,
-      clientId: 'users',
-      clientSecret: usersSecret,
+      clientSecret,
       hashConcurrency: 2,
       rateLimit,
       firstUsers: [account('admin', 'admin'), account('user', 'user')],

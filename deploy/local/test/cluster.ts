@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { startNats } from '@gatehouse/testing/nats-server';
 import { freePort, type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -21,12 +22,13 @@ export async function startCluster(t: Teardown, env: Record<string, string> = {}
   const [identityPort, usersPort] = [await freePort(), await freePort()];
   const identityUrl = `http://127.0.0.1:${identityPort}`;
   const usersUrl = `http://127.0.0.1:${usersPort}`;
+  const clientSecret = randomBytes(32).toString('base64url');
   const common = {
     HOST: '127.0.0.1',
     PUBLIC_URL: 'https://id.example.org',
     TRUSTED_PROXIES: '127.0.0.1',
     NATS_URL: nats.url,
-    USERS_CLIENT_SECRET: randomBytes(32).toString('base64url'),
+    ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), clientSecret])),
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'warn',
     DRAIN_SECONDS: '1',

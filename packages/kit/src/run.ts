@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from './logger.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
-import { isUnder } from './routes.ts';
 import type { Service } from './service.ts';
+import { isUnder } from './services.ts';
 import { transportReader } from './transport.ts';
 
 export type RunOptions = {

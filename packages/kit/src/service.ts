@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 /** A service as a value: a process runs one of them, a laptop runs all of them on one port. */
 export type Service = {
   readonly name: string;
-  /** The paths it answers, by whole segments (see routes.ts). */
+  /** The paths it answers, by whole segments (see services.ts). */
   readonly prefixes: readonly string[];
   /** Answers a request; may be called before start() has ended, and then says 503 where it must. */
   handle(request: IncomingMessage, response: ServerResponse): void;

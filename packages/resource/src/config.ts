@@ -1,18 +1,18 @@
 import { date, origin, type SettingValues, serverSettings, text, url } from '@gatehouse/kit/config';
+import { clientSecretSetting, type ServiceName } from '@gatehouse/kit/services';
 
 /** A year after the deprecation of filters without brackets: nothing is promised to end earlier than that. */
 const EARLIEST_SUNSET = '2026-07-10';
 const SUNSET = '2027-07-10';
 
 /** The settings that the process of every resource service has; its own names begin with the service's name. */
-export function resourceSettings(service: string) {
+export function resourceSettings(service: ServiceName) {
   const prefix = service.toUpperCase();
   return {
     ...serverSettings,
     mongodbUri: url(`${prefix}_MONGODB_URI`, ['mongodb:', 'mongodb+srv:']),
     identityUrl: origin('IDENTITY_URL'),
-    clientId: text(`${prefix}_CLIENT_ID`, service),
-    clientSecret: text(`${prefix}_CLIENT_SECRET`),
+    clientSecret: text(clientSecretSetting(service)),
     natsUrl: url('NATS_URL', ['nats:', 'tls:']),
     filtersSunset: date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
   };
@@ -28,8 +28,7 @@ export type ResourceConfig = Pick<
   | 'mongodbUri'
   /** Where identity is reached from here; its keys are fetched from there. */
   | 'identityUrl'
-  /** As which client this service asks others for something. */
-  | 'clientId'
+  /** Of the client as which this service asks others for something; its id is the name of the service. */
   | 'clientSecret'
   | 'rateLimit'
 > & {

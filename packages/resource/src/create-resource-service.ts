@@ -3,8 +3,8 @@ import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
 import type { Logger } from '@gatehouse/kit/logger';
-import { isUnder, prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
+import { isUnder } from '@gatehouse/kit/services';
 import { createDatabase, type Database } from '@gatehouse/mongo/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
@@ -12,7 +12,11 @@ import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
-import { createInternalClient, type InternalClient } from '@gatehouse/tokens/internal-client';
+import {
+  clientCredentialsGrant,
+  createInternalClient,
+  type InternalClient,
+} from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
 import type { RevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
@@ -33,7 +37,9 @@ export type ResourceDependencies = {
 /** What a service says of itself before any of it is made. */
 export type ResourceServiceDefinition = {
   /** As in the table of services; its database and its OpenAPI document have the same name. */
-  name: Parameters<typeof prefixesOf>[0];
+  name: string;
+  /** All that it serves (see prefixesOf). */
+  prefixes: readonly string[];
   /** Its paths, each with the profiles that are served there; the first says how errors are written. */
   paths: readonly {
     prefix: string;
@@ -47,8 +53,8 @@ export type ResourceContext = {
   /** For models; connected when prepare() is called. */
   connection: Database['connection'];
   logger: Logger;
-  /** For the internal routes of other services. */
-  client: InternalClient;
+  /** For the internal routes of identity. */
+  identity: InternalClient;
   revocations: RevocationSet;
   events: EventTransport | undefined;
 };
@@ -87,23 +93,27 @@ export function createResourceService(
   const logger = parentLogger.child({ service: name });
   const database = createDatabase({ uri: config.mongodbUri, name, logger });
   const { connection } = database;
-  const client = createInternalClient({
-    tokenUrl: `${identityUrl}/oauth2/token`,
-    issuer: publicUrl,
-    clientId: config.clientId,
-    clientSecret: config.clientSecret,
+  const identity = createInternalClient({
+    service: 'identity',
+    url: identityUrl,
+    requestToken: clientCredentialsGrant({
+      tokenUrl: `${identityUrl}/oauth2/token`,
+      issuer: publicUrl,
+      clientId: name,
+      clientSecret: config.clientSecret,
+    }),
   });
-  const identity = createIdentityClient(client, identityUrl);
+  const { revocations, resolveApiKey } = createIdentityClient(identity);
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, name, logger) : undefined;
   const feed = createRevocationFeed({
     broadcast: dependencies.broadcast ?? (ownBroadcast as RevocationBroadcast),
-    fetch: identity.revocations,
+    fetch: revocations,
     logger,
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
   const idempotencyKeys = createIdempotencyStore(connection);
   const { events } = dependencies;
-  const parts = build({ connection, logger, client, revocations: feed.set, events });
+  const parts = build({ connection, logger, identity, revocations: feed.set, events });
   const { background = [], expiring = [] } = parts;
   const sweeper = createSweeper(connection, [IDEMPOTENCY_KEYS, ...expiring], { logger });
 
@@ -114,13 +124,13 @@ export function createResourceService(
   };
   const credentials = createCredentialVerifier({
     tokens: createTokenVerifier({ ...verification, audience: apiAudience(publicUrl) }),
-    apiKeys: createApiKeyResolver({ resolve: identity.resolveApiKey, set: feed.set }),
+    apiKeys: createApiKeyResolver({ resolve: resolveApiKey, set: feed.set }),
     feed,
     publicUrl,
   });
   // Without the feed's check: identity must be able to ask here while it cannot tell what is revoked.
   const internalCredentials = createCredentialVerifier({
-    tokens: createTokenVerifier({ ...verification, audience: internalAudience(publicUrl) }),
+    tokens: createTokenVerifier({ ...verification, audience: internalAudience(publicUrl, name) }),
     publicUrl,
   });
   const app = createApp({
@@ -147,7 +157,7 @@ export function createResourceService(
   let started = false;
   return {
     name,
-    prefixes: prefixesOf(name),
+    prefixes: definition.prefixes,
     handle: handlerOf(app),
     async start() {
       await app.ready();

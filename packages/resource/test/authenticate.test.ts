@@ -13,7 +13,7 @@ import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
-import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -27,12 +27,16 @@ const BODY = { 'content-type': 'application/json' };
 function credentialsBy(jwksUri: string) {
   const revocations = createRevocationSet();
   const internal = createInternalClient({
-    tokenUrl: `${issuer.issuer}/oauth2/token`,
-    issuer: issuer.issuer,
-    clientId: issuer.client.id,
-    clientSecret: issuer.client.secret,
+    service: 'identity',
+    url: issuer.issuer,
+    requestToken: clientCredentialsGrant({
+      tokenUrl: `${issuer.issuer}/oauth2/token`,
+      issuer: issuer.issuer,
+      clientId: issuer.client.id,
+      clientSecret: issuer.client.secret,
+    }),
   });
-  const { resolveApiKey } = createIdentityClient(internal, issuer.issuer);
+  const { resolveApiKey } = createIdentityClient(internal);
   return createCredentialVerifier({
     tokens: createTokenVerifier({
       issuer: issuer.issuer,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { newId } from '@gatehouse/kit/ids';
+import type { ServiceName } from '@gatehouse/kit/services';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
@@ -18,8 +19,8 @@ export type TestIssuer = {
   machine(scope: string): Promise<string>;
   /** A token of a person, by way of some application. */
   person(id: string, role: Role, scope: string): Promise<string>;
-  /** A token for the /internal routes, of the service with this client_id. */
-  internal(clientId?: string): Promise<string>;
+  /** A token for the internal routes of a service, as issued to the client. */
+  internal(clientId: string, service: ServiceName): Promise<string>;
   /** An API key that resolves; by default one of a trusted machine without scopes and without an end. */
   apiKey(resolved?: Partial<ResolvedKey>): { id: string; key: string };
   /**
@@ -27,24 +28,27 @@ export type TestIssuer = {
    * An API key that is revoked does not resolve any more.
    */
   revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
-  /** What the revocations are told by; can be silenced. */
+  /** Where revocations are broadcast; it can be cut off. */
   broadcast: TestBroadcast;
-  /** Which client may get internal tokens at /oauth2/token. */
+  /** The client of the service under test, which gets tokens for identity's internal routes at /oauth2/token. */
   client: { id: string; secret: string };
   /** How often each path was asked for, without the query. */
   asked: Map<string, number>;
 };
 
 /**
- * An issuer of its own for tests of services that verify tokens: a real key, served by a real JWKS endpoint on
- * loopback until the test ends, beside what else identity tells a service: /oauth2/token (client credentials, for
- * the internal audience), /internal/identity/revocations and /internal/identity/api-keys/resolve.
+ * An issuer for tests of a service that verifies tokens: a real key, served by a real JWKS endpoint on loopback until
+ * the test ends, beside what else identity tells a service: /oauth2/token (client credentials, for identity's internal
+ * audience), /internal/identity/revocations and /internal/identity/api-keys/resolve. `service` is the one under test.
  */
-export async function createTestIssuer(t: { teardown(fn: () => void): void }): Promise<TestIssuer> {
+export async function createTestIssuer(
+  t: { teardown(fn: () => void): void },
+  service: ServiceName = 'users',
+): Promise<TestIssuer> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const kid = newId('key');
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' }] };
-  const client = { id: 'svc_test', secret: newId('secret') };
+  const client = { id: service, secret: newId('secret') };
   const revocations: Revocation[] = [];
   const apiKeys = new Map<string, ResolvedKey>();
   const asked: TestIssuer['asked'] = new Map();
@@ -59,9 +63,11 @@ export async function createTestIssuer(t: { teardown(fn: () => void): void }): P
       const secret = Buffer.from(`${client.id}:${client.secret}`).toString('base64');
       if (request.headers.authorization !== `Basic ${secret}`) return [401, { error: 'invalid_client' }];
       if (form.get('grant_type') !== 'client_credentials') return [400, { error: 'unsupported_grant_type' }];
-      if (form.get('resource') !== internalAudience(issuer)) return [400, { error: 'invalid_target' }];
+      if (form.get('resource') !== internalAudience(issuer, 'identity'))
+        return [400, { error: 'invalid_target' }];
       if (form.get('scope') !== INTERNAL_SCOPE) return [400, { error: 'invalid_scope' }];
-      const token = await internal(client.id);
+      const token = await internal(client.id, 'identity');
+      tokensForIdentity.add(token);
       return [200, { access_token: token, token_type: 'Bearer', expires_in: 600, scope: INTERNAL_SCOPE }];
     },
     '/internal/identity/revocations': async (_request, url) => {
@@ -75,14 +81,13 @@ export async function createTestIssuer(t: { teardown(fn: () => void): void }): P
         : [200, found];
     },
   };
-  /** Tokens that were given out for /internal. */
-  const internalTokens = new Set<string>();
+  const tokensForIdentity = new Set<string>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', issuer);
     asked.set(url.pathname, (asked.get(url.pathname) ?? 0) + 1);
     const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
-    const isRefused = url.pathname.startsWith('/internal/') && !internalTokens.has(token);
+    const isRefused = url.pathname.startsWith('/internal/') && !tokensForIdentity.has(token);
     const route = routes[url.pathname] ?? (async () => [200, jwks] as [number, unknown]);
     const [status, body] = isRefused ? [401, { error: { code: 'unauthorized' } }] : await route(request, url);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -108,17 +113,14 @@ export async function createTestIssuer(t: { teardown(fn: () => void): void }): P
     };
     return new SignJWT(all).setProtectedHeader({ alg: 'ES256', kid, typ }).sign(privateKey);
   };
-  const internal: TestIssuer['internal'] = async (clientId = 'identity') => {
-    const token = await sign({
-      aud: internalAudience(issuer),
+  const internal: TestIssuer['internal'] = (clientId, service) =>
+    sign({
+      aud: internalAudience(issuer, service),
       sub: clientId,
       client_id: clientId,
       trusted: true,
       scope: INTERNAL_SCOPE,
     });
-    internalTokens.add(token);
-    return token;
-  };
   return {
     issuer,
     sign,

@@ -5,7 +5,7 @@ import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issue
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
-import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -17,12 +17,16 @@ const DEAD = { name: 'ServiceError', kind: 'unauthenticated' };
 async function serviceOf(t: Test, issuer: TestIssuer) {
   const { issuer: url, client, broadcast } = issuer;
   const internal = createInternalClient({
-    tokenUrl: `${url}/oauth2/token`,
-    issuer: url,
-    clientId: client.id,
-    clientSecret: client.secret,
+    service: 'identity',
+    url,
+    requestToken: clientCredentialsGrant({
+      tokenUrl: `${url}/oauth2/token`,
+      issuer: url,
+      clientId: client.id,
+      clientSecret: client.secret,
+    }),
   });
-  const identity = createIdentityClient(internal, url);
+  const identity = createIdentityClient(internal);
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const feed = createRevocationFeed({ broadcast, fetch: identity.revocations, logger });
   t.teardown(() => feed.stop());
@@ -37,7 +41,7 @@ async function serviceOf(t: Test, issuer: TestIssuer) {
   });
   const verify = (authorization: string) =>
     credentials.verify({ authorization, dpop: undefined, method: 'GET', path: '/' });
-  return { verify, internal, internalTokens: verifierFor(internalAudience(url)) };
+  return { verify, internal, internalTokens: verifierFor(internalAudience(url, 'users')) };
 }
 
 t.test('a service alone with the issuer', async (t) => {
@@ -109,11 +113,13 @@ t.test('what is revoked while the broadcast is cut', async (t) => {
 t.test('internal tokens', async (t) => {
   const issuer = await createTestIssuer(t);
   const { verify, internalTokens, internal } = await serviceOf(t, issuer);
-  const token = await issuer.internal();
+  const token = await issuer.internal('identity', 'users');
   t.match(await internalTokens.verify(token), { clientId: 'identity', scopes: new Set(['internal']) });
   await t.rejects(verify(`Bearer ${token}`), DEAD, 'not for the API');
   await t.rejects(internalTokens.verify(await issuer.machine('internal')), DEAD, 'and the other way round');
+  const forItems = await issuer.internal('identity', 'items');
+  await t.rejects(internalTokens.verify(forItems), DEAD, 'for another service');
   const url = `${issuer.issuer}/internal/identity/revocations`;
-  t.equal((await internal.fetch(url)).status, 200);
+  t.equal((await internal.request('GET', '/revocations')).status, 200);
   t.equal((await fetch(url)).status, 401);
 });

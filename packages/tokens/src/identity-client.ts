@@ -1,9 +1,9 @@
-import { unavailable } from '@gatehouse/kit/errors';
+import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { ResolvedKey } from './api-keys.ts';
 import type { InternalClient } from './internal-client.ts';
 import { isRole } from './scopes.ts';
 
-/** What a service asks of identity to know which credentials hold. */
+/** What a service asks identity in order to know which credentials hold. */
 export type IdentityClient = {
   /** For createRevocationFeed(). */
   revocations(since?: string): Promise<unknown>;
@@ -11,40 +11,26 @@ export type IdentityClient = {
   resolveApiKey(hash: string): Promise<ResolvedKey | undefined>;
 };
 
-/** `identityUrl`: where identity is, as seen from here. Its methods throw `unavailable`. */
-export function createIdentityClient(internal: InternalClient, identityUrl: string): IdentityClient {
-  const base = `${identityUrl}/internal/identity`;
-
-  async function readJson(response: Response): Promise<unknown> {
-    try {
-      if (response.ok) return await response.json();
-      await response.body?.cancel();
-    } catch (error) {
-      throw unavailable("Identity's answer cannot be read.", error);
-    }
-    throw unavailable('Identity cannot answer just now.', new Error(`it answered ${response.status}`));
-  }
-
+/** Its methods throw `unavailable`. `internal` is a client of identity's internal routes. */
+export function createIdentityClient(internal: InternalClient): IdentityClient {
   return {
     async revocations(since) {
       const query = since === undefined ? '' : `?${new URLSearchParams({ since })}`;
-      return readJson(await internal.fetch(`${base}/revocations${query}`));
+      const { status, body } = await internal.request('GET', `/revocations${query}`);
+      if (status !== 200) throw unexpected(status);
+      return body;
     },
     async resolveApiKey(hash) {
-      const response = await internal.fetch(`${base}/api-keys/resolve`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ hash }),
-      });
-      if (response.status === 404) {
-        await response.body?.cancel();
-        return undefined;
-      }
-      const key = await readJson(response);
-      if (!isResolvedKey(key)) throw unavailable("Identity's answer cannot be read.");
-      return key;
+      const { status, body } = await internal.request('POST', '/api-keys/resolve', { hash });
+      if (status === 404) return undefined;
+      if (status !== 200 || !isResolvedKey(body)) throw unexpected(status);
+      return body;
     },
   };
+}
+
+function unexpected(status: number): ServiceError {
+  return unavailable('Identity cannot answer just now.', new Error(`unexpected answer, status ${status}`));
 }
 
 function isResolvedKey(value: unknown): value is ResolvedKey {

@@ -1,95 +1,133 @@
 import { unavailable } from '@gatehouse/kit/errors';
+import { internalPrefix, type ServiceName } from '@gatehouse/kit/services';
 import { INTERNAL_SCOPE, internalAudience } from './scopes.ts';
 
 export type InternalClient = {
   /**
-   * A request to another service, with this service's own access token. Throws `unavailable` when the service or
-   * identity cannot be reached in time; every answer is returned as it is. A body must be one that can be sent
-   * twice, so no stream: on a 401 the token is renewed once.
+   * Calls an internal route of the service with this service's own access token. `path` is below the service's
+   * internal prefix and may have a query; `body` is sent as JSON. The answer's body is undefined when it is empty.
+   * Throws `unavailable` when the service cannot be reached in time, answers 5xx or something other than JSON, or
+   * refuses the token, also after it has been renewed once.
    */
-  fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
 };
 
-type Token = { value: string /** In milliseconds of performance.now(). */; renewAt: number };
+export type AccessToken = { value: string /** In seconds. */; lifetime: number };
 
-/** How long before its end a token is replaced, in seconds; of short-lived ones, after nine tenths of their life. */
+/** Gets a new access token for the internal routes of a service; throws `unavailable`. */
+export type RequestToken = (service: ServiceName) => Promise<AccessToken>;
+
+type KeptToken = { value: string /** In milliseconds of performance.now(). */; renewAt: number };
+
+/** How long before its end a token is replaced, in seconds; a short-lived one after nine tenths of its life. */
 const RENEWED_BEFORE = 60;
+const TIMEOUT_SECONDS = 5;
+const UNREACHABLE = 'Another part of Gatehouse cannot be reached just now.';
 
-/** A client of the other services' /internal routes. */
+/** A client of the /internal routes of one other service, which keeps its token for as long as that holds. */
 export function createInternalClient(options: {
-  /** Identity's token endpoint, as seen from here. */
-  tokenUrl: string;
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  scope?: string;
-  /** For each request, token or other. */
+  service: ServiceName;
+  /** The origin at which the service is reached from here. */
+  url: string;
+  requestToken: RequestToken;
+  /** For each request, 5 by default. */
   timeoutSeconds?: number;
 }): InternalClient {
-  const { tokenUrl, issuer, clientId, clientSecret, scope = INTERNAL_SCOPE, timeoutSeconds = 5 } = options;
-  let token: Token | undefined;
-  let pending: Promise<Token> | undefined;
+  const { service, requestToken, timeoutSeconds = TIMEOUT_SECONDS } = options;
+  const base = options.url + internalPrefix(service);
+  let token: KeptToken | undefined;
+  let pending: Promise<KeptToken> | undefined;
 
-  /** Never to where a redirect points: it would take the credential along. */
-  async function send(url: string | URL, init: RequestInit): Promise<Response> {
-    const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
-    const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
-    try {
-      return await fetch(url, { ...init, redirect: 'error', signal });
-    } catch (error) {
-      throw unavailable('Another part of Gatehouse cannot be reached just now.', error);
-    }
-  }
-
-  /** A token by the client credentials grant (RFC 6749 §4.4), for the internal resource (RFC 8707). */
-  async function requestToken(): Promise<Token> {
-    const body = new URLSearchParams({
-      grant_type: 'client_credentials',
-      resource: internalAudience(issuer),
-      scope,
-    });
-    const response = await send(tokenUrl, {
-      method: 'POST',
-      headers: { authorization: basicCredential(clientId, clientSecret), accept: 'application/json' },
-      body,
-    });
-    const answer = await response.json().catch(() => undefined);
-    const { access_token: value, expires_in: lifetime, error } = Object(answer) as Record<string, unknown>;
-    if (!response.ok || typeof value !== 'string' || typeof lifetime !== 'number') {
-      const cause = new Error(`the token endpoint answered ${response.status} ${String(error ?? '')}`.trim());
-      throw unavailable('Identity gives no token just now.', cause);
-    }
+  async function newToken(): Promise<KeptToken> {
+    const { value, lifetime } = await requestToken(service);
     const usable = Math.max(lifetime - RENEWED_BEFORE, lifetime * 0.9);
     return { value, renewAt: performance.now() + usable * 1000 };
   }
 
   /** The token at hand, or one request for all who wait for a new one. */
-  async function currentToken(): Promise<Token> {
+  async function currentToken(): Promise<KeptToken> {
     if (token !== undefined && performance.now() < token.renewAt) return token;
-    pending ??= requestToken().finally(() => {
+    pending ??= newToken().finally(() => {
       pending = undefined;
     });
     token = await pending;
     return token;
   }
 
-  async function sendWith({ value }: Token, url: string | URL, init: RequestInit): Promise<Response> {
-    const headers = new Headers(init.headers);
-    headers.set('authorization', `Bearer ${value}`);
-    return send(url, { ...init, headers });
-  }
-
   return {
-    async fetch(url, init = {}) {
+    async request(method, path, body) {
+      const headers: Record<string, string> =
+        body === undefined ? {} : { 'content-type': 'application/json' };
+      const sendWith = ({ value }: KeptToken) =>
+        send(base + path, timeoutSeconds, {
+          method,
+          headers: { ...headers, authorization: `Bearer ${value}` },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
       const used = await currentToken();
-      const response = await sendWith(used, url, init);
-      if (response.status !== 401) return response;
-      await response.body?.cancel();
-      // Another request may have renewed it meanwhile.
-      if (token === used) token = undefined;
-      return sendWith(await currentToken(), url, init);
+      let answer = await sendWith(used);
+      if (answer.status === 401) {
+        // Another request may have renewed it meanwhile.
+        if (token === used) token = undefined;
+        answer = await sendWith(await currentToken());
+      }
+      // The caller can do nothing about its service's own token being refused.
+      if (answer.status >= 500 || answer.status === 401) {
+        throw unavailable(UNREACHABLE, new Error(`${service} answered ${answer.status}`));
+      }
+      return answer;
     },
   };
+}
+
+/** Access tokens by the client credentials grant (RFC 6749 §4.4), each for one service's audience (RFC 8707). */
+export function clientCredentialsGrant(options: {
+  /** Identity's token endpoint, as seen from here. */
+  tokenUrl: string;
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** For each request, 5 by default. */
+  timeoutSeconds?: number;
+}): RequestToken {
+  const { tokenUrl, issuer, clientId, clientSecret, timeoutSeconds = TIMEOUT_SECONDS } = options;
+  return async (service) => {
+    const { status, body } = await send(tokenUrl, timeoutSeconds, {
+      method: 'POST',
+      headers: { authorization: basicCredential(clientId, clientSecret), accept: 'application/json' },
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        resource: internalAudience(issuer, service),
+        scope: INTERNAL_SCOPE,
+      }),
+    });
+    const { access_token: value, expires_in: lifetime, error } = Object(body) as Record<string, unknown>;
+    if (status !== 200 || typeof value !== 'string' || typeof lifetime !== 'number') {
+      const cause = new Error(`the token endpoint answered ${status} ${String(error ?? '')}`.trim());
+      throw unavailable('Identity cannot issue a token just now.', cause);
+    }
+    return { value, lifetime };
+  };
+}
+
+/** Never to where a redirect points: that would take the credential along. */
+async function send(
+  url: string,
+  timeoutSeconds: number,
+  init: RequestInit,
+): Promise<{ status: number; body: unknown }> {
+  let status: number | undefined;
+  try {
+    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
+    const response = await fetch(url, { ...init, redirect: 'error', signal });
+    status = response.status;
+    const text = await response.text();
+    return { status, body: text === '' ? undefined : JSON.parse(text) };
+  } catch (error) {
+    // Without the text: the parser's error quotes it.
+    const cause = error instanceof SyntaxError ? new Error(`it answered ${status} without JSON`) : error;
+    throw unavailable(UNREACHABLE, cause);
+  }
 }
 
 /** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */

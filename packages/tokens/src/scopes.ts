@@ -1,3 +1,5 @@
+import { internalPrefix } from '@gatehouse/kit/services';
+
 /** The scopes of the interface (section 5). */
 export const OIDC_SCOPES = ['openid', 'profile', 'email'] as const;
 export const API_SCOPES = [
@@ -29,12 +31,15 @@ export function apiAudience(issuer: string): string {
   return `${issuer}/api`;
 }
 
-/** The `aud` of the tokens with which services call each other's /internal routes; the API takes none of them. */
-export function internalAudience(issuer: string): string {
-  return `${issuer}/internal`;
+/**
+ * The `aud` of the tokens with which other services call the /internal routes of this one. Neither the API nor any
+ * other service takes them.
+ */
+export function internalAudience(issuer: string, service: string): string {
+  return issuer + internalPrefix(service);
 }
 
-/** The scope of tokens for the internal audience. */
+/** The scope of tokens for an internal audience. */
 export const INTERNAL_SCOPE = 'internal';
 
 /** Managing applications: beyond every ceiling, so that only first-party and login tokens carry it. */

@@ -1,5 +1,6 @@
 import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
+import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import t, { type Test } from 'tap';
 import { type Answer, serve } from './servers.ts';
 
@@ -18,8 +19,9 @@ const KEY: ResolvedKey = {
 async function setUp(t: Test) {
   const state: { answer: Answer } = { answer: { status: 200, body: KEY } };
   const { url, received } = await serve(t, () => state.answer);
-  // What the internal client adds is its own affair.
-  return { state, received, identity: createIdentityClient({ fetch }, url) };
+  const requestToken = async () => ({ value: 'token', lifetime: 600 });
+  const internal = createInternalClient({ service: 'identity', url, requestToken });
+  return { state, received, identity: createIdentityClient(internal) };
 }
 
 t.test('revocations', async (t) => {
@@ -37,11 +39,22 @@ t.test('revocations', async (t) => {
   for (const answer of [
     { status: 503, body: {} },
     { status: 401, body: {} },
+    { status: 403, body: {} },
     { status: 200, body: '<' },
   ]) {
     state.answer = answer;
     await t.rejects(identity.revocations(), AWAY, String(answer.status));
   }
+});
+
+t.test('a redirect is refused, and nothing is sent to where it points', async (t) => {
+  const { state, received, identity } = await setUp(t);
+  const elsewhere = await serve(t, () => ({ status: 200, body: KEY }));
+  state.answer = { status: 307, headers: { location: elsewhere.url } };
+  await t.rejects(identity.revocations(), AWAY);
+  await t.rejects(identity.resolveApiKey('hash'), AWAY);
+  t.equal(received.length, 2);
+  t.strictSame(elsewhere.received, []);
 });
 
 const KEYS: [label: string, change: object, isKey: boolean][] = [

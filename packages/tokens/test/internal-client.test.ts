@@ -1,4 +1,4 @@
-import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import t, { type Test } from 'tap';
 import { type Answer, listen, nobody, type Received, serve } from './servers.ts';
 
@@ -19,31 +19,31 @@ async function setUp(t: Test, options: { lifetime?: number; timeoutSeconds?: num
     const token = headers.authorization?.replace('Bearer ', '') ?? '';
     return { status: state.live.has(token) ? 200 : 401, body: { token } };
   });
-  const client = createInternalClient({
+  const requestToken = clientCredentialsGrant({
     tokenUrl: `${identity.url}/oauth2/token`,
     issuer: ISSUER,
     clientId: 'svc users',
     clientSecret: 's:é+%',
     ...rest,
   });
+  const clientAt = (url: string) => createInternalClient({ service: 'users', url, requestToken, ...rest });
+  const client = clientAt(service.url);
   const ask = async () => {
-    const response = await client.fetch(`${service.url}/internal/x`);
-    return [response.status, ((await response.json()) as { token: string }).token];
+    const { status, body } = await client.request('GET', '/x');
+    return [status, (body as { token: string }).token];
   };
-  return { state, identity, service, client, ask };
+  return { state, identity, service, client, clientAt, ask };
 }
 
-t.test('a request carries a token for the internal audience', async (t) => {
+t.test('a request carries a token for the audience of the service', async (t) => {
   const { identity, service, client } = await setUp(t);
-  const body = JSON.stringify({ a: 1 });
-  const init = { method: 'POST', headers: { 'content-type': 'application/json', 'x-request-id': 'r' }, body };
-  t.equal((await client.fetch(new URL(`${service.url}/internal/x?y=1`), init)).status, 200);
+  t.match(await client.request('POST', '/x?y=1', { a: 1 }), { status: 200, body: { token: 'token-1' } });
   t.match(service.received, [
     {
       method: 'POST',
-      path: '/internal/x?y=1',
-      headers: { authorization: 'Bearer token-1', 'content-type': 'application/json', 'x-request-id': 'r' },
-      body,
+      path: '/internal/users/x?y=1',
+      headers: { authorization: 'Bearer token-1', 'content-type': 'application/json' },
+      body: '{"a":1}',
     },
   ]);
   const [asked] = identity.received;
@@ -51,7 +51,7 @@ t.test('a request carries a token for the internal audience', async (t) => {
   t.match(asked?.headers['content-type'], /^application\/x-www-form-urlencoded/);
   t.strictSame(Object.fromEntries(new URLSearchParams(asked?.body)), {
     grant_type: 'client_credentials',
-    resource: `${ISSUER}/internal`,
+    resource: `${ISSUER}/internal/users`,
     scope: 'internal',
   });
   // RFC 6749 §2.3.1 and its appendix B.
@@ -76,7 +76,7 @@ t.test('a token is replaced before it ends', async (t) => {
 });
 
 t.test('a token that is refused is renewed once', async (t) => {
-  const { ask, state, service } = await setUp(t);
+  const { ask, client, state, service } = await setUp(t);
   await ask();
   state.live.clear();
   const answers = await Promise.all(Array.from({ length: 5 }, ask));
@@ -86,7 +86,7 @@ t.test('a token that is refused is renewed once', async (t) => {
   state.live.clear();
   state.token = { status: 200, body: { access_token: 'bad', expires_in: 600 } };
   service.received.length = 0;
-  t.strictSame(await ask(), [401, 'bad'], 'if the new one is refused as well, so be it');
+  await t.rejects(client.request('GET', '/x'), AWAY, 'the new one is refused as well');
   t.equal(service.received.length, 2);
 });
 
@@ -116,32 +116,56 @@ t.test('no token', async (t) => {
 });
 
 t.test('somebody cannot be reached', async (t) => {
-  const { client, service, ask } = await setUp(t, { timeoutSeconds: 0.2 });
-  await t.rejects(client.fetch(await nobody()), AWAY, 'nobody listens');
+  const { clientAt, service, ask } = await setUp(t, { timeoutSeconds: 0.2 });
+  const get = (url: string) => clientAt(url).request('GET', '/x');
+  await t.rejects(get(await nobody()), AWAY, 'nobody listens');
   const silent = await listen(t, () => {});
-  await t.rejects(client.fetch(silent), AWAY, 'silence');
+  await t.rejects(get(silent), AWAY, 'silence');
   const cut = await listen(t, (request) => void request.socket.destroy());
-  await t.rejects(client.fetch(cut), AWAY, 'a cut connection');
-  const elsewhere = await serve(t, () => ({ status: 307, headers: { location: service.url } }));
-  service.received.length = 0;
-  await t.rejects(client.fetch(elsewhere.url), AWAY, 'a redirect');
-  t.equal(service.received.length, 0, 'the token is not carried elsewhere');
+  await t.rejects(get(cut), AWAY, 'a cut connection');
+  const halting = await listen(t, (_request, response) => void response.writeHead(200).write('{'));
+  await t.rejects(get(halting), AWAY, 'a body that does not end');
+  for (const status of [301, 302, 303, 307, 308]) {
+    const elsewhere = await serve(t, () => ({ status, headers: { location: service.url } }));
+    service.received.length = 0;
+    await t.rejects(get(elsewhere.url), AWAY, `a redirect, ${status}`);
+    t.equal(service.received.length, 0, 'the token is not carried elsewhere');
+  }
   t.equal((await ask())[0], 200);
 
-  const busy = await serve(t, () => ({ status: 503, body: {} }));
-  t.equal((await client.fetch(busy.url)).status, 503, 'an answer is an answer');
-  const gone = new AbortController();
-  gone.abort();
-  await t.rejects(client.fetch(service.url, { signal: gone.signal }), AWAY, 'who asked has left');
-
   for (const tokenUrl of [await nobody(), silent]) {
-    const lost = createInternalClient({
+    const requestToken = clientCredentialsGrant({
       tokenUrl,
       issuer: ISSUER,
       clientId: 'a',
       clientSecret: 'b',
       timeoutSeconds: 0.2,
     });
-    await t.rejects(lost.fetch(service.url), AWAY, 'identity is away');
+    const lost = createInternalClient({ service: 'users', url: service.url, requestToken });
+    await t.rejects(lost.request('GET', '/x'), AWAY, 'identity is away');
+  }
+});
+
+const ANSWERS: [label: string, answer: Answer, expected: object][] = [
+  ['JSON', { status: 200, body: { a: 1 } }, { status: 200, body: { a: 1 } }],
+  ['nothing', { status: 204, body: '' }, { status: 204, body: undefined }],
+  ['a refusal', { status: 403, body: { error: {} } }, { status: 403, body: { error: {} } }],
+  ['a conflict', { status: 409, body: { error: {} } }, { status: 409, body: { error: {} } }],
+  ['a fault', { status: 500, body: {} }, AWAY],
+  ['a busy service', { status: 503, body: {} }, AWAY],
+  ['no JSON', { status: 200, body: 'hidden' }, AWAY],
+];
+
+t.test('what the service answers', async (t) => {
+  const state: { answer: Answer } = { answer: { status: 200 } };
+  const { url } = await serve(t, () => state.answer);
+  const { clientAt } = await setUp(t);
+  for (const [label, answer, expected] of ANSWERS) {
+    state.answer = answer;
+    const given = await clientAt(url)
+      .request('GET', '/x')
+      .catch((thrown) => thrown);
+    t.match(given, expected, label);
+    t.notMatch(String(given.cause), /hidden/, 'what is no JSON is not quoted');
   }
 });

@@ -41,6 +41,9 @@ t.test('what a role can carry at most', async (t) => {
 });
 
 t.test('the audiences are below the issuer', async (t) => {
-  t.equal(internalAudience('https://id.example.com'), 'https://id.example.com/internal');
+  for (const service of ['identity', 'users'] as const) {
+    const expected = `https://id.example.com/internal/${service}`;
+    t.equal(internalAudience('https://id.example.com', service), expected, 'one for each service');
+  }
   t.equal(apiAudience('https://id.example.com'), 'https://id.example.com/api');
 });

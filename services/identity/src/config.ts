@@ -5,11 +5,13 @@ import {
   optional,
   origin,
   readSettings,
+  type Setting,
   SettingsError,
   serverSettings,
   text,
   url,
 } from '@gatehouse/kit/config';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './first-applications.ts';
 import type { ServiceClient } from './internal/service-tokens.ts';
@@ -44,6 +46,7 @@ export type IdentityConfig = {
   rateLimit: 'on' | 'off';
   /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
   staleAfterSeconds?: number;
+  /** Every other service, as a client. */
   services: readonly ServiceClient[];
   /** Without it, no mail is sent. */
   mail?: MailConfig;
@@ -71,20 +74,26 @@ const settings = {
   passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
   tellPrivateNetworks: oneOf('IDENTITY_LOGOUT_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
   auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
-  usersSecret: text('USERS_CLIENT_SECRET'),
   smtpUrl: optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
   mailFrom: optional(text('IDENTITY_MAIL_FROM')),
   machineId: optional(text('IDENTITY_MACHINE_ID')),
   machineSecret: optional(text('IDENTITY_MACHINE_SECRET')),
 };
 
+/** The client secret of each service, which its own process is given too. */
+const clientSecrets = Object.fromEntries(
+  CLIENT_SERVICES.map((service) => [service, text(clientSecretSetting(service))]),
+) as Record<ServiceClient['id'], Setting<string>>;
+
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
-  const { machineId, machineSecret, usersSecret, smtpUrl, mailFrom, ...rest } = readSettings(settings, env);
+  const { machineId, machineSecret, smtpUrl, mailFrom, ...rest } = readSettings(settings, env);
   const { accessToken, code, refreshToken, session, ...config } = rest;
-  const problems: string[] = [];
-  if (usersSecret.length < 32)
-    problems.push('The setting USERS_CLIENT_SECRET must have 32 characters or more.');
+  const secrets = readSettings(clientSecrets, env);
+  const services = CLIENT_SERVICES.map((id) => ({ id, secret: secrets[id] }));
+  const problems = services
+    .filter(({ secret }) => secret.length < 32)
+    .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
   if ((smtpUrl === undefined) !== (mailFrom === undefined)) {
     problems.push('IDENTITY_SMTP_URL and IDENTITY_MAIL_FROM go together.');
   }
@@ -115,7 +124,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
   return {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
-    services: [{ id: 'users', secret: usersSecret }],
+    services,
     ...(smtpUrl === undefined || mailFrom === undefined ? {} : { mail: { smtpUrl, from: mailFrom } }),
     firstApplications,
   };

@@ -1,6 +1,6 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
-import { isUnder } from '@gatehouse/kit/routes';
+import { isUnder } from '@gatehouse/kit/services';
 import type Router from '@koa/router';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';

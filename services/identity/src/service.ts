@@ -3,13 +3,14 @@ import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
-import { prefixesOf } from '@gatehouse/kit/routes';
 import type { Service } from '@gatehouse/kit/service';
+import { prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
+import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -72,6 +73,8 @@ const MARGIN = 120;
 const KEYS_KEPT = 900;
 /** How long a rotated refresh token may come again without ending its family, in seconds. */
 const REUSE_GRACE = 10;
+/** Longer than users takes for a password in a flood of them, in seconds. */
+const USERS_TIMEOUT = 10;
 
 /** The identity service: signs people in, issues tokens, and tells the world the keys to verify them with. */
 export function createIdentityService(
@@ -101,10 +104,14 @@ export function createIdentityService(
     ...(config.staleAfterSeconds === undefined ? {} : { staleAfterSeconds: config.staleAfterSeconds }),
   });
 
-  const accounts = createUsersClient({
-    usersUrl: config.usersUrl,
-    token: createServiceTokens(() => engine.sign(), issuer),
-  });
+  const accounts = createUsersClient(
+    createInternalClient({
+      service: 'users',
+      url: config.usersUrl,
+      requestToken: createServiceTokens(() => engine.sign(), issuer),
+      timeoutSeconds: USERS_TIMEOUT,
+    }),
+  );
   const auditStore = createAuditStore(connection);
   const audit = createAudit({
     store: auditStore,
@@ -227,7 +234,7 @@ export function createIdentityService(
   });
   const internalTokensOf = createTokenVerifier({
     issuer,
-    audience: internalAudience(issuer),
+    audience: internalAudience(issuer, 'identity'),
     keys: engine.keys,
     revocations: feed.set,
   });

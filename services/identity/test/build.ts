@@ -6,6 +6,7 @@ import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
+import { CLIENT_SERVICES } from '@gatehouse/kit/services';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -89,7 +90,7 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       passwordLogin: 'on',
       auditDays: 30,
       rateLimit: options.rateLimit ?? 'off',
-      services: [{ id: 'users', secret }],
+      services: CLIENT_SERVICES.map((id) => ({ id, secret })),
       mail: { directory: outbox, onLink: (mail) => links.push(mail) },
       firstApplications: [
         machine(MACHINE, ['read:users', 'write:users']),
@@ -122,7 +123,6 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       publicUrl: base,
       mongodbUri: await testDatabase(t),
       identityUrl: base,
-      clientId: 'users',
       clientSecret: secret,
       hashConcurrency: 2,
       rateLimit: 'off',
@@ -160,7 +160,7 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
     /** Of the mails that were sent. */
     links,
     outbox,
-    /** Of the client `users`. */
+    /** Of every service's client. */
     serviceSecret: secret,
     /** A token request as JSON to /oauth/token. */
     json: (body: unknown, headers: Record<string, string> = {}) =>

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@gatehouse/kit/logger';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
 import t from 'tap';
@@ -28,7 +29,7 @@ t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by
     IDENTITY_MASTER_KEY: 'ab'.repeat(32),
     // Nobody answers at either: tokens that need no account are issued all the same.
     USERS_URL: 'http://127.0.0.1:9',
-    USERS_CLIENT_SECRET: 'a-secret-of-the-users-service-for-tests',
+    ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), SECRET])),
     NATS_URL: 'nats://127.0.0.1:9',
     IDENTITY_MACHINE_ID: 'app_first',
     IDENTITY_MACHINE_SECRET: SECRET,

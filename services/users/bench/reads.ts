@@ -195,7 +195,6 @@ try {
   const service = await start([...profiling, MAIN], '/health/ready', {
     PUBLIC_URL: issuer.issuer,
     IDENTITY_URL: issuer.issuer,
-    USERS_CLIENT_ID: issuer.client.id,
     USERS_CLIENT_SECRET: issuer.client.secret,
     USERS_MONGODB_URI: mongo.uri,
     // Nobody is there: it polls for what is broadcast.

@@ -2,6 +2,7 @@ import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
+import { prefixesOf } from '@gatehouse/kit/services';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import {
   createResourceService,
@@ -28,6 +29,7 @@ const ALL_GUESSES = { most: 30, seconds: 300 };
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
+  prefixes: prefixesOf('users'),
   paths: USER_PATHS,
   document: {
     title: 'Gatehouse users',
@@ -56,12 +58,11 @@ export function createUsersService(
   const { firstUsers } = config;
   const { v1Profile, v2Profile } = { ...USERS_DEFAULTS, ...config };
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
-    const { connection, client, revocations, events: transport } = context;
+    const { connection, identity, revocations, events: transport } = context;
     const store = createUserStore(connection);
     const events = createAccountEvents({
       connection,
-      identityUrl: config.identityUrl,
-      client,
+      client: identity,
       revocations,
       logger: context.logger,
       transport,

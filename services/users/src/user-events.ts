@@ -31,24 +31,18 @@ export type AccountEvents = {
  */
 export function createAccountEvents(options: {
   connection: Database['connection'];
-  /** Where identity is, as seen from here. */
-  identityUrl: string;
+  /** Of identity's internal routes. */
   client: InternalClient;
   revocations: RevocationSet;
   logger: Logger;
   /** Where `users.user.*` go; without it nobody listens, and they are let go. */
   transport?: EventTransport | undefined;
 }): AccountEvents {
-  const { connection, identityUrl, client, revocations, logger, transport } = options;
+  const { connection, client, revocations, logger, transport } = options;
 
   async function tellIdentity({ id, at, data }: OutboxEvent): Promise<void> {
-    const response = await client.fetch(`${identityUrl}/internal/identity/account-changes`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ id, at, ...data }),
-    });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`identity has not taken the event: it answered ${response.status}`);
+    const { status } = await client.request('POST', '/account-changes', { id, at, ...data });
+    if (status >= 400) throw new Error(`identity has not taken the event: it answered ${status}`);
   }
 
   const relay = createOutboxRelay({

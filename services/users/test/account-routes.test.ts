@@ -1,4 +1,8 @@
+import { internalRoutesOf, isUnder, SERVICE_NAMES } from '@gatehouse/kit/services';
+import Fastify from 'fastify';
 import t from 'tap';
+import { mountAccountRoutes } from '../src/internal/account-routes.ts';
+import type { Users } from '../src/users.ts';
 import { build } from './build.ts';
 
 const { issuer, call, internal } = await build(t);
@@ -223,7 +227,9 @@ t.test('only identity is let in, with a token for this', async (t) => {
     ['not a token', 'x.y.z', 401],
     ['a token for the API', await issuer.machine('internal'), 401],
     ["a person's token for the API", await issuer.person('usr_x', 'admin', 'internal'), 401],
-    ['another client', await internal({ sub: 'users', client_id: 'users' }), 403],
+    ['a client that is no service', await issuer.internal('app_x', 'users'), 403],
+    ['a token for identity', await issuer.internal('identity', 'identity'), 401],
+    ['a token for items', await issuer.internal('identity', 'items'), 401],
     [
       'a person by way of identity',
       await internal({ sub: 'usr_x', roles: ['admin'], client_id: 'app_x' }),
@@ -232,6 +238,11 @@ t.test('only identity is let in, with a token for this', async (t) => {
     ['without the scope', await internal({ scope: 'read:users' }), 403],
     ['expired', await internal({ exp: Math.floor(Date.now() / 1000) - 1 }), 401],
   ];
+  for (const { callers } of internalRoutesOf('users')) {
+    for (const name of SERVICE_NAMES.filter((service) => !callers.includes(service))) {
+      cases.push([`the service ${name}`, await issuer.internal(name, 'users'), 403]);
+    }
+  }
   for (const [name, credential, expected] of cases) {
     for (const [method, url, body] of routes) {
       const answer = await call(method, url, credential, body);
@@ -241,4 +252,24 @@ t.test('only identity is let in, with a token for this', async (t) => {
   }
   t.equal((await call('GET', '/v1/users', token)).status, 401, 'an internal token is none for the API');
   t.match(await call('GET', path, token), { body: { name: /^inner/, epoch: 0 } }, 'nothing has changed');
+});
+
+t.test('every internal route that is mounted has an entry', async (t) => {
+  const app = Fastify();
+  const mounted: string[] = [];
+  app.addHook('onRoute', ({ url }) => void mounted.push(url));
+  mountAccountRoutes(app, { users: {} as Users, authenticate: async () => {} });
+  t.ok(mounted.length > 0, 'there are routes');
+  for (const { prefix } of internalRoutesOf('users')) {
+    t.ok(
+      mounted.some((url) => isUnder(url, prefix)),
+      `${prefix} has routes`,
+    );
+  }
+  for (const url of mounted) {
+    t.ok(
+      internalRoutesOf('users').some(({ prefix }) => isUnder(url, prefix)),
+      url,
+    );
+  }
 });

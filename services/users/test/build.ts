@@ -71,7 +71,6 @@ export async function build(
     {
       publicUrl: issuer.issuer,
       identityUrl: identity.url,
-      clientId: issuer.client.id,
       clientSecret: issuer.client.secret,
       mongodbUri,
       hashConcurrency: 2,
@@ -141,7 +140,7 @@ export async function build(
   /** A token as identity signs it for itself, with these claims over its own. */
   const internal = (claims: Parameters<TestIssuer['sign']>[0] = {}) =>
     issuer.sign({
-      aud: internalAudience(issuer.issuer),
+      aud: internalAudience(issuer.issuer, 'users'),
       sub: 'identity',
       client_id: 'identity',
       trusted: true,

@@ -11,7 +11,7 @@ const REQUIRED = {
 
 t.test('what may be left out', async (t) => {
   const config = readUsersConfig(REQUIRED);
-  t.match(config, { v1Profile: 'A', v2Profile: 'B2', clientId: 'users', rateLimit: 'on' });
+  t.match(config, { v1Profile: 'A', v2Profile: 'B2', rateLimit: 'on' });
   t.strictSame(config.filtersSunset, new Date('2027-07-10T00:00:00.000Z'));
   t.strictSame(config.firstUsers, []);
   const { v1Profile, v2Profile } = config;

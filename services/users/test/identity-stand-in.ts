@@ -22,7 +22,7 @@ export type AccountChange = {
 export async function createIdentityStandIn(t: { teardown(fn: () => void): void }, issuer: TestIssuer) {
   const tokens = createTokenVerifier({
     issuer: issuer.issuer,
-    audience: internalAudience(issuer.issuer),
+    audience: internalAudience(issuer.issuer, 'identity'),
     jwksUri: `${issuer.issuer}/.well-known/jwks.json`,
   });
   const changes: AccountChange[] = [];

@@ -53,7 +53,6 @@ t.test('it waits for its MongoDB, says 503 while that is away, and recovers by i
     HOST: '127.0.0.1',
     PUBLIC_URL: issuer.issuer,
     IDENTITY_URL: issuer.issuer,
-    USERS_CLIENT_ID: issuer.client.id,
     USERS_CLIENT_SECRET: issuer.client.secret,
     USERS_MONGODB_URI: first.uri,
     // Nobody is there: it polls for what is broadcast.

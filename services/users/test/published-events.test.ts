@@ -27,15 +27,14 @@ async function setUp(t: Test, transport?: EventTransport) {
   const identity = {
     /** While it is away. */
     back: undefined as Promise<void> | undefined,
-    async fetch(_url: string | URL, init?: RequestInit) {
+    async request(_method: string, _path: string, body?: unknown) {
       await identity.back;
-      told.push(JSON.parse(String(init?.body)));
-      return new Response(null, { status: 204 });
+      told.push(body as Record<string, unknown>);
+      return { status: 204, body: undefined };
     },
   };
   const events = createAccountEvents({
     connection: database.connection,
-    identityUrl: 'http://identity',
     client: identity,
     revocations: createRevocationSet(),
     logger,

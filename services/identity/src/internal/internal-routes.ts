@@ -1,16 +1,13 @@
 import { bodyValidator } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { internalPrefix } from '@gatehouse/kit/services';
 import type { Caller } from '@gatehouse/tokens/caller';
-import { requireScope } from '@gatehouse/tokens/caller';
-import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
+import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { readJson } from '../json-request.ts';
 import type { Revocations } from '../revocations/revocations.ts';
-
-/** Whoever owns the accounts, and nobody else, tells what has become of them. */
-const ACCOUNTS_CLIENT = 'users';
 
 const readKey = bodyValidator(Type.Object({ hash: Type.String({ minLength: 43, maxLength: 43 }) }));
 
@@ -24,21 +21,23 @@ const AccountChange = Type.Object({
 const readChange = bodyValidator(AccountChange);
 export type AccountChange = Type.Static<typeof AccountChange>;
 
-/** What the other services ask of identity; the edge does not route it, and only they have tokens for it. */
+/**
+ * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
+ * may report account changes (see SERVICES in kit). The edge does not route any of it.
+ */
 export function internalRoutes(options: {
+  /** Takes tokens for identity's internal audience only. */
   authenticate(ctx: Context): Promise<Caller>;
-  revocations: Revocations;
+  revocations: Pick<Revocations, 'list'>;
   resolveApiKey(hash: string): Promise<object | undefined>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
 }): Router {
   const { authenticate, revocations } = options;
-  const router = new Router({ prefix: '/internal/identity', sensitive: true });
+  const router = new Router({ prefix: internalPrefix('identity'), sensitive: true });
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');
-    const caller = await authenticate(ctx);
-    requireScope(caller, [INTERNAL_SCOPE]);
-    ctx.state.clientId = caller.clientId;
+    requireInternalAccess(await authenticate(ctx), ctx.path);
     await next();
   });
   router.get('/revocations', async (ctx) => {
@@ -52,9 +51,6 @@ export function internalRoutes(options: {
     ctx.body = found;
   });
   router.post('/account-changes', async (ctx) => {
-    if (ctx.state.clientId !== ACCOUNTS_CLIENT) {
-      throw new ServiceError('forbidden', `Only the client ${ACCOUNTS_CLIENT} is permitted to do this.`);
-    }
     await options.accountChanged(readChange(await readJson(ctx)));
     ctx.status = 204;
   });

@@ -1,41 +1,36 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { CLIENT_SERVICES, ServiceName } from '@gatehouse/kit/services';
+import type { RequestToken } from '@gatehouse/tokens/internal-client';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from '../oidc/token-signer.ts';
 
-/** A service of ours, which gets tokens for the internal routes with client credentials. */
-export type ServiceClient = { id: string; secret: string };
+/** Another service, which gets its tokens for internal routes by client credentials. */
+export type ServiceClient = { id: (typeof CLIENT_SERVICES)[number]; secret: string };
 
-/** Who identity is when it calls another service. */
-const OWN_CLIENT = 'identity';
+const OWN_CLIENT: ServiceName = 'identity';
 /** In seconds. */
 const LIFETIME = 300;
 
-/** Tokens for the internal routes of other services, each used for a few minutes. */
-export function createServiceTokens(signer: () => TokenSigner, issuer: string): () => Promise<string> {
-  let known: { token: string; until: number; signer: TokenSigner } | undefined;
-  return async () => {
-    const sign = signer();
-    // A new signer means new keys, and the old one may be withdrawn.
-    if (known === undefined || known.signer !== sign || known.until < Date.now()) {
-      const { token } = await sign({
-        subject: OWN_CLIENT,
-        clientId: OWN_CLIENT,
-        audience: internalAudience(issuer),
-        scope: INTERNAL_SCOPE,
-        lifetime: LIFETIME,
-        claims: { trusted: true, epoch: { client: 0 } },
-      });
-      known = { token, until: Date.now() + (LIFETIME / 2) * 1000, signer: sign };
-    }
-    return known.token;
+/** Access tokens that identity signs for itself, each for the internal routes of one other service. */
+export function createServiceTokens(signer: () => TokenSigner, issuer: string): RequestToken {
+  return async (service) => {
+    const { token } = await signer()({
+      subject: OWN_CLIENT,
+      clientId: OWN_CLIENT,
+      audience: internalAudience(issuer, service),
+      scope: INTERNAL_SCOPE,
+      lifetime: LIFETIME,
+      claims: { trusted: true, epoch: { client: 0 } },
+    });
+    return { value: token, lifetime: LIFETIME };
   };
 }
 
-/** Our own services as clients: whether the secret is that of one; undefined when there is no such service. */
+/** Whether the secret is that of the service with this client id; undefined when there is no such service. */
 export function createServiceClients(
   services: readonly ServiceClient[],
 ): (id: string, secret: string) => boolean | undefined {
-  const hashes = new Map(services.map(({ id, secret }) => [id, sha256(secret)]));
+  const hashes = new Map<string, Buffer>(services.map(({ id, secret }) => [id, sha256(secret)] as const));
   return (id, secret) => {
     const expected = hashes.get(id);
     return expected === undefined ? undefined : timingSafeEqual(expected, sha256(secret));

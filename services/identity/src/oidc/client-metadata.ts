@@ -1,7 +1,7 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Application } from '../applications/application.ts';
 
-/** Must be there for a confidential client; what secrets are compared with is elsewhere. */
+/** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';
 
 /** An application as oidc-provider wants to see a client (RFC 7591 §2). */
@@ -32,7 +32,7 @@ export function clientMetadata(application: Application): AdapterPayload {
   };
 }
 
-/** A service of ours, which asks with client credentials for tokens of the internal audience. */
+/** Another service, which asks with client credentials for tokens for internal audiences. */
 export function serviceMetadata(id: string): AdapterPayload {
   return {
     client_id: id,

@@ -1,3 +1,4 @@
+import { servicesCallableBy } from '@gatehouse/kit/services';
 import {
   API_SCOPES,
   apiAudience,
@@ -79,7 +80,6 @@ export const ANOTHER_ACCOUNT = 'another_account';
 export function createProvider(options: ProviderOptions): Provider {
   const { issuer, lifetimes, pages } = options;
   const api = apiAudience(issuer);
-  const internal = internalAudience(issuer);
 
   const configuration: Configuration = {
     adapter: options.store.adapterFor,
@@ -141,14 +141,17 @@ export function createProvider(options: ProviderOptions): Provider {
         postLogoutSuccessSource: pages.signedOut,
       },
       userinfo: { enabled: false },
-      // Every access token is bound to the API, and so is a JWT that services can verify by themselves.
+      // Every access token is for the API or for one service, and so is a JWT that services can verify by themselves.
       resourceIndicators: {
         enabled: true,
-        defaultResource: (_ctx, client) => (isService(client.clientId) ? internal : api),
+        defaultResource(_ctx, client) {
+          // There is no default for a service: it names the one that it will call (RFC 8707 §2).
+          if (isService(client.clientId)) throw new errors.InvalidTarget();
+          return api;
+        },
         useGrantedResource: () => true,
         async getResourceServerInfo(ctx, resource, client) {
-          const service = isService(client.clientId);
-          if (resource !== (service ? internal : api)) throw new errors.InvalidTarget();
+          if (!audiencesOf(client.clientId).includes(resource)) throw new errors.InvalidTarget();
           return {
             audience: resource,
             scope: (await allowedScopes(ctx)).join(' '),
@@ -224,6 +227,12 @@ export function createProvider(options: ProviderOptions): Provider {
 
   function isService(clientId: string): boolean {
     return options.acceptsService(clientId, '') !== undefined;
+  }
+
+  /** What tokens of the client may be for: a service's, the services that it may call; any other's, the API. */
+  function audiencesOf(clientId: string): readonly string[] {
+    if (!isService(clientId)) return [api];
+    return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
   }
 
   /** Asked once for each request. */

@@ -1,7 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
+import { CLIENT_SERVICES, internalRoutesOf, isUnder, SERVICE_NAMES } from '@gatehouse/kit/services';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
+import { internalAudience } from '@gatehouse/tokens/scopes';
 import t from 'tap';
+import { internalRoutes } from '../../src/internal/internal-routes.ts';
+import type { TokenDraft } from '../../src/oidc/token-signer.ts';
 import { build, MACHINE, PASSWORD, SPA } from '../build.ts';
 import { openDatabase, signerOf, tokensFor } from '../oidc/actions.ts';
 
@@ -36,7 +40,7 @@ const ROUTES = [
 const answer = await form({
   grant_type: 'client_credentials',
   ...SERVICE,
-  resource: `${base}/internal`,
+  resource: `${base}/internal/identity`,
   scope: 'internal',
 });
 t.match(answer, { status: 200, body: { scope: 'internal' } });
@@ -51,7 +55,7 @@ async function list(since?: string): Promise<{ revocations: Entry[]; as_of: stri
   return body as { revocations: Entry[]; as_of: string };
 }
 
-t.test('nobody but our services', async (t) => {
+t.test('nobody but the other services', async (t) => {
   const login = await call('POST', '/api/v1/auth/login', undefined, {
     username: 'admin',
     password: PASSWORD,
@@ -74,14 +78,18 @@ t.test('nobody but our services', async (t) => {
       t.equal(headers.get('cache-control'), 'no-store');
     }
   }
+  const resource = `${base}/internal/identity`;
   for (const [name, parameters, error] of [
-    ['the audience for a machine', { ...MACHINE, resource: `${base}/internal` }, 'invalid_target'],
+    ['the audience for a machine', { ...MACHINE, resource }, 'invalid_target'],
     ['the scope for a machine', { ...MACHINE, scope: 'internal' }, 'invalid_scope'],
-    ['both', { ...MACHINE, scope: 'internal', resource: `${base}/internal` }, 'invalid_target'],
+    ['both', { ...MACHINE, scope: 'internal', resource }, 'invalid_target'],
     ['the API for a service', { ...SERVICE, resource: `${base}/api` }, 'invalid_target'],
-    ['a scope of the API for a service', { ...SERVICE, scope: 'read:users' }, 'invalid_scope'],
-    ['both scopes for a service', { ...SERVICE, scope: 'internal read:users' }, 'invalid_scope'],
-    ['a wrong secret', { ...SERVICE, client_secret: 'x' }, 'invalid_client'],
+    ['no service in particular', { ...SERVICE, resource: `${base}/internal` }, 'invalid_target'],
+    ['no audience for a service', { ...SERVICE, scope: 'internal' }, 'invalid_target'],
+    ['a service that does not exist', { ...SERVICE, resource: `${base}/internal/x` }, 'invalid_target'],
+    ['a scope of the API for a service', { ...SERVICE, resource, scope: 'read:users' }, 'invalid_scope'],
+    ['both scopes for a service', { ...SERVICE, resource, scope: 'internal read:users' }, 'invalid_scope'],
+    ['a wrong secret', { ...SERVICE, resource, client_secret: 'x' }, 'invalid_client'],
   ] as [string, Record<string, string>, string][]) {
     const refused = await form({ grant_type: 'client_credentials', ...parameters });
     t.equal(refused.body.error, error, name);
@@ -89,20 +97,72 @@ t.test('nobody but our services', async (t) => {
   }
 });
 
-t.test('a service that owns no accounts', async (t) => {
-  const sign = await signerOf(await openDatabase(t, uri), { masterKey, issuer: base });
-  const draft = { subject: 'commerce', clientId: 'commerce', audience: `${base}/internal`, lifetime: 60 };
-  const claims = { trusted: true, epoch: { client: 0 } };
-  const { token } = await sign({ ...draft, scope: 'internal', claims });
-  const statuses = [];
-  for (const [method, path, body] of ROUTES) {
-    statuses.push((await call(method, PREFIX + path, token, body)).status);
+t.test('a service gets tokens for the services that it may call', async (t) => {
+  for (const client of CLIENT_SERVICES) {
+    for (const service of SERVICE_NAMES) {
+      const { status, body } = await form({
+        grant_type: 'client_credentials',
+        client_id: client,
+        client_secret: serviceSecret,
+        resource: internalAudience(base, service),
+        scope: 'internal',
+      });
+      const isAllowed = internalRoutesOf(service).some(({ callers }) => callers.includes(client));
+      t.match(
+        { status, error: body.error },
+        isAllowed ? { status: 200 } : { status: 400, error: 'invalid_target' },
+        `${client} for ${service}`,
+      );
+    }
   }
-  t.same(statuses, [200, 404, 403], 'it reads, and does not tell of accounts');
-  const without = await sign({ ...draft, scope: 'read:users', claims });
-  const expired = await sign({ ...draft, scope: 'internal', lifetime: -60, claims });
-  t.equal((await call('GET', `${PREFIX}/revocations`, without.token)).status, 403, 'without the scope');
-  t.equal((await call('GET', `${PREFIX}/revocations`, expired.token)).status, 401);
+});
+
+t.test('each route, for each service that asks', async (t) => {
+  const sign = await signerOf(await openDatabase(t, uri), { masterKey, issuer: base });
+  const tokenOf = async (clientId: string, more: Partial<TokenDraft> = {}) => {
+    const audience = internalAudience(base, 'identity');
+    const claims = { trusted: true, epoch: { client: 0 } };
+    const draft = { subject: clientId, clientId, audience, scope: 'internal', lifetime: 60, claims, ...more };
+    return (await sign(draft)).token;
+  };
+  for (const { prefix, callers } of internalRoutesOf('identity')) {
+    const routes = ROUTES.filter(([, path]) => isUnder(PREFIX + path, prefix));
+    t.ok(routes.length > 0, `${prefix} has routes`);
+    for (const [method, path, body] of routes) {
+      for (const client of [...SERVICE_NAMES, 'app_machine', 'nobody']) {
+        const { status } = await call(method, PREFIX + path, await tokenOf(client), body);
+        const expected = callers.includes(client) ? [200, 204, 404] : [403];
+        t.ok(expected.includes(status), `${client}: ${method} ${path} ${status}`);
+      }
+      for (const service of SERVICE_NAMES.filter((name) => name !== 'identity')) {
+        const audience = internalAudience(base, service);
+        const { status } = await call(method, PREFIX + path, await tokenOf('users', { audience }), body);
+        t.equal(status, 401, `a token for ${service}: ${path}`);
+      }
+    }
+  }
+  const revocations = `${PREFIX}/revocations`;
+  const without = await tokenOf('users', { scope: 'read:users' });
+  t.equal((await call('GET', revocations, without)).status, 403, 'without the scope');
+  t.equal((await call('GET', revocations, await tokenOf('users', { lifetime: -60 }))).status, 401);
+});
+
+t.test('every route that is mounted has an entry', async (t) => {
+  const unused = () => Promise.reject(new Error('not called'));
+  const router = internalRoutes({
+    authenticate: unused,
+    revocations: { list: unused },
+    resolveApiKey: unused,
+    accountChanged: unused,
+  });
+  const mounted = router.stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
+  t.same(mounted.sort(), ROUTES.map(([, path]) => PREFIX + path).sort(), 'the routes of these tests');
+  for (const path of mounted) {
+    t.ok(
+      internalRoutesOf('identity').some(({ prefix }) => isUnder(path, prefix)),
+      path,
+    );
+  }
 });
 
 t.test('nor are their tokens of use anywhere else', async (t) => {
@@ -111,11 +171,10 @@ t.test('nor are their tokens of use anywhere else', async (t) => {
     '/userinfo',
     '/api/v1/auth/permissions',
     '/api/v1/applications',
+    `/internal/users/accounts/${people.ann.id}`,
   ]) {
     t.equal((await call('GET', path, internal)).status, 401, path);
   }
-  const accounts = await call('GET', `/internal/users/accounts/${people.ann.id}`, internal);
-  t.equal(accounts.status, 403, 'only identity asks users for accounts');
 });
 
 t.test('the list of revocations, and what came since', async (t) => {

@@ -1,15 +1,18 @@
 import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, SPA, WEB } from '../build.ts';
 import { refresh, tokensFor } from '../oidc/actions.ts';
 
-/** Stands between identity and users, and can take users away. */
+/** Stands between identity and users, and can take users away or redirect elsewhere. */
 let away = false;
+let redirectTo: string | undefined;
 let target = '';
 const port = await freePort();
 const between = createServer((incoming, outgoing) => {
   if (away) return incoming.socket.destroy();
+  if (redirectTo !== undefined) return outgoing.writeHead(307, { location: redirectTo }).end();
   const { method = 'GET', url = '/', headers } = incoming;
   const forwarded = request(target + url, { method, headers }, (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -115,4 +118,19 @@ t.test('while the users service is away', async (t) => {
     t.match(page.url.pathname, /^\/consent\//, 'the same form, sent again');
     t.equal((await call('POST', '/api/v1/auth/refresh', token)).status, 200, 'the login was not spent');
   });
+});
+
+t.test('a redirect is refused, and nothing is sent to where it points', async (t) => {
+  const received: string[] = [];
+  const elsewhere = createServer((incoming, outgoing) => {
+    received.push(`${incoming.method} ${incoming.url}`);
+    outgoing.end('{"account":null}');
+  });
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => void elsewhere.close().closeAllConnections());
+  redirectTo = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`;
+  t.match(await login(), { status: 503, body: { error: String } });
+  t.same(received, []);
+  redirectTo = undefined;
+  t.equal((await login()).status, 200);
 });

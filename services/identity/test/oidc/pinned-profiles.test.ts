@@ -1,6 +1,6 @@
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
-import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -25,12 +25,16 @@ const tokens = createTokenVerifier({
   revocations: set,
 });
 const internal = createInternalClient({
-  tokenUrl: `${base}/oauth2/token`,
-  issuer: base,
-  clientId: 'users',
-  clientSecret: built.serviceSecret,
+  service: 'identity',
+  url: base,
+  requestToken: clientCredentialsGrant({
+    tokenUrl: `${base}/oauth2/token`,
+    issuer: base,
+    clientId: 'users',
+    clientSecret: built.serviceSecret,
+  }),
 });
-const identity = createIdentityClient(internal, base);
+const identity = createIdentityClient(internal);
 
 /** What services see of the application's pins. */
 const pinsOf = async (token: unknown) => (await tokens.verify(String(token))).profiles;

@@ -1,17 +1,14 @@
 import { bodyValidator, serializer } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { internalPrefix } from '@gatehouse/kit/services';
 import { callerOf } from '@gatehouse/resource/authenticate';
-import { requireScope } from '@gatehouse/tokens/caller';
-import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
+import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import type { User } from '../user.ts';
 import type { Users } from '../users.ts';
 
-/** Whoever signs people in, and nobody else, may ask for accounts. */
-const CLIENT = 'identity';
-const PREFIX = '/internal/users';
+const PREFIX = internalPrefix('users');
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 const Account = Type.Object({
@@ -60,8 +57,8 @@ const readEmail = bodyValidator(Type.Object({ email: Text }));
 type OneAccount = { Params: { id: string } };
 
 /**
- * What identity asks of accounts. `authenticate` is a hook that takes tokens for the internal audience only
- * (see internalAudience).
+ * What identity, and no other service, may ask of accounts (see SERVICES in kit). `authenticate` is a hook that takes
+ * tokens for the internal audience of users only.
  */
 export function mountAccountRoutes(
   app: FastifyInstance,
@@ -71,13 +68,8 @@ export function mountAccountRoutes(
   const guard = {
     onRequest: [
       authenticate,
-      async (request: FastifyRequest) => {
-        const caller = callerOf(request);
-        requireScope(caller, [INTERNAL_SCOPE]);
-        if (caller.clientId !== CLIENT) {
-          throw new ServiceError('forbidden', `Only the client ${CLIENT} is permitted to do this.`);
-        }
-      },
+      async (request: FastifyRequest) =>
+        requireInternalAccess(callerOf(request), request.routeOptions.url ?? ''),
     ],
   };
 

@@ -1,0 +1,104 @@
+type ServiceEntry = {
+  /** The public paths. The edge passes on these and no others. */
+  prefixes: readonly string[];
+  /**
+   * The routes for other services, below /internal/{name}, and the services that may call each of them. What is
+   * not named here cannot be called.
+   */
+  internalRoutes: Readonly<Record<string, readonly string[] | 'every other service'>>;
+};
+
+const TABLE = {
+  identity: {
+    prefixes: [
+      '/oauth',
+      '/oauth2',
+      '/.well-known',
+      '/userinfo',
+      '/api/v1/auth',
+      '/api/v1/applications',
+      '/sign-in',
+      '/consent',
+      '/account',
+    ],
+    internalRoutes: {
+      '/internal/identity/revocations': 'every other service',
+      '/internal/identity/api-keys': 'every other service',
+      '/internal/identity/account-changes': ['users'],
+    },
+  },
+  users: {
+    prefixes: [
+      '/v1/users',
+      '/v2/users',
+      '/api/v1/users',
+      '/users',
+      '/kb/api/v1/users',
+      '/openapi/users.json',
+      '/guides/filters',
+    ],
+    internalRoutes: { '/internal/users': ['identity'] },
+  },
+  items: {
+    prefixes: ['/api/v1/items', '/openapi/items.json'],
+    internalRoutes: {},
+  },
+} as const satisfies Record<string, ServiceEntry>;
+
+/** The name of a service is also its OAuth client id. */
+export type ServiceName = keyof typeof TABLE;
+
+/**
+ * Every service, the paths it serves, and who may call its internal routes. A path stands for itself and everything
+ * below it, by whole segments. What depends on the set of services derives from this table or is tested against it.
+ */
+export const SERVICES: Readonly<Record<ServiceName, ServiceEntry>> = TABLE;
+
+export const SERVICE_NAMES = Object.keys(TABLE) as readonly ServiceName[];
+
+/** The services that are OAuth clients of identity, which signs its own tokens. */
+export const CLIENT_SERVICES = SERVICE_NAMES.filter((name) => name !== 'identity');
+
+/** The setting that holds the client secret of a service, at the service and at identity. */
+export function clientSecretSetting(service: ServiceName): string {
+  return `${service.toUpperCase()}_CLIENT_SECRET`;
+}
+
+/** Everything that a service serves. */
+export function prefixesOf(service: ServiceName): readonly string[] {
+  return [...SERVICES[service].prefixes, internalPrefix(service)];
+}
+
+/** The path that all internal routes of a service are below. */
+export function internalPrefix(service: string): string {
+  return `/internal/${service}`;
+}
+
+/** The internal routes of a service by their prefixes, and for each the client ids that may call it. */
+export function internalRoutesOf(
+  service: ServiceName,
+): readonly { prefix: string; callers: readonly string[] }[] {
+  return Object.entries(SERVICES[service].internalRoutes).map(([prefix, callers]) => ({
+    prefix,
+    callers: callers === 'every other service' ? SERVICE_NAMES.filter((name) => name !== service) : callers,
+  }));
+}
+
+/** Whether the client is a service that may call this internal route. */
+export function mayCall(clientId: string, route: string): boolean {
+  return SERVICE_NAMES.flatMap(internalRoutesOf).some(
+    ({ prefix, callers }) => isUnder(route, prefix) && callers.includes(clientId),
+  );
+}
+
+/** The services of which the client may call at least one internal route. */
+export function servicesCallableBy(clientId: string): readonly ServiceName[] {
+  return SERVICE_NAMES.filter((service) =>
+    internalRoutesOf(service).some(({ callers }) => callers.includes(clientId)),
+  );
+}
+
+/** Whether the path is the prefix itself or below it: /v1/users covers /v1/users/x and not /v1/usersearch. */
+export function isUnder(path: string, prefix: string): boolean {
+  return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
+}

@@ -1,0 +1,39 @@
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import t from 'tap';
+import { readIdentityConfig } from '../src/config.ts';
+
+const REQUIRED = {
+  PUBLIC_URL: 'https://id.example.com',
+  IDENTITY_MONGODB_URI: 'mongodb://localhost/identity',
+  IDENTITY_MASTER_KEY: 'ab'.repeat(32),
+  USERS_URL: 'http://users:3000',
+  NATS_URL: 'nats://localhost',
+};
+const secrets = Object.fromEntries(
+  CLIENT_SERVICES.map((service) => [clientSecretSetting(service), `${service}-`.padEnd(32, 'x')]),
+);
+
+t.test('every other service is a client, with its own secret', async (t) => {
+  t.strictSame(
+    readIdentityConfig({ ...REQUIRED, ...secrets }).services,
+    CLIENT_SERVICES.map((id) => ({ id, secret: `${id}-`.padEnd(32, 'x') })),
+  );
+});
+
+t.test('what is missing or short is named, and not quoted', async (t) => {
+  const requirement = (name: string) => `The setting ${name} is required.`;
+  t.throws(() => readIdentityConfig(REQUIRED), {
+    name: 'SettingsError',
+    message: Object.keys(secrets).map(requirement).join('\n'),
+  });
+  for (const name of Object.keys(secrets)) {
+    t.throws(() => readIdentityConfig({ ...REQUIRED, ...secrets, [name]: '' }), {
+      name: 'SettingsError',
+      message: requirement(name),
+    });
+    t.throws(() => readIdentityConfig({ ...REQUIRED, ...secrets, [name]: 'x'.repeat(31) }), {
+      name: 'SettingsError',
+      message: `The setting ${name} must have 32 characters or more.`,
+    });
+  }
+});
