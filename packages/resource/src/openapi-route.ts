@@ -8,11 +8,10 @@ import type { FastifyInstance } from 'fastify';
 export function mountOpenApi(app: FastifyInstance, options: OpenApiOptions): void {
   const routes: Route[] = [];
   app.addHook('onRoute', ({ url, method, schema }) => {
-    if (schema?.operation === undefined) return;
-    for (const name of [method].flat()) {
-      // Fastify adds HEAD to each GET.
-      if (name !== 'HEAD') routes.push({ url, method: name, operation: schema.operation });
-    }
+    const { operation } = schema ?? {};
+    // Fastify adds HEAD to each GET.
+    const methods = [method].flat().filter((name) => name !== 'HEAD');
+    if (operation !== undefined) routes.push(...methods.map((name) => ({ url, method: name, operation })));
   });
   // Kept as bytes, outside the heap.
   let body = Buffer.alloc(0);
