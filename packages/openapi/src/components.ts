@@ -1,104 +1,72 @@
 import type { ErrorBody } from '@gatehouse/http/error-bodies';
-import type { ErrorKind } from '@gatehouse/kit/errors';
-import type { JsonSchema } from './alternatives.ts';
-import { ERRORS, exampleOf } from './errors.ts';
-import type { AnswerHeader, ErrorExamples, Shape } from './operation.ts';
+import { type ErrorKind, ServiceError } from '@gatehouse/kit/errors';
+import { alternatives, type JsonSchema } from './alternatives.ts';
+import { DESCRIPTIONS, ERROR_HEADERS, MESSAGES } from './errors.ts';
+import { headersOf, LIMITS } from './headers.ts';
+import type { DocumentedAnswer, ErrorExamples, Operation, Shape } from './operation.ts';
 
-/** The media type of bodies. */
-export const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json';
 
-const HEADERS: Record<
-  | AnswerHeader
-  | 'X-Request-Id'
-  | 'Idempotency-Replayed'
-  | 'Retry-After'
-  | 'RateLimit'
-  | 'RateLimit-Policy'
-  | 'WWW-Authenticate',
-  string
-> = {
-  ETag: 'The version, for If-Match and If-None-Match.',
-  Location: 'Where it is found.',
-  Link: 'Further addresses (RFC 8288): `next` is the next page, `deprecation` a guide.',
-  Deprecation: 'Since when the way it was asked for is deprecated (RFC 9745).',
-  Sunset: 'Until when the way it was asked for works (RFC 8594).',
-  'Cache-Control': 'How long it may be kept.',
-  'X-Request-Id': 'The id of the request in our logs; one that is sent along is kept.',
-  'Idempotency-Replayed': '`true` when it is the answer of an earlier attempt.',
-  'Retry-After': 'In how many seconds to try again.',
-  RateLimit: 'How many requests are left, and for how long.',
-  'RateLimit-Policy': 'How many requests are allowed in how many seconds.',
-  'WWW-Authenticate': 'Which credential is missing (RFC 6750).',
-};
-
-export type Components = ReturnType<typeof createComponents>;
-
-/** What operations share, written once. */
-export function createComponents(errorExamples?: ErrorExamples) {
-  const schemas: Record<string, JsonSchema> = {};
+/** Bodies and answers of operations; what several of them share, schemas and errors, is written once. */
+export function createComponents(errorExamples: ErrorExamples = {}) {
+  const schemas = new Map<string, string>();
   const responses: Record<string, unknown> = {};
-  const schema = (shape: Shape): JsonSchema => {
-    const { name, parts = [] } = shape;
-    const refs = parts.map((part) => [JSON.stringify(part.schema), schema(part)] as const);
-    const written = withParts(shape, new Map(refs));
-    const known = schemas[name];
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(written)) {
-      throw new Error(`two schemas have the name ${name}`);
+
+  /** A reference to the schema of a shape, in which its parts are references as well. */
+  function refer({ name, schema, parts = [] }: Shape): JsonSchema {
+    let text = JSON.stringify(schema);
+    for (const part of parts) {
+      const pieces = text.split(JSON.stringify(part.schema));
+      if (pieces.length === 1) throw new Error(`${name} has not all of its parts`);
+      text = pieces.join(JSON.stringify(refer(part)));
     }
-    schemas[name] = written;
+    if ((schemas.get(name) ?? text) !== text) throw new Error(`two schemas have the name ${name}`);
+    schemas.set(name, text);
     return { $ref: `#/components/schemas/${name}` };
-  };
-  const header = (name: keyof typeof HEADERS, required: boolean) => ({
-    description: HEADERS[name],
-    required,
-    schema: { type: 'string' },
-  });
-  const limits = () => ({
-    RateLimit: header('RateLimit', false),
-    'RateLimit-Policy': header('RateLimit-Policy', false),
-  });
+  }
+
+  function contentOf(shapes: readonly Shape[], side: 'written' | 'read') {
+    const shown = shapes.filter(({ example }) => example !== undefined);
+    const examples = Object.fromEntries(shown.map(({ name, example: value }) => [name, { value }]));
+    const schema = alternatives(shapes, side, refer);
+    return { [JSON_TYPE]: { schema, examples: shown.length > 0 ? examples : undefined } };
+  }
+
   return {
-    schema,
-    header,
-    limits,
-    error(body: ErrorBody, kind: ErrorKind, scopes?: readonly string[]) {
-      const { title } = body.schema as { title?: string };
+    body: (shapes: readonly Shape[]) => ({ required: true, content: contentOf(shapes, 'read') }),
+
+    answer({ description, shapes, mediaType, headers }: DocumentedAnswer, operation: Operation) {
+      const limits = operation.scopes && LIMITS;
+      const replayed = operation.idempotent && ({ 'Idempotency-Replayed': 'sometimes' } as const);
+      const text = mediaType && { [mediaType]: { schema: { type: 'string' } } };
+      return {
+        description,
+        headers: headersOf({ 'X-Request-Id': 'always', ...headers, ...limits, ...replayed }),
+        content: shapes ? contentOf(shapes, 'written') : text,
+      };
+    },
+
+    /** A reference to the answer of an error, where one of the scopes is needed. */
+    error({ schema, write }: ErrorBody, kind: ErrorKind, scopes: readonly string[] = []) {
+      const { title } = schema as { title?: string };
       if (title === undefined) throw new Error('the schema of an error has no title');
-      const example = exampleOf(kind, scopes, errorExamples);
-      // What is said of missing scopes names them.
-      const about = kind === 'forbidden' && scopes !== undefined ? scopes : [];
-      const name = [title, kind, ...about].join('_').replaceAll(':', '_');
-      const retry = { 'Retry-After': header('Retry-After', kind === 'rate_limited') };
+      // The example of a missing scope names the scopes.
+      const missing = kind === 'forbidden' ? scopes : [];
+      const name = [title, kind, ...missing].join('_').replaceAll(':', '_');
+      const message = missing.length > 0 ? `This needs the scope ${missing.join(' or ')}.` : MESSAGES[kind];
+      const example = write(errorExamples[kind] ?? new ServiceError(kind, message));
       responses[name] = {
-        description: ERRORS[kind].description,
-        headers: {
-          'X-Request-Id': header('X-Request-Id', true),
-          ...limits(),
-          ...(['conflict', 'rate_limited', 'unavailable'].includes(kind) ? retry : {}),
-          ...(kind === 'unauthenticated' ? { 'WWW-Authenticate': header('WWW-Authenticate', true) } : {}),
-        },
-        content: {
-          [JSON_TYPE]: {
-            schema: schema({ name: title, schema: body.schema }),
-            example: body.write(example),
-          },
-        },
+        description: DESCRIPTIONS[kind],
+        headers: headersOf({ 'X-Request-Id': 'always', ...LIMITS, ...ERROR_HEADERS[kind] }),
+        content: { [JSON_TYPE]: { schema: refer({ name: title, schema }), example } },
       };
       return { $ref: `#/components/responses/${name}` };
     },
-    written: () => ({ schemas, responses }),
-  };
-}
 
-/** A schema that refers to its parts, which are found by how they are written. */
-function withParts({ name, schema }: Shape, refs: ReadonlyMap<string, JsonSchema>): JsonSchema {
-  const found = new Set<string>();
-  const written = JSON.parse(JSON.stringify(schema), (_key, value) => {
-    const text = JSON.stringify(value);
-    const ref = refs.get(text);
-    if (ref !== undefined) found.add(text);
-    return ref ?? value;
-  });
-  if (found.size < refs.size) throw new Error(`${name} has not all of its parts`);
-  return written;
+    /** The components that have been referred to so far. */
+    written() {
+      const entries = [...schemas].map(([name, text]) => [name, JSON.parse(text)]);
+      return { schemas: Object.fromEntries(entries), responses };
+    },
+  };
 }

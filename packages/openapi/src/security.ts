@@ -1,6 +1,7 @@
-import { API_SCOPES, OIDC_SCOPES, type Scope } from '@gatehouse/tokens/scopes';
+import type { Scope } from '@gatehouse/tokens/scopes';
 
-const SCOPES: Record<Scope, string> = {
+/** The scopes of the interface, as OAuth flows describe them. */
+const scopes: Record<Scope, string> = {
   openid: 'sign in with OpenID Connect',
   profile: 'basic profile information',
   email: "the user's email address",
@@ -12,26 +13,23 @@ const SCOPES: Record<Scope, string> = {
   'read:all': 'read access to all resources',
 };
 
-/**
- * The credentials that an operation takes, with any of the scopes; none for one that is open to everybody. The scheme
- * `bearer` has no scopes of its own, so it stands there once.
- */
+/** The credentials that an operation takes: with any one of the scopes, or none at all where scopes are undefined. */
 export function securityOf(scopes: readonly string[] | undefined) {
   if (scopes === undefined) return [];
+  // The scheme `bearer` has no scopes of its own.
   const each = scopes.length === 0 ? [[]] : scopes.map((scope) => [scope]);
-  return [{ bearer: [] }, ...each.map((names) => ({ oauth2: names }))];
+  return [{ bearer: [] }, ...each.map((oauth2) => ({ oauth2 }))];
 }
 
-/** The scopes that an operation needs, as a sentence; undefined where it needs none. */
+/** A sentence that names the scopes, of which one is needed; undefined if there are none. */
 export function scopesNeeded(scopes: readonly string[] = []): string | undefined {
-  return scopes.length === 0 ? undefined : `Needs the scope ${scopes.map(code).join(' or ')}.`;
+  const names = scopes.map((name) => `\`${name}\``);
+  return names.length === 0 ? undefined : `Needs the scope ${names.join(' or ')}.`;
 }
 
-const code = (text: string) => `\`${text}\``;
-
-/** The credentials of the interface. The addresses of the token endpoints are below the origin. */
+/** The credentials of the interface; identity's endpoints are below the origin. */
 export function securitySchemes(origin: string) {
-  const scopes = Object.fromEntries([...OIDC_SCOPES, ...API_SCOPES].map((name) => [name, SCOPES[name]]));
+  const authorizationUrl = `${origin}/oauth2/authorize`;
   const tokenUrl = `${origin}/oauth2/token`;
   return {
     bearer: {
@@ -44,12 +42,7 @@ export function securitySchemes(origin: string) {
     oauth2: {
       type: 'oauth2',
       flows: {
-        authorizationCode: {
-          authorizationUrl: `${origin}/oauth2/authorize`,
-          tokenUrl,
-          refreshUrl: tokenUrl,
-          scopes,
-        },
+        authorizationCode: { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes },
         clientCredentials: { tokenUrl, scopes },
       },
     },

@@ -1,17 +1,17 @@
-/** A JSON Schema, or a document that holds some. */
+/** A JSON Schema, or a document that contains some. */
 export type Json = { [keyword: string]: unknown };
 
-/** Where a schema holds others for the same value: all of them together say which fields there are. */
-const TOGETHER = ['allOf', 'anyOf', 'oneOf'] as const;
+/** Keywords with schemas for the same value, which together name its fields. */
+const APPLICATORS = ['allOf', 'anyOf', 'oneOf'] as const;
 
 /**
- * The same schema with every object in it closed: a field that is not named is an error, where the schema does not
- * say itself that others may be there. `resolve` gives what a $ref stands for.
+ * The same schema with every object in it closed: a field that it does not name is an error, unless the schema itself
+ * says that there may be others. `resolve` returns the schema that a $ref refers to.
  */
 export function closedSchema(schema: Json, resolve: (ref: string) => Json): Json {
   return close(schema, false);
 
-  /** An open one says nothing of further fields: whoever holds it does. */
+  /** With `open`, further fields are left to the schema that contains this one. */
   function close(given: Json, open: boolean): Json {
     if (open && typeof given.$ref === 'string') return close(resolve(given.$ref), true);
     const says = 'additionalProperties' in given || 'unevaluatedProperties' in given;
@@ -25,13 +25,13 @@ export function closedSchema(schema: Json, resolve: (ref: string) => Json): Json
         if (isSchema(inner)) result[keyword] = close(inner, false);
       } else if (keyword === 'prefixItems') {
         result[keyword] = (inner as Json[]).map((each) => close(each, false));
-      } else if ((TOGETHER as readonly string[]).includes(keyword)) {
-        // Alternatives that stand alone close themselves; else exactly one of them could not hold.
+      } else if ((APPLICATORS as readonly string[]).includes(keyword)) {
+        // Alternatives on their own are each closed; otherwise a value could match several of a oneOf.
         const within = open || closes || keyword === 'allOf';
         result[keyword] = (inner as Json[]).map((each) => close(each, within));
       }
     }
-    // Unlike additionalProperties, it knows what is named beside it by allOf, anyOf and oneOf.
+    // Unlike additionalProperties, it takes into account what allOf, anyOf and oneOf beside it name.
     return closes ? { ...result, unevaluatedProperties: false } : result;
   }
 }

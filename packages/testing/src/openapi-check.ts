@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { closedSchema, type Json } from './closed-schema.ts';
 
-/** A real answer. `path` may carry a query; `body` is parsed when it is JSON, and undefined when there is none. */
+/** A real answer. `path` may have a query; `body` is parsed if it is JSON, and undefined if there is none. */
 export type RealAnswer = {
   method: string;
   path: string;
@@ -22,15 +22,18 @@ type Operation = {
   requestBody?: { content: Media };
   responses: Record<string, Response>;
 };
-/** As a schema says, or with whatever it does not name forbidden. */
-type Way = 'open' | 'closed';
-type Document = { paths: Record<string, Record<string, Operation>>; components?: Json };
+/** A schema as it is written, or with everything forbidden that it does not name. */
+type Mode = 'open' | 'closed';
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Json> };
+};
 
 /**
  * Checks real answers against an OpenAPI 3.1 document: the result gives one sentence for each thing that is not as
- * documented. Schemas must hold as they are written, and also with all objects closed, so that a field that is not
- * documented is found. What refuses an address that is not documented (400, 404, 405), and the answer to OPTIONS,
- * need not stand in the document.
+ * documented. Bodies must be valid under the schemas as they are written, and also with all objects closed, so that
+ * an undocumented field is found. Refusals of addresses that are not documented (400, 404, 405), and answers to
+ * OPTIONS, need not be in the document.
  */
 export function createOpenApiCheck(document: object): (answer: RealAnswer) => string[] {
   const { paths } = document as Document;
@@ -77,7 +80,7 @@ export function createOpenApiCheck(document: object): (answer: RealAnswer) => st
 
 /**
  * Checks bodies of requests against an OpenAPI 3.1 document: the result gives one sentence for each thing that is not
- * as documented. Fields that are not documented may be there, unless a schema says otherwise.
+ * as documented. Undocumented fields are permitted, unless a schema forbids them.
  */
 export function createRequestCheck(
   document: object,
@@ -93,8 +96,8 @@ export function createRequestCheck(
 }
 
 /**
- * What is wrong with the document itself: by the specification of OpenAPI, in its references, or with an example that
- * does not hold by its own schema.
+ * What is wrong with the document itself: by the OpenAPI specification, in its references, or with an example that is
+ * not valid under its own schema.
  */
 export async function documentProblems(document: object): Promise<string[]> {
   const { valid, errors } = await new Validator().validate(document as Json);
@@ -120,23 +123,18 @@ export async function documentProblems(document: object): Promise<string[]> {
             const wrong = problemsOfBody(schema, value);
             problems.push(...wrong.map((problem) => `${method} ${path}: the example ${problem}`));
           }
-          // So that a schema that cannot be compiled is found, also without an example.
+          // Finds a schema that cannot be compiled, even if it has no example.
           if (all.length === 0 && example === undefined) problemsOfBody(schema, undefined);
         }
       }
     }
   }
-  for (const schema of Object.values((components?.schemas ?? {}) as Record<string, Json>)) {
-    problemsOfBody(schema, undefined);
-  }
+  for (const schema of Object.values(components?.schemas ?? {})) problemsOfBody(schema, undefined);
   return problems;
 }
 
-/** Checks a value against a schema of the document, as it is and with all objects closed. */
-function createBodyCheck(
-  document: Document,
-  ways: readonly Way[] = ['open', 'closed'],
-): (schema: Json, body: unknown) => string[] {
+/** Checks a value against a schema of the document, as it is written and with all objects closed. */
+function createBodyCheck(document: Document, modes: readonly Mode[] = ['open', 'closed']) {
   const ajv = new Ajv2020({
     allErrors: true,
     strictTypes: false,
@@ -144,27 +142,21 @@ function createBodyCheck(
     allowUnionTypes: true,
   });
   formats.default(ajv);
-  const toComponent = (ref: string): Json => {
-    const schema = pointed(document, ref);
-    if (schema === undefined) throw new Error(`${ref} is not in the document`);
-    return schema as Json;
-  };
-  const schemas = (document.components?.schemas ?? {}) as Record<string, Json>;
-  for (const [name, schema] of Object.entries(schemas)) {
-    ajv.addSchema(renamed(schema, 'open'), `open:${name}`);
-    ajv.addSchema(renamed(closedSchema(schema, toComponent), 'closed'), `closed:${name}`);
+  const compiled = new WeakMap<Json, ValidateFunction[]>();
+  for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
+    for (const mode of modes) ajv.addSchema(inMode(schema, mode), `${mode}:${name}`);
   }
-  const compiled = new WeakMap<Json, ((body: unknown) => ErrorObject[])[]>();
-  const compile = (schema: Json) => {
-    const checks = ways.map((way) => {
-      const validate = ajv.compile(renamed(way === 'open' ? schema : closedSchema(schema, toComponent), way));
-      return (body: unknown) => (validate(body) ? [] : (validate.errors ?? []));
-    });
-    compiled.set(schema, checks);
-    return checks;
-  };
-  return (schema, body) => {
-    const errors = (compiled.get(schema) ?? compile(schema)).flatMap((check) => check(body));
+
+  /** The schema with references to the components as Ajv knows them. */
+  function inMode(schema: Json, mode: Mode): Json {
+    const all = mode === 'open' ? schema : closedSchema(schema, (ref) => pointed(document, ref) as Json);
+    return JSON.parse(JSON.stringify(all).replaceAll('"$ref":"#/components/schemas/', `"$ref":"${mode}:`));
+  }
+
+  return (schema: Json, body: unknown): string[] => {
+    const validators = compiled.get(schema) ?? modes.map((mode) => ajv.compile(inMode(schema, mode)));
+    compiled.set(schema, validators);
+    const errors = validators.flatMap((validate) => (validate(body) ? [] : (validate.errors ?? [])));
     const sentences = errors.map(({ instancePath, message, params }) => {
       const details = params.unevaluatedProperty ?? params.allowedValues ?? '';
       return `body${instancePath} ${message} ${details}`.trim();
@@ -173,26 +165,21 @@ function createBodyCheck(
   };
 }
 
-/** With references to components turned into references to the schemas that Ajv knows. */
-function renamed(schema: Json, way: Way): Json {
-  const text = JSON.stringify(schema).replaceAll('"$ref":"#/components/schemas/', `"$ref":"${way}:`);
-  return JSON.parse(text) as Json;
-}
-
 function resolve(document: Document, response: Response | undefined): Response | undefined {
-  return response?.$ref === undefined ? response : (pointed(document, response.$ref) as Response | undefined);
+  return response?.$ref === undefined ? response : (pointed(document, response.$ref) as Response);
 }
 
-/** What a reference within the document points at (RFC 6901). */
+/** What a reference within the document points at (RFC 6901). Throws when there is nothing. */
 function pointed(document: object, ref: string): unknown {
   let value: unknown = document;
   for (const part of ref.split('/').slice(1)) {
     value = Object(value)[part.replaceAll('~1', '/').replaceAll('~0', '~')];
   }
+  if (value === undefined) throw new Error(`${ref} is not in the document`);
   return value;
 }
 
-/** The template that a path fits; one that names more of it literally goes before (OpenAPI 3.1 §4.8.8.2). */
+/** The template that matches a path; one with fewer parameters takes precedence (OpenAPI 3.1 §4.8.8.2). */
 function findTemplate(templates: readonly string[], path: string): string | undefined {
   const parts = path.split('/');
   const isParameter = (part: string) => part.startsWith('{');
@@ -207,9 +194,9 @@ function findTemplate(templates: readonly string[], path: string): string | unde
   return fitting.sort((a, b) => count(a) - count(b))[0];
 }
 
-/** What cannot be decoded names nothing. */
-function isSegment(part: string | undefined): boolean {
-  if (part === undefined || part === '') return false;
+/** Whether it can be the value of a parameter: it is not empty, and can be decoded. */
+function isSegment(part = ''): boolean {
+  if (part === '') return false;
   try {
     decodeURIComponent(part);
     return true;
