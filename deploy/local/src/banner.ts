@@ -25,20 +25,21 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
   return `
   ${bold(`Gatehouse is ready at ${baseUrl}`)}
 
-  ${dim('Sign in')}      ${baseUrl}/account
+  ${dim('Sign in')}      ${baseUrl}/account as admin or demo
   ${dim('Credentials')}  ${credentials}
-  ${dim('Mails')}        ${shown(join(dataDir, OUTBOX_DIRECTORY))} (none is sent; their links are printed here, too)
+  ${dim('Mails')}        ${shown(join(dataDir, OUTBOX_DIRECTORY))}; their links are printed here, too
   ${dim('Database')}     ${database}
 
-  Get an access token with the credentials of the demo's machine:
+  In another terminal, get an access token:
 
 ${command(token)}
 
-  List the users with it:
+  Then list the users:
 
 ${command(list)}
 
-  Ctrl-C stops it; ${bold('npm run reset')} then forgets all that it has stored. ${bold('LOG_LEVEL=info')} shows each request.
+  Ctrl-C stops Gatehouse. ${bold('npm run reset')} forgets all that it has stored.
+  ${bold('LOG_LEVEL=info npm start')} shows every request.
 
 `;
 }

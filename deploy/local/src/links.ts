@@ -6,11 +6,11 @@ export function linksOf(services: readonly Service[]): Link[] {
   const documents = services.flatMap(({ name, prefixes }) =>
     prefixes
       .filter((prefix) => prefix.startsWith('/openapi/'))
-      .map((href) => ({ rel: 'service-desc', href, title: `The interface of ${name} (OpenAPI)` })),
+      .map((href) => ({ rel: 'service-desc', href, title: `OpenAPI document of ${name}` })),
   );
   return [
     { rel: 'related', href: '/account', title: 'Your account' },
     ...documents,
-    { rel: 'service-doc', href: '/guides/filters', title: 'How lists are filtered' },
+    { rel: 'service-doc', href: '/guides/filters', title: 'Guide to filtering lists' },
   ];
 }

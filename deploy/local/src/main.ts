@@ -31,6 +31,8 @@ let running: Running | undefined;
 try {
   const { dataDir, port, host, publicUrl } = settings;
   await requireFreePort(port, host);
+  // Otherwise a first start is silent for seconds.
+  if (process.stdout.isTTY) process.stdout.write('Starting Gatehouse…\n');
   await prepareDataDir(dataDir);
   // Both before the database is started: where there is data already, they must be there too.
   const masterKey = await readMasterKey(dataDir);

@@ -68,8 +68,8 @@ export function createLogger(options: {
           sync: true,
           singleLine: true,
           translateTime: 'HH:MM:ss.l',
-          ignore: 'pid,hostname,name',
-          messageFormat: '{if service}{service}: {end}{msg}',
+          ignore: 'pid,hostname,name,service,method,route,status',
+          messageFormat: '{if service}{service}: {end}{msg}{if method} {method} {route} {status}{end}',
         })
       : // Synchronous: the last lines before a crash are the ones that are needed.
         pino.destination({ dest: 1, sync: true }));

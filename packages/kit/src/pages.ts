@@ -23,9 +23,9 @@ export const PAGE_HEADERS = {
 /** What this is, for a person who opens the bare address. */
 export function homePage(links: readonly Link[]): string {
   return page(
-    'Welcome',
+    'Home',
     `<h1>This is ${PRODUCT}</h1>
-<p>People sign in here, applications get access tokens, and both use one HTTP interface.</p>
+<p>It signs people in, gives applications their access tokens, and serves both over one HTTP interface.</p>
 ${list(links)}`,
   );
 }
