@@ -19,7 +19,7 @@ import { readLocalSettings } from './settings.ts';
 const START_LIMIT_MS = 60_000;
 
 const settings = readOrExit(readLocalSettings);
-// A person who reads along is not shown each request; whatever collects the lines of a pipe is.
+// Each request is logged where lines are collected, but not shown to a person at a terminal.
 const level = settings.logLevel ?? (process.stdout.isTTY ? 'warn' : 'info');
 const logger = createLogger({ name: 'gatehouse', level });
 exitOnFault(logger);
@@ -39,7 +39,7 @@ try {
   const { demo, save } = await prepareDemo(dataDir, publicUrl);
   mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
   await save();
-  // For npm run keys:rotate; a URI from outside may hold a password, and is known to whoever set it.
+  // For npm run keys:rotate. A URI that was set from outside may hold a password, and is not written down.
   if (settings.mongodbUri === undefined) await writePrivateFile(join(dataDir, URI_FILE), `${mongo.uri}\n`);
 
   const broadcast = createLocalBroadcast();
@@ -69,7 +69,7 @@ try {
   await checkDemo(ownUrl, demo, dataDir);
   process.stdout.write(banner({ baseUrl: publicUrl, dataDir, database: mongo.kind }));
 } catch (error) {
-  // Broken off by a signal, which sees to the rest.
+  // Interrupted by a signal, whose handler does the rest.
   if (running?.stopping === true) await new Promise(() => {});
   if (error instanceof StartFailure || error instanceof NoMongoError)
     process.stderr.write(`${error.message}\n`);
@@ -78,10 +78,8 @@ try {
   process.exit(1);
 }
 
-/** A database that takes connections and never answers would be waited for without end. */
+/** Without a limit, a database that accepts connections and never answers would be waited for forever. */
 async function tooLate(kind: string): Promise<never> {
   await sleep(START_LIMIT_MS, undefined, { ref: false });
-  throw new StartFailure(
-    `The database (${kind}) has not answered for a minute: see to it, then start again.`,
-  );
+  throw new StartFailure(`The database (${kind}) has not answered for a minute: check it, then start again.`);
 }

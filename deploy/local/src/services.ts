@@ -108,7 +108,7 @@ function firstUsers(demo: Demo) {
   return [account('admin'), account('user')];
 }
 
-/** Past the log, which holds no links: whoever started this is the one to follow them. */
+/** Not to the log, which must not hold links that sign somebody in: only for the person at this terminal. */
 function printLink({ to, link }: { to: string; link: string }): void {
   process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);
 }

@@ -37,7 +37,7 @@ export type Running = {
 /**
  * Serves the services on one port. Listens at once, so that a service that waits for its database answers
  * 503 meanwhile, and rejects when the port cannot be had. The services are started one after the other: one that
- * asks another while it starts comes after it.
+ * needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
   const { logger, drainSeconds, links = [] } = options;
@@ -59,7 +59,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     logWhenDone(request, response, info, path, logger);
     response.setHeader('x-request-id', info.id);
     if (draining) response.setHeader('connection', 'close');
-    // What was kept alive for a next request is idle now.
+    // The connection is idle from now on.
     response.once('close', () => draining && setImmediate(() => server.closeIdleConnections()));
 
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -183,7 +183,7 @@ function logWhenDone(
       subject: info.subject,
       address: info.address,
     };
-    // What is away for a while is no fault of ours.
+    // Something else is unavailable for a while: not a fault of this process.
     if (status === 503) logger.warn(line, 'request');
     else if (status >= 500) logger.error(line, 'request');
     else if (path.startsWith('/health/')) logger.debug(line, 'request');
