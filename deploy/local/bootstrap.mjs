@@ -37,7 +37,8 @@ if (!isInstalled()) await install();
 
 const node = findNode();
 const PATH = [dirname(node), join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter);
-// What Node compiles it keeps beside the dependencies: the next start takes half as long to load.
+// Compiled code is cached beside the dependencies, which halves the time of the next start. Where the directory
+// cannot be written to, Node goes on without it.
 const NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules/.compile-cache');
 const env = { ...process.env, PATH, NODE_COMPILE_CACHE };
 // Detached: the keys of a terminal reach this process only, so one Ctrl-C comes to the child as one

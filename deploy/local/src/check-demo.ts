@@ -1,12 +1,12 @@
 import type { Demo } from './demo.ts';
 import { StartFailure } from './failure.ts';
 
-/** So that nobody takes the requests in the log for a stranger's. */
+/** Marks these requests in the log as our own. */
 const SELF_CHECK = { 'x-request-id': 'self-check' };
 
 /**
- * Asks the running interface, as any client would, for a token and the list of users. So what is printed as ready
- * has worked once, and demo.json is known to belong to the database.
+ * Asks the running interface, as any client would, for a token and the list of users, so that the commands in the
+ * banner have worked once and demo.json is known to belong to the database.
  */
 export async function checkDemo(base: string, { machine }: Demo, dataDir: string): Promise<void> {
   const answer = await fetch(`${base}/oauth/token`, {

@@ -38,10 +38,9 @@ export const CLIENT_SCOPES = [
 const REDIRECT_URI = 'http://127.0.0.1:49152/callback';
 
 /**
- * The demo credentials: those of an earlier start, or new ones. New ones are on disk when this resolves; what changes
- * in an earlier file is so only after `save`, for who holds the data directory: another process may be using it.
- * That comes before anything is made with them, so that a crash in between leaves no account that nobody has the
- * password of.
+ * The demo credentials: those of an earlier start, or new ones. New ones are on disk when this resolves, before
+ * anything is created with them: a crash in between must not leave an account whose password is lost. An existing
+ * file is updated only by `save`, once the data directory is known not to be in use by another process.
  */
 export async function prepareDemo(
   dataDir: string,

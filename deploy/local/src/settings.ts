@@ -12,8 +12,10 @@ const settings = {
   v2Profile: oneOf('USERS_V2_PROFILE', ['B1', 'B2'], 'B2'),
   filtersSunset: date('LEGACY_FILTERS_SUNSET', { min: '2026-07-10', default: '2027-07-10' }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
-  logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+  logLevel: optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'])),
 };
+
+export type LocalSettings = ReturnType<typeof readLocalSettings>;
 
 /** Reads the settings of `npm start`; throws a SettingsError. */
 export function readLocalSettings(env: NodeJS.ProcessEnv) {

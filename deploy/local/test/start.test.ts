@@ -5,6 +5,11 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import t from 'tap';
 import { createUser, startGatehouse, statusOf, temporaryDir, tokenOf } from './gatehouse.ts';
 
+/** The lines of the log that are above level info. */
+function warningsIn(output: string): string[] {
+  return output.split('\n').filter((line) => /^\{"level":"(?:warn|error|fatal)"/.test(line));
+}
+
 t.test('the first start, what it prints, and a second one on another port', async (t) => {
   const dataDir = temporaryDir(t);
   const first = await startGatehouse(t, dataDir, { LOG_LEVEL: 'debug' });
@@ -28,13 +33,15 @@ t.test('the first start, what it prints, and a second one on another port', asyn
   t.same(Object.keys(first.demo), names);
   t.equal(await statusOf(`${first.base}/v1/users`, first.demo.api_key), 200, 'the API key works');
 
-  const commands = first.output().match(/^curl .*$/gm) ?? [];
+  const commands = first.output().match(/^(?:TOKEN=|curl ).*$/gm) ?? [];
   t.equal(commands.length, 2);
-  const [token, list] = commands.map((command) =>
-    JSON.parse(execFileSync('sh', ['-c', command], { encoding: 'utf8' })),
-  );
-  t.match(token, { access_token: /^ey/, token_type: 'Bearer' });
-  t.match(list, { data: [{ username: 'admin' }, { username: 'demo' }], pagination: { total: 2 } });
+  const pasted = execFileSync('sh', ['-c', commands.join('\n')], { encoding: 'utf8' });
+  const [token = '', list = ''] = pasted.split('\n');
+  t.match(token, /^ey/);
+  t.match(JSON.parse(list), {
+    data: [{ username: 'admin' }, { username: 'demo' }],
+    pagination: { total: 2 },
+  });
 
   const bearer = await tokenOf(first);
   const made = await createUser(first.base, bearer, 'ann');
@@ -51,12 +58,14 @@ t.test('the first start, what it prints, and a second one on another port', asyn
     apiKey,
     'correct horse',
     bearer,
-    token.access_token,
+    token,
   ]) {
     t.notOk(first.output().includes(secret), 'no secret was printed');
   }
   t.match(first.output(), /"route":"\/v1\/users","status":201,"ms":[\d.]+,"client":"app_/);
   t.match(first.output(), /"req_id":"req_/);
+  t.same(warningsIn(first.output()), [], 'a first start gives nothing to worry about');
+  t.notMatch(first.output(), '\x1b', 'no colours where nobody sees them');
 
   const second = await startGatehouse(t, dataDir, {});
   t.not(second.port, first.port);
@@ -77,4 +86,5 @@ t.test('the first start, what it prints, and a second one on another port', asyn
     'a token of the other issuer is not taken',
   );
   t.equal(await second.end('SIGINT'), 0);
+  t.same(warningsIn(second.output()), [], 'nor does a later one');
 });

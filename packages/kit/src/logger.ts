@@ -21,8 +21,8 @@ const STRING = '"(?:[^"\\\\]|\\\\.)*"';
 const LIST = `\\[(?:[^\\]"]|${STRING})*\\]`;
 
 /**
- * What is taken out of a finished line: by the name of the field, and by the look of the value. A caller chooses
- * the path that a line quotes, so each pattern takes time in proportion to the line's length.
+ * What is removed from a finished line, by the name of the field or by the look of the value. Callers choose the
+ * paths that lines quote, so each pattern must take time in proportion to the line's length.
  */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`"(${SECRET_NAMES})":(?:${STRING}|${LIST})`, 'gi'), `"$1":"${REDACTED}"`],
@@ -42,7 +42,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(:\/\/)[^\s/@"\\]+@/g, `$1${REDACTED}@`],
 ];
 
-/** Takes what looks like a credential out of a text. */
+/** Replaces everything in a text that looks like a credential. */
 export function scrub(text: string): string {
   let result = text;
   for (const [pattern, replacement] of SECRETS) result = result.replace(pattern, replacement);
@@ -50,13 +50,13 @@ export function scrub(text: string): string {
 }
 
 /**
- * A logger that writes one JSON object a line, or readable lines where a person reads along. Secrets are
- * taken out of the finished line, so that no call site can forget it.
+ * A logger that writes one JSON object per line, or lines for people in a terminal. Secrets are removed from the
+ * finished line, so that no call site can forget to.
  */
 export function createLogger(options: {
   name: string;
   level?: string;
-  /** Readable lines instead of JSON; by default when standard output is a terminal. */
+  /** Lines for people instead of JSON; the default when standard output is a terminal. */
   readable?: boolean;
   destination?: DestinationStream;
 }): Logger {
@@ -68,8 +68,8 @@ export function createLogger(options: {
           sync: true,
           singleLine: true,
           translateTime: 'HH:MM:ss.l',
-          ignore: 'pid,hostname,name',
-          messageFormat: '{if service}{service}: {end}{msg}',
+          ignore: 'pid,hostname,name,service,method,route,status',
+          messageFormat: '{if service}{service}: {end}{msg}{if method} {method} {route} {status}{end}',
         })
       : // Synchronous: the last lines before a crash are the ones that are needed.
         pino.destination({ dest: 1, sync: true }));

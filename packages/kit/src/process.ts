@@ -63,7 +63,7 @@ export function stopOnSignal(
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
 }
 
-/** After a fault nobody caught the state is unknown: log it and end; whoever supervises starts anew. */
+/** After an uncaught fault the state is unknown: logs it and ends the process, for its supervisor to restart. */
 export function exitOnFault(logger: Logger): void {
   const onFault = (error: unknown) => {
     logger.fatal({ err: error }, 'fault');
@@ -73,7 +73,7 @@ export function exitOnFault(logger: Logger): void {
   process.on('unhandledRejection', onFault);
 }
 
-/** Reads the settings; with one sentence for each that is wrong and exit status 1 when they do not do. */
+/** Reads the settings. When some are wrong, prints a sentence for each and exits with status 1. */
 export function readOrExit<C>(readConfig: (env: NodeJS.ProcessEnv) => C): C {
   try {
     return readConfig(process.env);

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { newId } from './ids.ts';
 
 /**
- * What is known of a request beside the request itself. run() makes it, the services add to it, and the
- * request's one log line is written from it.
+ * What is known about a request beyond the request itself. run() creates it, the services add to it, and the
+ * request's log line is written from it.
  */
 export type RequestInfo = {
   /** X-Request-Id as the caller sent it, else a new one. */

@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { createFallback } from './fallback.ts';
+import { problem, sendJson } from './json-answer.ts';
 import type { Logger } from './logger.ts';
+import type { Link } from './pages.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
 import type { Service } from './service.ts';
 import { isUnder } from './services.ts';
@@ -16,6 +19,8 @@ export type RunOptions = {
   requireHttps: boolean;
   /** How long stop() waits for requests in flight, in seconds. */
   drainSeconds: number;
+  /** What `/` and the page for an unknown path link to. Without links, `/` is unknown too. */
+  links?: readonly Link[];
 };
 
 export type Running = {
@@ -31,15 +36,17 @@ export type Running = {
 
 /**
  * Serves the services on one port. Listens at once, so that a service that waits for its database answers
- * 503 meanwhile, and rejects when the port cannot be had.
+ * 503 meanwhile, and rejects when the port cannot be had. The services are started one after the other: one that
+ * needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
-  const { logger, drainSeconds } = options;
+  const { logger, drainSeconds, links = [] } = options;
   const transportOf = transportReader(options.trustedProxies);
   // Longest first, so that a service below another's prefix gets its requests.
   const table = services
     .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
     .sort((a, b) => b.prefix.length - a.prefix.length);
+  const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
   let draining = false;
 
   // Node's own answer to a missing Host header is not JSON.
@@ -52,7 +59,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     logWhenDone(request, response, info, path, logger);
     response.setHeader('x-request-id', info.id);
     if (draining) response.setHeader('connection', 'close');
-    // What was kept alive for a next request is idle now.
+    // The connection is idle from now on.
     response.once('close', () => draining && setImmediate(() => server.closeIdleConnections()));
 
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -73,9 +80,8 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       response.setHeader('strict-transport-security', 'max-age=31536000');
     }
     const entry = table.find(({ prefix }) => isUnder(path, prefix));
-    if (entry === undefined)
-      return void sendJson(response, 404, problem('not_found', 'There is nothing here.'));
-    entry.service.handle(request, response);
+    if (entry === undefined) fallback(request, response, path);
+    else entry.service.handle(request, response);
   });
   server.on('clientError', refuseMalformed);
   // Connections on which no request has come yet (browsers open such in advance): Node does not count them as idle.
@@ -86,9 +92,18 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   });
 
   await listen(server, options.port, options.host);
-  const started = Promise.all(services.map((service) => service.start())).then(() => undefined);
+  const begun: Service[] = [];
+  const started = startInOrder();
   // The caller awaits it when it wants to; until then a failure must not count as unhandled.
   started.catch(() => {});
+
+  async function startInOrder(): Promise<void> {
+    for (const service of services) {
+      if (draining) throw new Error(`stopped before ${service.name} was started`);
+      begun.push(service);
+      await service.start();
+    }
+  }
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {
@@ -97,7 +112,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
     await closed;
     const failures: unknown[] = [];
-    for (const service of services.toReversed()) {
+    for (const service of begun.toReversed()) {
       await service.stop().catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw new AggregateError(failures, 'not every service stopped cleanly');
@@ -127,21 +142,6 @@ function pathOf(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
-}
-
-/** The shape of errors that belong to no service: that of the latest version's profile. */
-function problem(code: string, message: string) {
-  return { error: { code, message } };
-}
-
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-  });
-  response.end(text);
 }
 
 async function reportReadiness(services: readonly Service[], draining: boolean, response: ServerResponse) {
@@ -175,15 +175,15 @@ function logWhenDone(
     const line = {
       req_id: info.id,
       method: request.method,
-      // Where no route matched, the path tells what was looked for; it has no query, and may be long.
-      route: info.route ?? path.slice(0, 256),
+      // Where no route matched, the path tells what was looked for: without its query, and not all of a long one.
+      route: (info.route ?? path).slice(0, 256),
       status,
       ms: Math.round((performance.now() - begin) * 100) / 100,
       client: info.client,
       subject: info.subject,
       address: info.address,
     };
-    // What is away for a while is no fault of ours.
+    // Something else is unavailable for a while: not a fault of this process.
     if (status === 503) logger.warn(line, 'request');
     else if (status >= 500) logger.error(line, 'request');
     else if (path.startsWith('/health/')) logger.debug(line, 'request');

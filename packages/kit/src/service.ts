@@ -9,8 +9,8 @@ export type Service = {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Resolves when it can serve. Waits for its dependencies as long as it takes; rejects when it never can. */
   start(): Promise<void>;
-  /** Ends what start() began, also while start() is still waiting. Called after the last request ended. */
+  /** Ends what start() began, even while start() is still waiting. Called after the last request has ended. */
   stop(): Promise<void>;
-  /** What keeps it from serving just now, in a few words; undefined when nothing does. */
+  /** Why it cannot serve at the moment, in a few words; undefined when it can. */
   unready(): Promise<string | undefined>;
 };

@@ -184,6 +184,7 @@ async function outputOf(readable: boolean | undefined): Promise<string> {
     import { createLogger } from ${json(import.meta.resolve('@gatehouse/kit/logger'))};
     const logger = createLogger({ name: 'test', readable: ${readable} });
     logger.info({ service: 'users', password: ${json(SECRET)}, port: 3000 }, 'listening');
+    logger.info({ method: 'GET', route: '/v1/users', status: 200, ms: 3.5 }, 'request');
     logger.error({ err: new Error('Bearer ${SECRET}') }, 'failed with ${JWT}');
     process.exit();`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
@@ -193,6 +194,7 @@ async function outputOf(readable: boolean | undefined): Promise<string> {
 t.test('readable lines for people', async (t) => {
   const output = await outputOf(true);
   t.match(output, /\d\d:\d\d:\d\d\.\d{3}.+INFO.+users: listening.+"port":3000/);
+  t.match(output, /INFO.+request GET \/v1\/users 200.+\{"ms":3.5\}/);
   t.match(output, /ERROR.+failed with \[redacted\]/);
   for (const secret of NEVER) t.notMatch(output, secret);
 });
@@ -206,6 +208,7 @@ t.test('JSON lines where nobody reads along, in order and the last one too', asy
       lines.map((line) => JSON.parse(line)),
       [
         { msg: 'listening', port: 3000 },
+        { msg: 'request', method: 'GET', route: '/v1/users', status: 200, ms: 3.5 },
         { msg: 'failed with [redacted]', level: 'error' },
       ],
     );

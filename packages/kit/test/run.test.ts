@@ -291,6 +291,19 @@ t.test('a caller who leaves in the middle of a request hurts nobody', async (t) 
   await until(() => lines.length === 1);
 });
 
+t.test('the log holds the beginning of a long path only, and of a route', async (t) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    requestInfo(request).route = request.url;
+    response.end();
+  };
+  const { url, lines } = await serve(t, [service('a', { handle })]);
+  for (const path of [`/a/${'x'.repeat(5000)}`, `/nowhere/${'x'.repeat(5000)}`]) {
+    lines.length = 0;
+    await (await fetch(url + path)).text();
+    t.equal((await until(() => lines[0])).route, path.slice(0, 256));
+  }
+});
+
 t.test('one log line for each request', async (t) => {
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     const info = requestInfo(request);
@@ -358,6 +371,28 @@ t.test('a service that never can start', async (t) => {
   const { running, url } = await serve(t, [service('a'), failing]);
   t.equal(await (await fetch(`${url}/a`)).text(), 'a /a', 'the others are served');
   await t.rejects(running.started, new Error('never'));
+});
+
+t.test('services start one after the other, and what has not begun is not stopped', async (t) => {
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const recording = (name: string, start: () => Promise<void> = async () => {}) =>
+    service(name, {
+      start: async () => {
+        order.push(`${name} begins`);
+        await start();
+        order.push(`${name} has started`);
+      },
+      stop: async () => void order.push(`${name} stops`),
+    });
+  const { running } = await serve(t, [recording('a'), recording('b', () => gate.promise), recording('c')]);
+  await until(() => order.includes('b begins'));
+  t.strictSame(order, ['a begins', 'a has started', 'b begins']);
+  const stopped = running.stop();
+  gate.resolve();
+  await stopped;
+  await t.rejects(running.started, { message: 'stopped before c was started' });
+  t.strictSame(order.slice(3), ['b has started', 'b stops', 'a stops']);
 });
 
 t.test('serves while a service is still starting, and stops it even then', async (t) => {

@@ -24,7 +24,7 @@ trap 'kill -TERM "$database"' TERM
 ) 4>&- &
 watcher=$!
 
-# Last, since whoever reads it may take all the rest as given.
+# Last, because a reader of this line may rely on everything above being in place.
 echo "$database" >&4
 exec 3<&- 4>&-
 

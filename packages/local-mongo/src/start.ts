@@ -52,7 +52,7 @@ export class DataInUseError extends NoMongoError {
 
 /**
  * Finds or starts a MongoDB: the one MONGODB_URI names, a mongod on the PATH, the embedded engine, or a
- * downloaded mongod. What it starts ends with this process, and is started again when it ends before.
+ * downloaded mongod. A database that it starts ends with this process, and is restarted when it ends earlier.
  * @throws NoMongoError when there is none, or when another process has the data open.
  */
 export async function startLocalMongo(options: StartOptions): Promise<LocalMongo> {

@@ -10,9 +10,9 @@ import { DataInUse } from './start-failure.ts';
 const SOCKET_NAME = 'mongodb.sock';
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5_000;
-// What ran this long did not end because of how it was started.
+// A database that ran this long did not end because of how it was started.
 const STEADY_MS = 10_000;
-// A database whose parent was killed takes up to two seconds to close; after that it is somebody's.
+// A database whose parent was killed takes up to two seconds to close; one that runs longer is in use.
 const PREDECESSOR_LIMIT_MS = 2_500;
 const PREDECESSOR_POLL_MS = 200;
 
@@ -120,8 +120,8 @@ export async function superviseDatabase(
 }
 
 /**
- * Gives a database's socket the name that clients know, in one step; a bound socket can be renamed. Who serves
- * has the lock on the data, so all else in the directory is what killed processes left behind.
+ * Gives a database's socket the name that clients know, in one step; a bound socket can be renamed. The
+ * process that serves holds the lock on the data, so anything else in the directory is left over from killed ones.
  */
 async function publish(from: string, to: string): Promise<void> {
   await rename(from, to);

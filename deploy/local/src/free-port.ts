@@ -1,0 +1,20 @@
+import { createServer } from 'node:net';
+import { StartFailure } from './failure.ts';
+
+/**
+ * Asked before the database is started, so that the answer comes at once and leaves nothing behind.
+ * @throws StartFailure when the port is in use or cannot be opened.
+ */
+export function requireFreePort(port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const sentence =
+        error.code === 'EADDRINUSE'
+          ? `Port ${port} is in use: stop what uses it, or set PORT to another.`
+          : `Port ${port} cannot be opened on ${host} (${error.code}): set HOST or PORT to others.`;
+      reject(new StartFailure(sentence));
+    });
+    probe.listen({ port, host }, () => probe.close(() => resolve()));
+  });
+}

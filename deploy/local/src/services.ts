@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Broadcast } from '@gatehouse/events/broadcast';
+import type { EventTransport } from '@gatehouse/events/local-events';
+import { createIdentityService } from '@gatehouse/identity';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { Service } from '@gatehouse/kit/service';
+import type { ServiceName } from '@gatehouse/kit/services';
+import type { ResourceConfig } from '@gatehouse/resource/config';
+import { createUsersService } from '@gatehouse/users';
+import { OUTBOX_DIRECTORY } from './data-dir.ts';
+import { databaseUri } from './database-uri.ts';
+import type { Demo } from './demo.ts';
+import { firstApplications } from './first-applications.ts';
+import type { LocalSettings } from './settings.ts';
+
+const DAY = 86_400;
+
+/**
+ * The services of this process, in the order in which they are to be started: identity comes first, because the
+ * others ask it for tokens and for what has been revoked.
+ */
+export function createServices(options: {
+  settings: LocalSettings;
+  mongoUri: string;
+  /** Where this process listens, for the requests of the services to each other. */
+  ownUrl: string;
+  masterKey: Buffer;
+  demo: Demo;
+  broadcast: Broadcast;
+  events: EventTransport;
+  logger: Logger;
+}): Service[] {
+  const { settings, mongoUri, ownUrl, masterKey, demo, broadcast, events, logger } = options;
+  const { publicUrl, rateLimit } = settings;
+
+  const resourceServices: [
+    name: Exclude<ServiceName, 'identity'>,
+    create: (config: ResourceConfig) => Service,
+  ][] = [
+    [
+      'users',
+      (config) =>
+        createUsersService(
+          {
+            ...config,
+            hashConcurrency: 2,
+            firstUsers: firstUsers(demo),
+            v1Profile: settings.v1Profile,
+            v2Profile: settings.v2Profile,
+          },
+          logger,
+          { broadcast, events },
+        ),
+    ],
+  ];
+
+  // Both ends of a secret are in this process: nobody else needs to know it, and the next start has another.
+  const clients = resourceServices.map(([id, create]) => ({
+    id,
+    secret: randomBytes(32).toString('base64url'),
+    create,
+  }));
+  const identity = createIdentityService(
+    {
+      publicUrl,
+      mongodbUri: databaseUri(mongoUri, 'identity'),
+      usersUrl: ownUrl,
+      masterKey,
+      accessTokenAlgorithm: 'ES256',
+      lifetimes: { accessToken: 3600, code: 60, refreshToken: 30 * DAY, session: 14 * DAY },
+      rotateKeysEveryDays: 90,
+      signUp: 'on',
+      passwordLogin: 'on',
+      auditDays: 365,
+      rateLimit,
+      services: clients.map(({ id, secret }) => ({ id, secret })),
+      mail: { directory: join(settings.dataDir, OUTBOX_DIRECTORY), onLink: printLink },
+      firstApplications: firstApplications(demo),
+    },
+    logger,
+    { broadcast },
+  );
+  const resources = clients.map(({ id, secret, create }) =>
+    create({
+      publicUrl,
+      mongodbUri: databaseUri(mongoUri, id),
+      identityUrl: ownUrl,
+      clientSecret: secret,
+      rateLimit,
+      filtersSunset: settings.filtersSunset,
+    }),
+  );
+  return [identity, ...resources];
+}
+
+function firstUsers(demo: Demo) {
+  const account = (who: 'admin' | 'user') => {
+    const { user_id: id, username, password } = demo[who];
+    return { id, username, password, email: `${username}@example.com`, role: who };
+  };
+  return [account('admin'), account('user')];
+}
+
+/** Not to the log, which must not hold links that sign somebody in: only for the person at this terminal. */
+function printLink({ to, link }: { to: string; link: string }): void {
+  process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** Where a reader can go on; `rel` is a registered relation type (RFC 8288 §2.1), for programs. */
+export type Link = { rel: string; href: string; title: string };
+
+const PRODUCT = 'Gatehouse';
+const style = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+/** The headers of both pages: nothing but the style inside, in no frame, never stored. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; ` +
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const;
+
+/** What this is, for a person who opens the bare address. */
+export function homePage(links: readonly Link[]): string {
+  return page(
+    'Home',
+    `<h1>This is ${PRODUCT}</h1>
+<p>It signs people in, gives applications their access tokens, and serves both over one HTTP interface.</p>
+${list(links)}`,
+  );
+}
+
+/** The same for a program. */
+export function homeDocument(links: readonly Link[]): { name: string; links: readonly Link[] } {
+  return { name: PRODUCT, links };
+}
+
+/** For a person whose address is mistyped or out of date. */
+export function notFoundPage(requestId: string, links: readonly Link[]): string {
+  return page(
+    'There is no such page',
+    `<h1>There is no such page</h1>
+<p>The address may be mistyped, or the page is gone.</p>
+${links.length === 0 ? '<p>Check the address, or begin again where you came from.</p>' : list(links)}
+<p class="request">Request ${escaped(requestId)}</p>`,
+  );
+}
+
+function list(links: readonly Link[]): string {
+  const items = links.map(({ href, title }) => `<li><a href="${escaped(href)}">${escaped(title)}</a></li>`);
+  return `<ul>\n${items.join('\n')}\n</ul>`;
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title} – ${PRODUCT}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<header><p>${PRODUCT}</p>${GATE}</header>
+<main>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+/** Arches one behind the other, and the light at the end. Without the style it has no size, and so does not show. */
+const GATE = `<svg viewBox="0 0 400 440" preserveAspectRatio="xMidYMin slice" width="0" height="0" aria-hidden="true">${[
+  'M148 440V200a52 52 0 0 1 104 0V440z',
+  ...[68, 102, 136, 170].map((r) => `M${200 - r} 440V200a${r} ${r} 0 0 1 ${2 * r} 0V440`),
+]
+  .map((d) => `<path d="${d}"/>`)
+  .join('')}</svg>`;
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
