@@ -2,16 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { parse } from 'secure-json-parse';
 
-/** The largest accepted body, in bytes. */
+/** The largest body taken, in bytes. */
 export const BODY_LIMIT = 256 * 1024;
 
-/** The deepest nesting of arrays and objects; MongoDB stores 100 levels. */
+/** How deep lists and objects may stand in each other: MongoDB stores 100 levels. */
 const MAX_DEPTH = 64;
 
 /**
- * Parses a request's JSON body; an empty one is undefined. Throws `invalid` for a body that is not JSON or not UTF-8
- * (RFC 8259 §8.1), has a `__proto__`, is nested too deeply, or contains a string that cannot be stored: with a NUL or
- * half of a surrogate pair.
+ * A request's JSON body. Throws `invalid` for what is not JSON, not UTF-8 (RFC 8259 §8.1), carries a
+ * `__proto__`, is nested too deeply, or holds a text that cannot be stored: with a NUL or half of a surrogate
+ * pair. An empty body is undefined.
  */
 export function parseJsonBody(body: Buffer): unknown {
   if (body.length === 0) return undefined;
@@ -30,7 +30,7 @@ export function parseJsonBody(body: Buffer): unknown {
 function refuseUnstorable(value: unknown, depth: number): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) {
-      throw new ServiceError('invalid', 'A string contains a NUL character or half of a surrogate pair.');
+      throw new ServiceError('invalid', 'A text holds a NUL character or half of a surrogate pair.');
     }
   } else if (typeof value === 'object' && value !== null) {
     if (depth > MAX_DEPTH) {
@@ -43,7 +43,7 @@ function refuseUnstorable(value: unknown, depth: number): void {
   }
 }
 
-/** Whether a string can be stored: well-formed UTF-16 without NUL. */
+/** Whether a text survives storage: well-formed UTF-16 without NUL. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
