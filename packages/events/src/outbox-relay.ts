@@ -13,8 +13,8 @@ import {
 export type { OutboxCollection, OutboxEvent } from './outbox-lane.ts';
 
 /**
- * The index of the documents that have undelivered events, and of no others: `schema.index(OUTBOX_INDEX.fields,
- * OUTBOX_INDEX.options)`.
+ * The index by which documents with undelivered events are found: `schema.index(OUTBOX_INDEX.fields,
+ * OUTBOX_INDEX.options)`. No other document is in it.
  */
 export const OUTBOX_INDEX = {
   fields: { 'outbox.at': 1 },
@@ -56,7 +56,7 @@ const BATCH_SIZE = 100;
 /** The greatest share of the time that is spent on searching. */
 const MAX_SEARCH_SHARE = 0.1;
 
-/** Makes an event, to be added to the `outbox` of the document that causes it, in the same write. */
+/** A new event, to be written into the `outbox` of the document that causes it, in the same write. */
 export function outboxEvent(subject: string, data: Record<string, unknown>): OutboxEvent {
   return { id: newId('evt'), subject, at: new Date(), data };
 }
