@@ -1,9 +1,9 @@
 import type { Logger } from '@gatehouse/kit/logger';
 
-/** Who listens within this process. A listener that fails is logged, and keeps no other from the message. */
+/** The listeners within this process. A failing listener is logged, and does not keep others from the message. */
 export type Listeners = {
   add(subject: string, listener: (message: unknown) => void): () => void;
-  /** The subjects that somebody listens to. */
+  /** The subjects that have listeners. */
   subjects(): string[];
   /** Calls each listener of the subject with its own copy of the JSON value. */
   deliver(subject: string, json: string): void;
@@ -13,12 +13,12 @@ export type Listeners = {
 
 /** The listeners of one broadcast. */
 export function createListeners(logger: Logger | undefined): Listeners {
-  // Entries of their own, as the same function may listen twice.
+  // Each listener has its own entry, because the same function may be added twice.
   const bySubject = new Map<string, Set<{ call: (message: unknown) => void }>>();
   const onConnect = new Set<{ call: () => void }>();
 
   function run(action: () => unknown): void {
-    // A listener may be an async function, and its rejection would end the process.
+    // A listener may be an async function, whose rejection would end the process.
     (async () => action())().catch((error: unknown) => {
       logger?.error({ err: error }, 'a listener of the broadcast failed');
     });
@@ -50,15 +50,14 @@ export function createListeners(logger: Logger | undefined): Listeners {
   };
 }
 
-/** Throws a TypeError unless it is a plain subject: words of letters, digits, `-` and `_` with dots between. */
+/** Throws a TypeError unless it is a plain subject: words of letters, digits, `-` and `_`, separated by dots. */
 export function checkSubject(subject: string): void {
-  if (!/^[\w-]+(?:\.[\w-]+)*$/.test(subject))
-    throw new TypeError(`'${subject}' is no subject of a broadcast.`);
+  if (!/^[\w-]+(?:\.[\w-]+)*$/.test(subject)) throw new TypeError(`'${subject}' is not a valid subject.`);
 }
 
-/** The message as JSON; throws a TypeError for what JSON cannot say. */
+/** The message as JSON; throws a TypeError for a value that JSON cannot represent. */
 export function encode(message: unknown): string {
   const json: string | undefined = JSON.stringify(message);
-  if (json === undefined) throw new TypeError('A message is a JSON value.');
+  if (json === undefined) throw new TypeError('A message must be a JSON value.');
   return json;
 }

@@ -5,8 +5,8 @@ import type { Broadcast } from './broadcast.ts';
 import { checkSubject, createListeners, encode } from './listeners.ts';
 
 /**
- * A broadcast within this process: what NATS is between processes. All who share it share one start() and stop().
- * Messages become JSON on their way, so that nothing works here that would not over NATS.
+ * A broadcast within this process, as NATS is between processes. Services that share it share one start() and stop().
+ * Messages are converted to JSON and back, so that nothing works here that would not work over NATS.
  */
 export function createLocalBroadcast({ logger }: { logger?: Logger } = {}): Broadcast {
   const listeners = createListeners(logger);
@@ -31,7 +31,7 @@ export function createLocalBroadcast({ logger }: { logger?: Logger } = {}): Broa
     },
     async stop() {
       stopped = true;
-      // Behind all that was published.
+      // After everything that was published.
       await nextTurn();
     },
   };

@@ -2,30 +2,30 @@ import type { Logger } from '@gatehouse/kit/logger';
 import { checkSubject, encode } from './listeners.ts';
 import type { OutboxEvent } from './outbox-lane.ts';
 
-/** Where a service's events go. */
+/** Takes a service's events to their consumers. */
 export type EventTransport = {
   /**
-   * Resolves when the event is taken for certain; rejects to be given it again. Whoever consumes it may get the same
-   * event, known by its id, more than once.
+   * Resolves when the event is certain to be delivered; rejects to be called with it again. Consumers may get the same
+   * event more than once, and recognize it by its id.
    */
   publish(event: OutboxEvent): Promise<void>;
 };
 
-/** What is done with an event; rejects to be given it again. */
+/** Rejects to be called with the event again. */
 export type EventHandler = (event: OutboxEvent) => unknown;
 
 export type LocalEvents = EventTransport & {
   /**
-   * Handles the events of a subject, in which `*` stands for one word and `>` at the end for one or more. Returns how
-   * to stop. Throws a TypeError for what is no subject.
+   * Handles the events of a subject, in which `*` stands for one word and a final `>` for one or more. Returns a
+   * function that unsubscribes. Throws a TypeError for an invalid subject.
    */
   subscribe(subject: string, handler: EventHandler): () => void;
 };
 
 /**
- * Events within this process. At least once: as long as one handler fails, publish() rejects, and whoever keeps the
- * event tries again, so that all handlers get it anew. Data becomes JSON on its way, so that nothing works here
- * that would not between processes. Logs when a handler begins to fail, and when it works again.
+ * Events within this process, at least once: publish() rejects while a handler fails, and when the outbox tries again,
+ * all handlers get the event again. Data is converted to JSON and back, so that nothing works here that would not work
+ * between processes. Logs when a handler begins to fail, and when it works again.
  */
 export function createLocalEvents({ logger }: { logger?: Logger } = {}): LocalEvents {
   const subscriptions = new Set<{ words: string[]; handler: EventHandler; failing: boolean }>();
@@ -63,7 +63,7 @@ export function createLocalEvents({ logger }: { logger?: Logger } = {}): LocalEv
   };
 }
 
-/** As of NATS: https://docs.nats.io/nats-concepts/subjects#wildcards */
+/** As in NATS: https://docs.nats.io/nats-concepts/subjects#wildcards */
 function matches(pattern: readonly string[], words: readonly string[]): boolean {
   const open = pattern.at(-1) === '>';
   const fixed = open ? pattern.slice(0, -1) : pattern;
@@ -73,5 +73,5 @@ function matches(pattern: readonly string[], words: readonly string[]): boolean 
 
 function checkPattern(subject: string): void {
   if (/^(?:(?:[\w-]+|\*)\.)*(?:[\w-]+|\*|>)$/.test(subject)) return;
-  throw new TypeError(`'${subject}' is no subject to listen to.`);
+  throw new TypeError(`'${subject}' is not a valid subject to subscribe to.`);
 }

@@ -10,49 +10,50 @@ import {
 import type { Broadcast } from './broadcast.ts';
 import { checkSubject, createListeners, encode } from './listeners.ts';
 
-/** In milliseconds. */
-const TIMEOUTS = {
-  /** For the server to take a connection. */
-  connect: 3000,
-  /** For the server to answer that it has read what was sent. */
-  answer: 2000,
-  /** Between two looks whether the server is alive; the third without an answer ends the connection. */
-  ping: 3000,
-};
-const RETRY_DELAY = { first: 100, most: 3000 };
+const CONNECT_TIMEOUT_MS = 3000;
+/** For the server to confirm that it has read everything sent to it. */
+const FLUSH_TIMEOUT_MS = 2000;
+/** The third ping without an answer ends the connection. */
+const PING_INTERVAL_MS = 3000;
+const RETRY_DELAY_MS = { first: 100, max: 3000 };
 
 /**
- * A broadcast between processes over core NATS: each one that subscribes gets every message. Connects in the
- * background and again for ever. publish() resolves when the server has read the message, and rejects with
- * `unavailable` while there is no connection. `url` is nats://[user[:password]@]host[:port], with one word before the
- * @ a token; tls:// insists on TLS. `name` shows in the server's monitoring.
+ * A broadcast between processes over core NATS: every subscriber gets every message. Connects, and reconnects, in the
+ * background for as long as it takes. publish() resolves when the server has read the message, and rejects with
+ * `unavailable` while there is no connection.
  */
-export function createNatsBroadcast(options: { url: string; name: string; logger: Logger }): Broadcast {
+export function createNatsBroadcast(options: {
+  /** nats://[user:password@ or token@]host[:port]; tls:// requires TLS. */
+  url: string;
+  /** Shown in the server's monitoring. */
+  name: string;
+  logger: Logger;
+}): Broadcast {
   const { logger } = options;
   const settings = connectionOptions(options.url, options.name);
   const listeners = createListeners(logger);
   const stopping = new AbortController();
-  /** Of the connection. */
+  /** Of the current connection, by subject. */
   const subscriptions = new Map<string, Subscription>();
   let connection: NatsConnection | undefined;
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
-    let delay = RETRY_DELAY.first;
+    let delay = RETRY_DELAY_MS.first;
     while (!stopping.signal.aborted) {
       try {
         const nats = await connect(settings);
-        delay = RETRY_DELAY.first;
+        delay = RETRY_DELAY_MS.first;
         await serve(nats);
         if (stopping.signal.aborted) return;
-        logger.warn('the connection to NATS was lost; connecting anew');
+        logger.warn('the connection to NATS was lost; reconnecting');
       } catch (error) {
         if (stopping.signal.aborted) return;
         logger.warn({ err: error, retry_in_ms: delay }, 'NATS cannot be reached');
       }
-      // A different moment for each replica, so that a server that comes back is not met by all of them at once.
+      // Jitter, so that the replicas do not all reconnect at the same moment.
       await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: stopping.signal }).catch(() => {});
-      delay = Math.min(delay * 2, RETRY_DELAY.most);
+      delay = Math.min(delay * 2, RETRY_DELAY_MS.max);
     }
   }
 
@@ -63,8 +64,8 @@ export function createNatsBroadcast(options: { url: string; name: string; logger
       void logErrors(nats);
       connection = nats;
       for (const subject of listeners.subjects()) listen(nats, subject);
-      // After the answer the server has read the subscriptions, too.
-      await answered(nats);
+      // Once the server has answered, it has read the subscriptions, too.
+      await flush(nats);
       logger.info({ server: nats.getServer() }, 'connected to NATS');
       listeners.connected();
       await nats.closed();
@@ -78,7 +79,7 @@ export function createNatsBroadcast(options: { url: string; name: string; logger
   function listen(nats: NatsConnection, subject: string): void {
     if (subscriptions.has(subject)) return;
     const callback = (error: Error | null, message: { data: Uint8Array; string(): string }) => {
-      // Of an error, such as a missing permission, the connection's status tells.
+      // Errors, such as a missing permission, are reported by the connection's status.
       if (error !== null) return;
       const json = message.string();
       if (isJson(json)) listeners.deliver(subject, json);
@@ -90,7 +91,7 @@ export function createNatsBroadcast(options: { url: string; name: string; logger
   async function logErrors(nats: NatsConnection): Promise<void> {
     for await (const status of nats.status()) {
       if (status.type === 'error') logger.error({ err: status.error }, 'NATS reports an error');
-      if (status.type === 'staleConnection') logger.warn('NATS does not answer any more');
+      if (status.type === 'staleConnection') logger.warn('NATS has stopped answering');
     }
   }
 
@@ -100,9 +101,9 @@ export function createNatsBroadcast(options: { url: string; name: string; logger
       const json = encode(message);
       const nats = connection;
       if (nats === undefined || stopping.signal.aborted)
-        throw unavailable('There is no connection to NATS just now.');
+        throw unavailable('There is no connection to NATS at the moment.');
       nats.publish(subject, json);
-      await answered(nats);
+      await flush(nats);
     },
     subscribe(subject, listener) {
       const remove = listeners.add(subject, listener);
@@ -122,7 +123,7 @@ export function createNatsBroadcast(options: { url: string; name: string; logger
       stopping.abort();
       const nats = connection;
       if (nats !== undefined) {
-        await within(TIMEOUTS.answer, nats.drain()).catch(() => {});
+        await within(FLUSH_TIMEOUT_MS, nats.drain()).catch(() => {});
         await nats.close();
       }
       await running;
@@ -130,10 +131,10 @@ export function createNatsBroadcast(options: { url: string; name: string; logger
   };
 }
 
-/** Waits until the server has read all that was sent to it. */
-async function answered(nats: NatsConnection): Promise<void> {
-  await within(TIMEOUTS.answer, nats.flush()).catch((error: unknown) => {
-    throw unavailable('NATS does not answer just now.', error);
+/** Resolves when the server has read everything sent to it. */
+async function flush(nats: NatsConnection): Promise<void> {
+  await within(FLUSH_TIMEOUT_MS, nats.flush()).catch((error: unknown) => {
+    throw unavailable('NATS does not answer at the moment.', error);
   });
 }
 
@@ -160,11 +161,11 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The credentials leave the URL, so that no error or log can quote them. */
+/** Takes the credentials out of the URL, so that no error or log can quote them. */
 function connectionOptions(text: string, name: string): ConnectionOptions {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['nats:', 'tls:'].includes(url.protocol) || url.hostname === '') {
-    throw new TypeError('The URL of NATS is nats://host:port or tls://host:port.');
+    throw new TypeError('The URL of NATS must be nats://host:port or tls://host:port.');
   }
   const user = decodeURIComponent(url.username);
   const pass = decodeURIComponent(url.password);
@@ -173,10 +174,10 @@ function connectionOptions(text: string, name: string): ConnectionOptions {
     name,
     ...(pass !== '' ? { user, pass } : user !== '' ? { token: user } : {}),
     ...(url.protocol === 'tls:' ? { tls: {} } : {}),
-    timeout: TIMEOUTS.connect,
-    pingInterval: TIMEOUTS.ping,
+    timeout: CONNECT_TIMEOUT_MS,
+    pingInterval: PING_INTERVAL_MS,
     maxPingOut: 2,
-    // Connecting anew is done here, where it never ends and publish() knows of it.
+    // run() reconnects, so that it never gives up and publish() knows of it.
     reconnect: false,
   };
 }

@@ -5,7 +5,7 @@ import type { Database } from '@gatehouse/mongo/database';
 /** An event waiting in the document that caused it. */
 export type OutboxEvent = { id: string; subject: string; at: Date; data: Record<string, unknown> };
 
-/** A collection whose documents hold an array `outbox` of {id, subject, at, data}, and that has the OUTBOX_INDEX. */
+/** A collection with the OUTBOX_INDEX, whose documents hold an array `outbox` of {id, subject, at, data}. */
 export type OutboxCollection = ReturnType<Database['connection']['collection']>;
 
 export type OutboxLaneOptions = {
@@ -14,52 +14,51 @@ export type OutboxLaneOptions = {
   deliverSeconds: number;
   tombstone: Record<string, unknown> | undefined;
   logger: Logger;
-  /** Whether an event goes by this lane. */
+  /** Whether an event belongs to this lane. */
   takes: (event: OutboxEvent) => boolean;
-  /** Of the documents that may have something for this lane. */
+  /** The documents that may have events for this lane. */
   waiting: () => AsyncIterable<{ _id: unknown; outbox: OutboxEvent[] }>;
   stopping: AbortSignal;
 };
 
-/** The deliveries of one lane; nothing of it is shared with another lane. */
+/** The deliveries of one lane; lanes share nothing. */
 export type OutboxLane = {
-  /** Resolves with whether all events of the document are delivered, or undefined while too many are at work. */
+  /** Resolves to whether all events of the document are delivered; undefined while too many are in flight. */
   push(id: unknown): Promise<boolean> | undefined;
-  /** Begins to deliver what waits, unless it is doing so. */
+  /** Starts to deliver the waiting events, unless a sweep is under way. */
   sweep(): void;
-  /** Resolves when nothing is at work any more, after `stopping`. */
+  /** Resolves when no delivery is in flight, after `stopping`. */
   ended(): Promise<void>;
 };
 
-/** How many documents a sweep works on at the same time. */
-const PARALLEL = 8;
-/** How many may be at work with those that are pushed: when the receiver hangs, the sweep has to do. */
-const MOST_AT_WORK = 256;
-/** In milliseconds, while nothing can be delivered. */
-const BACKOFF = { first: 100, most: 5000 };
-/** In milliseconds: the least time between two lines about failures. */
-const SILENCE = 10_000;
+/** Documents that a sweep delivers at the same time. */
+const SWEEP_CONCURRENCY = 8;
+/** Documents in flight above which push() refuses: when the receiver hangs, the sweeps must do. */
+const MAX_IN_FLIGHT = 256;
+/** The pause of a sweep while nothing can be delivered. */
+const BACKOFF_MS = { first: 100, max: 5000 };
+const LOG_INTERVAL_MS = 10_000;
 
 /** One lane of an outbox relay. */
 export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
   const { collection, deliverSeconds, tombstone, takes, stopping } = options;
-  /** By document: two deliveries at once would mix up the order. The next one sees what was written since. */
-  const working = new Map<unknown, { delivery: Promise<boolean>; next?: Promise<boolean> }>();
+  /** By document: two deliveries at once would mix up the order. The next one sees everything written until then. */
+  const inFlight = new Map<unknown, { delivery: Promise<boolean>; next?: Promise<boolean> }>();
   const logFailure = createFailureLog(options.logger, stopping);
   let sweeping: Promise<void> | undefined;
   let delivered = 0;
-  /** Rounds in a row without any delivery. */
-  let failedRounds = 0;
+  /** Consecutive batches without any delivery. */
+  let failedBatches = 0;
 
-  /** Resolves with whether all events of the document are delivered. Never rejects. */
+  /** Resolves to whether all events of the document are delivered. Never rejects. */
   function deliverDocument(id: unknown): Promise<boolean> {
-    const before = working.get(id);
+    const before = inFlight.get(id);
     if (before !== undefined) {
       before.next ??= before.delivery.then(() => deliverDocument(id));
       return before.next;
     }
-    const delivery = deliverEvents(id).finally(() => working.delete(id));
-    working.set(id, { delivery });
+    const delivery = deliverEvents(id).finally(() => inFlight.delete(id));
+    inFlight.set(id, { delivery });
     return delivery;
   }
 
@@ -74,7 +73,7 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
         if (stopping.aborted) return false;
         await deliverInTime(event);
         delivered += 1;
-        document = await takeOut(_id, event);
+        document = await removeEvent(_id, event);
       }
     } catch (error) {
       logFailure(error, { document: id, event: event?.id, subject: event?.subject });
@@ -96,10 +95,10 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
   }
 
   /**
-   * Returns the document as it is then; null when there is none any more. Of a tombstone the last event is never
-   * taken out alone, so that no crash and no other lane that ends at this moment can leave an empty one.
+   * Returns the document without the event; null when it is gone. A tombstone is deleted together with its last event,
+   * so that neither a crash nor another lane that ends at this moment can leave an empty one.
    */
-  async function takeOut(_id: never, { id }: OutboxEvent) {
+  async function removeEvent(_id: never, { id }: OutboxEvent) {
     const last = { outbox: { $size: 1 }, 'outbox.id': id };
     const filter = tombstone === undefined ? { _id } : { _id, $nor: [{ $and: [tombstone, last] }] };
     const pull = { $pull: { outbox: { id } } } as Record<string, unknown>;
@@ -111,40 +110,40 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
       if (document !== null || tombstone === undefined) return document;
       const { deletedCount } = await collection.deleteOne({ $and: [{ _id }, tombstone, last] });
       if (deletedCount === 1) return null;
-      // Gone already, or an event was written behind what was the last one.
+      // Either the document is gone, or another event was added after the last one.
       if ((await collection.findOne({ _id }, { projection: { _id: 1 } })) === null) return null;
     }
   }
 
   async function sweep(): Promise<void> {
-    let round: unknown[] = [];
+    let batch: unknown[] = [];
     for await (const { _id, outbox } of options.waiting()) {
       if (stopping.aborted) return;
-      if (working.has(_id) || !outbox.some(takes)) continue;
-      round.push(_id);
-      if (round.length < PARALLEL) continue;
-      await deliverRound(round);
-      round = [];
+      if (inFlight.has(_id) || !outbox.some(takes)) continue;
+      batch.push(_id);
+      if (batch.length < SWEEP_CONCURRENCY) continue;
+      await deliverBatch(batch);
+      batch = [];
     }
-    await deliverRound(round);
+    await deliverBatch(batch);
   }
 
   /**
-   * When none of them can be delivered, the receiver is probably away: waits, longer each time, before the sweep
-   * goes on. It does go on, so that bad events, however many, do not keep the others waiting for ever.
+   * When none of the documents can be delivered, the receiver is probably away: waits, longer each time, before the
+   * sweep continues. It does continue, so that bad events, however many, do not keep the others waiting for ever.
    */
-  async function deliverRound(ids: unknown[]): Promise<void> {
+  async function deliverBatch(ids: unknown[]): Promise<void> {
     if (ids.length === 0 || stopping.aborted) return;
     const before = delivered;
     const results = await Promise.all(ids.map(deliverDocument));
-    failedRounds = delivered > before || results.includes(true) ? 0 : failedRounds + 1;
-    if (failedRounds === 0) return;
-    const delay = Math.min(BACKOFF.first * 2 ** (failedRounds - 1), BACKOFF.most);
+    failedBatches = delivered > before || results.includes(true) ? 0 : failedBatches + 1;
+    if (failedBatches === 0) return;
+    const delay = Math.min(BACKOFF_MS.first * 2 ** (failedBatches - 1), BACKOFF_MS.max);
     await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: stopping }).catch(() => {});
   }
 
   return {
-    push: (id) => (working.size >= MOST_AT_WORK ? undefined : deliverDocument(id)),
+    push: (id) => (inFlight.size >= MAX_IN_FLIGHT ? undefined : deliverDocument(id)),
     sweep() {
       sweeping ??= sweep()
         .catch((error: unknown) => logFailure(error, {}))
@@ -154,16 +153,16 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
     },
     async ended() {
       await sweeping;
-      await Promise.all([...working.values()].map(({ delivery, next }) => next ?? delivery));
+      await Promise.all([...inFlight.values()].map(({ delivery, next }) => next ?? delivery));
     },
   };
 }
 
-/** Logs failures, one line in ten seconds at most, and none of those that stopping brings about. */
+/** Logs failures, at most one line in ten seconds, and none that stopping causes. */
 export function createFailureLog(logger: Logger, stopping: AbortSignal) {
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (error: unknown, about: Record<string, unknown>): void => {
-    if (stopping.aborted || performance.now() - loggedAt < SILENCE) return;
+    if (stopping.aborted || performance.now() - loggedAt < LOG_INTERVAL_MS) return;
     loggedAt = performance.now();
     logger.warn({ err: error, ...about }, 'an event could not be delivered; trying again');
   };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import {
   createFailureLog,
   createOutboxLane,
@@ -22,38 +23,38 @@ export const OUTBOX_INDEX = {
 
 export type OutboxRelayOptions = {
   collection: OutboxCollection;
-  /** Resolves when the event is durably taken; rejects to be tried again. It must bear the same event twice. */
+  /** Resolves when the event is durably stored; rejects to be called again. May get the same event twice. */
   deliver: (event: OutboxEvent) => Promise<void>;
   logger: Logger;
-  /** By which lane an event goes, always the same for the same event; all by one when absent. */
+  /** The lane of an event, which must not change; without it, all events share one. */
   lane?: (event: OutboxEvent) => string;
-  /** How often documents with undelivered events are looked for. */
+  /** The interval between searches for documents with undelivered events. */
   sweepSeconds?: number;
-  /** How long one delivery may take before it counts as failed. */
+  /** The time after which a delivery counts as failed. */
   deliverSeconds?: number;
   /**
-   * Which documents live for the sake of their events only, such as `{ deleted_at: { $gt: new Date(0) } }`: one that
-   * matches is removed instead of its last event, in one step.
+   * Matches documents that are kept only for their events, such as `{ deleted_at: { $gt: new Date(0) } }`: they are
+   * deleted together with their last event.
    */
   tombstone?: Record<string, unknown>;
 };
 
 export type OutboxRelay = {
-  /** Begins to deliver what waits, now and every `sweepSeconds`. */
+  /** Delivers the waiting events, now and every `sweepSeconds`. */
   start(): void;
-  /** Lets the deliveries under way end, and begins no other. */
+  /** Starts no more deliveries, and resolves when those under way have ended. */
   stop(): Promise<void>;
   /**
-   * Delivers the events of this document now, those of one lane or all. Resolves with true when they are delivered,
-   * with false when that failed or takes longer than `waitMs` (it then goes on, and a sweep does the rest). Never
+   * Delivers the events of this document now, those of one lane or all. Resolves to true when they are delivered, and
+   * to false when that fails or takes longer than `waitMs` (the delivery continues, and a sweep does the rest). Never
    * rejects.
    */
   push(documentId: string, waitMs?: number, lane?: string): Promise<boolean>;
 };
 
-const BATCH = 100;
-/** Of the time, this share at most is spent on looking for what waits. */
-const LOOKING = 0.1;
+const BATCH_SIZE = 100;
+/** The greatest share of the time that is spent on searching. */
+const MAX_SEARCH_SHARE = 0.1;
 
 /** A new event, to be written into the `outbox` of the document that causes it, in the same write. */
 export function outboxEvent(subject: string, data: Record<string, unknown>): OutboxEvent {
@@ -61,11 +62,11 @@ export function outboxEvent(subject: string, data: Record<string, unknown>): Out
 }
 
 /**
- * Delivers the events that wait in documents, at least once: an event is taken out of its document only after
- * deliver() has resolved. The events of a document that go by the same lane are delivered in their order, and one
- * that fails holds up the later ones of its document and lane alone; lanes do not wait for each other. Several
- * replicas may run a relay over the same collection: an event may then come twice, but none for the first time
- * before an earlier one of its document and lane.
+ * Delivers the events that wait in documents, at least once: an event is removed from its document only after deliver()
+ * has resolved. The events of one document and lane are delivered in their order, and one that fails holds up only the
+ * later ones of its document and lane; lanes do not wait for each other. Several replicas may run a relay over the same
+ * collection: an event may then be delivered twice, but never for the first time before an earlier one of its document
+ * and lane.
  */
 export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
   const { collection, deliver, logger, sweepSeconds = 2, deliverSeconds = 10, tombstone } = options;
@@ -74,7 +75,12 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
   const { signal } = stopping;
   const logFailure = createFailureLog(logger, signal);
   const lanes = new Map<string, OutboxLane>();
-  let looking: Promise<void> | undefined;
+  const searching = createPeriodicTask({
+    run: search,
+    everyMs: (lastRunMs) => Math.max(sweepSeconds * 1000, lastRunMs / MAX_SEARCH_SHARE),
+    immediately: true,
+    onError: (error) => logFailure(error, {}),
+  });
 
   function laneNamed(name: string): OutboxLane {
     const known = lanes.get(name);
@@ -97,7 +103,7 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
     const cursor = collection.find(OUTBOX_INDEX.options.partialFilterExpression, {
       projection: { outbox: 1 },
       hint: OUTBOX_INDEX.options.name,
-      batchSize: BATCH,
+      batchSize: BATCH_SIZE,
     });
     try {
       for await (const { _id, outbox } of cursor) yield { _id, outbox: outbox as OutboxEvent[] };
@@ -106,22 +112,13 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
     }
   }
 
-  /** Lets every lane sweep for which something waits. */
-  async function look(): Promise<void> {
+  /** Starts a sweep of every lane that has waiting events. */
+  async function search(): Promise<void> {
     for await (const { outbox } of waiting()) {
       if (signal.aborted) return;
       for (const event of outbox) laneNamed(laneOf(event)).sweep();
-      // Where there is but one lane, there is no other to look for.
+      // With a single lane, there is no other to search for.
       if (options.lane === undefined) return;
-    }
-  }
-
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      const begin = performance.now();
-      await look().catch((error: unknown) => logFailure(error, {}));
-      const pause = Math.max(sweepSeconds * 1000, (performance.now() - begin) / LOOKING);
-      await sleep(pause, undefined, { signal }).catch(() => {});
     }
   }
 
@@ -140,12 +137,10 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
   }
 
   return {
-    start() {
-      looking ??= run();
-    },
+    start: searching.start,
     async stop() {
       stopping.abort();
-      await looking;
+      await searching.stop();
       await Promise.all([...lanes.values()].map((lane) => lane.ended()));
     },
     async push(documentId, waitMs = 1000, lane) {

@@ -171,7 +171,7 @@ t.test('what is no URL of NATS is refused without quoting it', async (t) => {
   const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   for (const url of ['http://user:secret@host', 'secret', 'nats://', 'nats://user:secret@host:port']) {
     t.throws(() => createNatsBroadcast({ url, name: 'test', logger }), {
-      message: 'The URL of NATS is nats://host:port or tls://host:port.',
+      message: 'The URL of NATS must be nats://host:port or tls://host:port.',
     });
   }
 });

@@ -1,17 +1,17 @@
 import type { ErrorKind, ServiceError } from '@gatehouse/kit/errors';
 import { type TSchema, Type } from 'typebox';
 
-/** How an API profile writes an error, and the schema of what it writes. */
+/** An API profile's error format, and its schema. */
 export type ErrorBody = {
   write(error: ServiceError): Record<string, unknown>;
   /**
-   * Closed: names everything that `write` may put in. Its title is its name in documents, where no language that
-   * clients are generated in has one of its own.
+   * Names every property that `write` may set. Its title is its name in the OpenAPI document, and must not be a built-in
+   * type of a language that clients are generated in.
    */
   schema: TSchema;
 };
 
-/** The codes of profile A, which E, G, D and F share. */
+/** The codes of profiles A, D, E, F and G. */
 const UPPER_CASE_CODES: Record<ErrorKind, string> = {
   invalid: 'INVALID_INPUT',
   unauthenticated: 'UNAUTHORIZED',
@@ -59,7 +59,7 @@ export const upperCaseCodeBody: ErrorBody = {
   ),
 };
 
-/** `{error: {code, message, details?}}` with the codes of /v2; what has no other shape gets this one. */
+/** `{error: {code, message, details?}}` with the codes of /v2; the default outside the profiles. */
 export const v2Body: ErrorBody = {
   write: (error) => ({
     error: {
@@ -87,7 +87,7 @@ export const v2Body: ErrorBody = {
   ),
 };
 
-/** `{error: string}`: of profile C, login and status. A code only where the interface has a literal one. */
+/** `{error: string}`, of profile C, login and status; a code only where the interface specifies one. */
 export const plainBody: ErrorBody = {
   write: (error) => ({ error: error.kind === 'rate_limited' ? 'rate_limited' : error.message }),
   schema: Type.Object({ error: Message }, { title: 'ApiErrorText', ...closed }),

@@ -5,20 +5,20 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
 import { addressKey, createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
-/** Quotas of a service: one for each credential, and one for each address that shows none that holds. */
-export type CallLimits = { callers: RateLimiter; strangers: RateLimiter };
+/** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
+export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
 
 export function createCallLimits(): CallLimits {
   return {
-    callers: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }),
-    strangers: createRateLimiter({ name: 'address', quota: 300, seconds: 60 }),
+    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }),
+    unauthenticated: createRateLimiter({ name: 'address', quota: 300, seconds: 60 }),
   };
 }
 
 /**
- * Who makes a request, by the credential in its headers; counts it, and notes the caller for the log. From an address
- * whose strangers have used up their quota, only credentials that are known already are taken: a new one is not even
- * checked. `setHeaders` gets what tells the caller where it stands. Throws as the verifier does, and `rate_limited`.
+ * Verifies the credential in a request's headers, counts the request, and notes the caller for the log. From an address
+ * that has used up its quota of unauthenticated requests, only cached credentials are accepted: others are not even
+ * verified. `setHeaders` gets the rate limit headers. Throws what the verifier throws, and `rate_limited`.
  */
 export async function identifyCaller(
   request: IncomingMessage,
@@ -31,9 +31,9 @@ export async function identifyCaller(
   const { credentials, limits, setHeaders } = options;
   const info = requestInfo(request);
   const { authorization, dpop } = request.headers;
-  const shown = {
+  const credential = {
     authorization,
-    // Node joins repeated ones to one text; a list is only possible by its types.
+    // Node joins repeated headers into one string; only its types allow a list.
     dpop: dpop === undefined ? undefined : String(dpop),
     method: request.method ?? '',
     path: request.url ?? '',
@@ -41,19 +41,20 @@ export async function identifyCaller(
   let caller: Caller;
   try {
     caller = await credentials.verify(
-      shown,
-      limits && (() => limits.strangers.check(addressKey(info.address))),
+      credential,
+      limits && (() => limits.unauthenticated.check(addressKey(info.address))),
     );
   } catch (error) {
-    // When the keys cannot be had, nobody knows whether it is a stranger.
+    // Other errors, such as keys that cannot be fetched, do not show that the credential is invalid.
     if (limits !== undefined && error instanceof ServiceError && error.kind === 'unauthenticated') {
-      setHeaders(await limits.strangers.count(addressKey(info.address)));
+      setHeaders(await limits.unauthenticated.count(addressKey(info.address)));
     }
     throw error;
   }
   info.client = caller.clientId;
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
-  // All API keys and tokens of an application, as far as no person is signed in, count together.
-  if (limits !== undefined) setHeaders(await limits.callers.count(`${caller.clientId} ${caller.subject}`));
+  // An application's API keys, and its tokens without a person, share one quota.
+  if (limits !== undefined)
+    setHeaders(await limits.authenticated.count(`${caller.clientId} ${caller.subject}`));
   return caller;
 }

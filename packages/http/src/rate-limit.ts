@@ -2,21 +2,20 @@ import { isIPv6 } from 'node:net';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
-/** At most `quota` requests in each window of `seconds`, for each key. */
+/** At most `quota` requests per key in each window of `seconds`. */
 export type RatePolicy = { name: string; quota: number; seconds: number };
 
 export type RateLimiter = {
   /**
-   * Counts a request. Returns the headers that tell the caller where it stands
-   * (draft-ietf-httpapi-ratelimit-headers), and throws `rate_limited` with them and Retry-After
-   * (RFC 9110 §10.2.3) when the quota is used up.
+   * Counts a request. Returns the rate limit headers (draft-ietf-httpapi-ratelimit-headers); when the quota is used
+   * up, throws `rate_limited` with these headers and Retry-After (RFC 9110 §10.2.3).
    */
   count(key: string): Promise<Record<string, string>>;
-  /** Throws as count() would when the quota is used up; counts nothing. */
+  /** Throws as count() does when the quota is used up, but counts nothing. */
   check(key: string): Promise<void>;
 };
 
-/** Counts in this process's memory: with several replicas, each allows the whole quota. */
+/** Counts in this process's memory: with several replicas, each one allows the whole quota. */
 export function createRateLimiter(policy: RatePolicy): RateLimiter {
   const { name, quota, seconds } = policy;
   const counters = new RateLimiterMemory({ keyPrefix: name, points: quota, duration: seconds });
@@ -46,13 +45,13 @@ export function createRateLimiter(policy: RatePolicy): RateLimiter {
 }
 
 /**
- * What an address is counted under: an IPv4 address is itself; of an IPv6 address it is the first 64 bits, since
- * whoever has one has the other 2^64 as well.
+ * The key under which an address is counted: an IPv4 address itself, and the /64 network of an IPv6 address, since a
+ * subscriber usually has all of its addresses.
  */
 export function addressKey(address: string): string {
   const plain = address.split('%', 1)[0] ?? '';
   if (!isIPv6(plain)) return address;
-  // As the URL standard writes it: in small letters, without leading zeros, the longest run of zeros as `::`.
+  // URL writes it in lower case, without leading zeros, and with the longest run of zeros as `::`.
   const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail === undefined || tail === '' ? [] : tail.split(':');

@@ -4,14 +4,14 @@ import buildSerializer from 'fast-json-stringify';
 import type { Static, TObject, TSchema } from 'typebox';
 
 const shared = { allErrors: true, useDefaults: true, allowUnionTypes: true } as const;
-/** A body says what its values are: nothing is converted, and what the schema does not name is ignored. */
+/** The values in a body have types: nothing is converted, and unknown properties are ignored. */
 const bodies = new Ajv({ ...shared, coerceTypes: false });
-/** A query has only texts: numbers and booleans are read from them. A repeated parameter is an array. */
+/** The values in a query are strings, which are converted; a repeated parameter is an array. */
 const queries = new Ajv({ ...shared, coerceTypes: true });
 
 /**
- * Checks request bodies against a schema. The result throws `invalid`, with a sentence and the list of bad
- * fields, or returns the body typed. Properties that the schema does not name are left alone.
+ * Compiles a validator of request bodies. It returns the typed body, or throws `invalid` with a message and the list of
+ * invalid fields. Unknown properties are left alone.
  */
 export function bodyValidator<S extends TSchema>(schema: S): (body: unknown) => Static<S> {
   const validate = bodies.compile(schema);
@@ -21,20 +21,20 @@ export function bodyValidator<S extends TSchema>(schema: S): (body: unknown) => 
   };
 }
 
-/** The same for the query of a request; numbers and booleans are converted, defaults filled in. */
+/** The same for a request's query; numbers and booleans are converted, and defaults filled in. */
 export function queryValidator<S extends TObject>(schema: S): (query: unknown) => Static<S> {
   const validate = queries.compile(schema);
   return (query) => {
-    // A copy without a prototype, as the validator writes into what it checks.
+    // A copy without a prototype, because the validator modifies its argument.
     const copy = Object.assign(Object.create(null), query);
-    // The validator would also read "0x10", "1e1" and " 1": it gets something that it refuses.
+    // The validator would also accept "0x10", "1e1" and " 1", so these are replaced by a value that it refuses.
     for (const [field, { type }] of Object.entries(schema.properties) as [string, { type?: string }][]) {
       if (type === 'integer' && typeof copy[field] === 'string' && !/^-?\d+$/.test(copy[field])) {
         copy[field] = {};
       }
     }
     if (!validate(copy)) throw invalid(validate.errors ?? []);
-    // "Infinity" and "1e400" are numbers to the validator, and beyond all its bounds.
+    // The validator accepts "Infinity" and "1e400" as numbers, whatever the bounds.
     for (const [field, value] of Object.entries(copy)) {
       if (value === Infinity || value === -Infinity) {
         throw invalidFields([{ field, message: 'must be a finite number' }]);
@@ -44,18 +44,18 @@ export function queryValidator<S extends TObject>(schema: S): (query: unknown) =
   };
 }
 
-/** Compiles the writing of one response shape: what the schema does not name cannot leak. */
+/** Compiles a serializer of responses: properties that the schema does not name cannot leak. */
 export function serializer<S extends TSchema>(schema: S): (value: Static<S>) => string {
   return buildSerializer(schema);
 }
 
-/** One request field that is wrong, or several. */
+/** An `invalid` error about one or more fields of a request. */
 export function invalidFields(problems: readonly FieldProblem[]): ServiceError {
   const message = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
   return new ServiceError('invalid', `${message}.`, { details: problems });
 }
 
-/** More than anybody reads; a body can be wrong in a hundred thousand places. */
+/** A body can be wrong in a hundred thousand places. */
 const MAX_PROBLEMS = 20;
 
 function invalid(errors: readonly ErrorObject[]): ServiceError {

@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
 
 /**
- * Settings come from the environment, are read once, in a service's config.ts, and are passed on as plain
- * values. A setting that is set to the empty string counts as not set (compose files pass such).
+ * Settings come from the environment. A service's config.ts reads them once, and passes them on as plain values. A
+ * setting with the empty string counts as not set, since compose files pass those.
  */
 export type Setting<T> = { name: string; read: (raw: string | undefined) => T };
 
-/** The values that a schema of settings reads to. */
+/** The values of a schema of settings. */
 export type SettingValues<S> = { [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
 
-/** One or more settings are missing or wrong; the message has a line for each. */
+/** One or more settings are missing or invalid; the message has a line for each. */
 export class SettingsError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -17,20 +17,20 @@ export class SettingsError extends Error {
   }
 }
 
-class BadSetting extends Error {}
+class InvalidSetting extends Error {}
 
 function setting<T>(name: string, fallback: T | undefined, parse: (raw: string) => T): Setting<T> {
   return {
     name,
     read(raw) {
       if (raw !== undefined && raw !== '') return parse(raw);
-      if (fallback === undefined) throw new BadSetting('is required');
+      if (fallback === undefined) throw new InvalidSetting('is required');
       return fallback;
     },
   };
 }
 
-/** A text, required unless there is a default. */
+/** A string; required unless there is a default. */
 export function text(name: string, fallback?: string): Setting<string> {
   return setting(name, fallback, (raw) => raw);
 }
@@ -40,7 +40,7 @@ export function optional<T>(inner: Setting<T>): Setting<T | undefined> {
   return { name: inner.name, read: (raw) => (raw === undefined || raw === '' ? undefined : inner.read(raw)) };
 }
 
-/** A whole number within bounds (inclusive). */
+/** A whole number within inclusive bounds. */
 export function integer(
   name: string,
   bounds: { min: number; max: number; default?: number },
@@ -48,29 +48,29 @@ export function integer(
   return setting(name, bounds.default, (raw) => {
     const value = Number(raw);
     if (!/^-?\d+$/.test(raw) || value < bounds.min || value > bounds.max) {
-      throw new BadSetting(`must be a whole number from ${bounds.min} to ${bounds.max}`);
+      throw new InvalidSetting(`must be a whole number from ${bounds.min} to ${bounds.max}`);
     }
     return value;
   });
 }
 
-/** One of a few words. */
+/** One of several words. */
 export function oneOf<const T extends string>(name: string, words: readonly T[], fallback?: T): Setting<T> {
   return setting(name, fallback, (raw) => {
     const found = words.find((word) => word === raw);
-    if (found === undefined) throw new BadSetting(`must be one of ${words.join(', ')}`);
+    if (found === undefined) throw new InvalidSetting(`must be one of ${words.join(', ')}`);
     return found;
   });
 }
 
-/** A day such as 2027-07-10, which begins at midnight UTC; `min` is the first that is taken. */
+/** A day such as 2027-07-10, as its midnight UTC; `min` is the first day accepted. */
 export function date(name: string, bounds: { min: string; default?: string }): Setting<Date> {
   const read = (raw: string): Date => {
     const value = new Date(`${raw}T00:00:00Z`);
     const isDay = /^\d{4}-\d{2}-\d{2}$/.test(raw) && !Number.isNaN(value.getTime());
-    // The 31st of June would become the 1st of July.
+    // June 31 would become July 1.
     if (!isDay || !value.toISOString().startsWith(raw) || raw < bounds.min) {
-      throw new BadSetting(`must be a date such as 2027-01-31, and not before ${bounds.min}`);
+      throw new InvalidSetting(`must be a date such as 2027-01-31, and not before ${bounds.min}`);
     }
     return value;
   };
@@ -96,9 +96,9 @@ export function addresses(name: string): Setting<readonly string[]> {
       const entries = inner.read(raw);
       for (const entry of entries) {
         const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-        const most = isIP(address) === 6 ? 128 : 32;
-        if (isIP(address) === 0 || Number(bits ?? 0) > most) {
-          throw new BadSetting('must list addresses or ranges such as 10.0.0.0/8');
+        const maxBits = isIP(address) === 6 ? 128 : 32;
+        if (isIP(address) === 0 || Number(bits ?? 0) > maxBits) {
+          throw new InvalidSetting('must list addresses or ranges such as 10.0.0.0/8');
         }
       }
       return entries;
@@ -109,9 +109,9 @@ export function addresses(name: string): Setting<readonly string[]> {
 /** An http or https origin, without path, query or user information; returned without a trailing slash. */
 export function origin(name: string, fallback?: string): Setting<string> {
   return setting(name, fallback, (raw) => {
-    // What the parser would mend in silence is refused: only scheme, host and port, and a slash at most.
+    // Only a scheme, a host and a port, and at most a slash: the parser would silently repair other input.
     const url = /^https?:\/\/[^\s/?#@*\\]+\/?$/i.test(raw) ? URL.parse(raw) : null;
-    if (url === null) throw new BadSetting('must be an origin such as https://id.example.com');
+    if (url === null) throw new InvalidSetting('must be an origin such as https://id.example.com');
     return url.origin;
   });
 }
@@ -119,9 +119,9 @@ export function origin(name: string, fallback?: string): Setting<string> {
 /** A URL of one of the given schemes (with the colon). The value may hold credentials: never print it. */
 export function url(name: string, schemes: readonly string[], fallback?: string): Setting<string> {
   return setting(name, fallback, (raw) => {
-    // A MongoDB URI may name several hosts, which URL.parse refuses: only the scheme is checked here.
+    // A MongoDB URI may name several hosts, which URL.parse refuses, so only the scheme is checked.
     if (!schemes.some((scheme) => raw.startsWith(`${scheme}//`))) {
-      throw new BadSetting(`must begin with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`);
+      throw new InvalidSetting(`must begin with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`);
     }
     return raw;
   });
@@ -131,16 +131,16 @@ export function url(name: string, schemes: readonly string[], fallback?: string)
 export function key256(name: string): Setting<Buffer> {
   return setting<Buffer>(name, undefined, (raw) => {
     const value = /^[0-9a-f]{64}$/i.test(raw) ? Buffer.from(raw, 'hex') : Buffer.from(raw, 'base64');
-    // 43 digits of base64 or base64url and perhaps a pad: Buffer.from leaves out what is not one.
+    // 43 digits of base64 or base64url and perhaps padding: Buffer.from skips other characters.
     const isKey = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i.test(raw);
-    if (!isKey || value.length !== 32) throw new BadSetting('must be 32 bytes, in hexadecimal or base64');
+    if (!isKey || value.length !== 32) throw new InvalidSetting('must be 32 bytes, in hexadecimal or base64');
     return value;
   });
 }
 
 /**
- * Reads every setting of the schema from the environment. Throws a SettingsError that names all that are
- * missing or wrong; values are never quoted, as some are secrets.
+ * Reads every setting of the schema from the environment. Throws a SettingsError that names every missing or invalid
+ * setting; values are never quoted, because some are secrets.
  */
 export function readSettings<S extends Record<string, Setting<unknown>>>(
   schema: S,
@@ -152,7 +152,7 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
     try {
       values[key] = read(env[name]);
     } catch (error) {
-      if (!(error instanceof BadSetting)) throw error;
+      if (!(error instanceof InvalidSetting)) throw error;
       problems.push(`The setting ${name} ${error.message}.`);
     }
   }
@@ -160,7 +160,7 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
   return values as SettingValues<S>;
 }
 
-/** The settings that every service process has. */
+/** The settings of every service process. */
 export const serverSettings = {
   port: integer('PORT', { min: 1, max: 65535, default: 3000 }),
   host: text('HOST', '::'),
@@ -169,7 +169,7 @@ export const serverSettings = {
   logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
-  /** For how long credentials are taken while nothing is heard of what has been revoked. */
+  /** How long credentials are accepted without news of revocations. */
   staleAfterSeconds: integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
 };
 

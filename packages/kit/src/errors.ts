@@ -1,6 +1,6 @@
 /**
- * The failures a service reports to its callers. A kind says what happened; the HTTP status follows from
- * it, and each API profile spells it with its own code (see @gatehouse/http/error-bodies).
+ * The failures that a service reports to its callers. The kind determines the HTTP status, and each API profile has its
+ * own code for it (see @gatehouse/http/error-bodies).
  */
 export const STATUS_OF_KIND = {
   invalid: 400,
@@ -20,12 +20,12 @@ export const STATUS_OF_KIND = {
 
 export type ErrorKind = keyof typeof STATUS_OF_KIND;
 
-/** One bad field of a request: where it is, and what is wrong with it. */
+/** An invalid field of a request, and what is wrong with it. */
 export type FieldProblem = { field: string; message: string };
 
 /**
- * An error whose message is written for the caller. Everything else that is thrown is a fault of ours and
- * reaches the caller as `internal`, without its text.
+ * An error whose message is written for the caller. Any other error is a fault of ours, and reaches the caller as
+ * `internal`, without its message.
  */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
@@ -54,7 +54,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** A dependency is away; the caller may try again. `retryAfter` is in seconds. */
+/** A dependency is unavailable, and the caller may try again. `retryAfter` is in seconds. */
 export function unavailable(message: string, cause?: unknown, retryAfter = 1): ServiceError {
   return new ServiceError('unavailable', message, { cause, headers: { 'retry-after': String(retryAfter) } });
 }

@@ -1,19 +1,19 @@
 import { randomFillSync } from 'node:crypto';
 
-// Crockford's base 32 in lower case: sorts like the number it encodes, has no i, l, o, u.
+// Crockford's base 32 in lower case: it sorts like the number that it encodes, and has no i, l, o, u.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LENGTH = 26;
 
-/** Random bytes for a while: to ask for each eight of them costs more than all the rest of an id. */
-const random = Buffer.alloc(1024);
-let used = random.length;
+/** Random bytes in stock: fetching eight at a time would cost more than the rest of an id. */
+const randomPool = Buffer.alloc(1024);
+let randomUsed = randomPool.length;
 let lastTime = 0;
 let sequence = 0;
 
 /**
- * A new identifier: the prefix, `_`, and a 128-bit value in 26 characters. The value is 48 bits of
- * milliseconds, a 16-bit sequence and 64 random bits, so ids of one process sort in the order they were
- * made and ids of several processes sort by time. An id is not a secret.
+ * Makes an identifier: the prefix, `_`, and a 128-bit value in 26 characters. The value consists of 48 bits of
+ * milliseconds, a 16-bit sequence number and 64 random bits: ids of one process sort in the order of their creation, and
+ * ids of several processes by time. An id is not a secret.
  */
 export function newId(prefix: string): string {
   const now = Date.now();
@@ -21,19 +21,19 @@ export function newId(prefix: string): string {
     lastTime = now;
     sequence = 0;
   } else {
-    // The clock stands still or went back: stay on the last time, and borrow a millisecond when full.
+    // The clock has not advanced: keep the last time, and borrow a millisecond when the sequence is full.
     sequence += 1;
     if (sequence > 0xffff) {
       lastTime += 1;
       sequence = 0;
     }
   }
-  if (used === random.length) {
-    randomFillSync(random);
-    used = 0;
+  if (randomUsed === randomPool.length) {
+    randomFillSync(randomPool);
+    randomUsed = 0;
   }
-  let value = (BigInt(lastTime) << 80n) | (BigInt(sequence) << 64n) | random.readBigUInt64BE(used);
-  used += 8;
+  let value = (BigInt(lastTime) << 80n) | (BigInt(sequence) << 64n) | randomPool.readBigUInt64BE(randomUsed);
+  randomUsed += 8;
   let text = '';
   for (let i = 0; i < LENGTH; i += 1) {
     text = ALPHABET[Number(value & 31n)] + text;
@@ -42,7 +42,7 @@ export function newId(prefix: string): string {
   return `${prefix}_${text}`;
 }
 
-/** Whether the text has the form of an id with this prefix; says nothing about its existence. */
+/** Whether the text is a well-formed id with this prefix; it need not exist. */
 export function isId(prefix: string, text: string): boolean {
   return (
     text.length === prefix.length + 1 + LENGTH &&

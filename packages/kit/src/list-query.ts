@@ -1,4 +1,4 @@
-/** How lists are asked for, in the words that HTTP, the aggregates and the stores share. */
+/** Queries of lists, in the types that HTTP, the aggregates and the stores share. */
 
 export const FILTER_OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in'] as const;
 export type FilterOperator = (typeof FILTER_OPERATORS)[number];
@@ -11,32 +11,32 @@ export type Condition<Field extends string = string> = {
   values: readonly FilterValue[];
 };
 
-/** Which rows, all conditions together, and in which order; rows that are equal by it come in the order of their ids. */
+/** The rows that meet all conditions, and their order; rows that are equal in it are ordered by their ids. */
 export type ListQuery<Field extends string = string> = {
   conditions: readonly Condition<Field>[];
   sort: { field: Field; descending: boolean };
 };
 
 /**
- * Where a row stands in a sorted list, also when it is not there any more: its sort key as the store compares it
- * (a date in milliseconds; null when the list is sorted by id) and its id.
+ * The place of a row in a sorted list, even if the row no longer exists: its sort key as the store compares it (a date
+ * in milliseconds; null when the list is sorted by id) and its id.
  */
 export type Position = { value: string | number | boolean | null; id: string };
 
 export type OffsetPage = { limit: number; offset: number };
 
-/** A page beside a position; the first page of the list without one. */
+/** A page next to a position; without one, the first page of the list. */
 export type KeysetPage = {
   limit: number;
   from?: {
     position: Position;
     direction: 'next' | 'previous';
-    /** Whether the row at the position itself belongs to the page. */
+    /** Whether the page includes the row at the position. */
     inclusive: boolean;
   };
 };
 
-/** The rows of a page in the order of the list. `first` and `last` are absent when there are none. */
+/** The rows of a page, in the order of the list. Without rows, `first` and `last` are absent. */
 export type Rows<T> = {
   items: T[];
   first?: Position;
@@ -45,10 +45,10 @@ export type Rows<T> = {
   hasPrevious: boolean;
 };
 
-/** What a list needs of whoever holds the rows. */
+/** What a list needs from a store. */
 export type ListSource<Field extends string, T> = {
   byOffset(query: ListQuery<Field>, page: OffsetPage): Promise<Rows<T>>;
   byKeyset(query: ListQuery<Field>, page: KeysetPage): Promise<Rows<T>>;
-  /** Counted exactly; may be some seconds old. */
+  /** An exact count, which may be some seconds old. */
   count(conditions: readonly Condition<Field>[]): Promise<number>;
 };

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type PeriodicTask = {
-  /** Begins; a second call does nothing. */
+  /** A second call does nothing. */
   start(): void;
-  /** Lets a run that is under way end, and begins no other. It cannot be started again. */
+  /** Ends the current pause, if there is one. */
+  wake(): void;
+  /** Resolves when the current run, if there is one, has ended. A stopped task cannot be started again. */
   stop(): Promise<void>;
 };
 
 /**
- * Runs something again and again, never twice at the same time. A run that fails does not end the series.
+ * Runs a function periodically. Runs never overlap, and a run that fails does not end the series.
  *
- * @param options.run gets a signal that is aborted by stop()
- * @param options.everyMs the pause between two runs, in milliseconds; a function gets how long the last run took
- * @param options.immediately whether the first run comes at once, instead of after a pause
+ * @param options.run gets a signal that stop() aborts
+ * @param options.everyMs the pause between two runs, in milliseconds; a function gets the duration of the last run
+ * @param options.immediately whether the first run comes at once instead of after a pause
  * @param options.onError gets what a run rejects with, unless stop() has been called
  */
 export function createPeriodicTask(options: {
@@ -24,12 +26,15 @@ export function createPeriodicTask(options: {
   const { run, everyMs, immediately = false, onError } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
+  let waking = new AbortController();
   let running: Promise<void> | undefined;
 
   async function pause(lastRunMs: number): Promise<void> {
+    if (signal.aborted) return;
     const ms = typeof everyMs === 'function' ? everyMs(lastRunMs) : everyMs;
-    // It must not keep a process alive that has nothing else to do.
-    await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+    waking = new AbortController();
+    // Without `ref`, the pause does not keep a process alive that has nothing else to do.
+    await sleep(ms, undefined, { signal: waking.signal, ref: false }).catch(() => {});
   }
 
   async function repeat(): Promise<void> {
@@ -49,8 +54,10 @@ export function createPeriodicTask(options: {
     start() {
       running ??= repeat();
     },
+    wake: () => waking.abort(),
     async stop() {
       stopping.abort();
+      waking.abort();
       await running;
     },
   };

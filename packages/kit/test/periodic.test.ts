@@ -97,3 +97,33 @@ t.test('the pause may depend on how long the last run took', async (t) => {
   await task.stop();
   t.ok((pauses[0] ?? 0) >= 15, `${pauses[0]}`);
 });
+
+t.test('wake() ends a pause, and does nothing else', async (t) => {
+  let runs = 0;
+  let finish = Promise.withResolvers<void>();
+  const task = createPeriodicTask({
+    async run() {
+      runs += 1;
+      await finish.promise;
+    },
+    everyMs: 60_000,
+    immediately: true,
+    onError: ignore,
+  });
+  task.wake();
+  task.start();
+  task.wake();
+  finish.resolve();
+  await sleep(10);
+  t.equal(runs, 1, 'not before the start, nor during a run');
+  finish = Promise.withResolvers();
+  task.wake();
+  await sleep(10);
+  t.equal(runs, 2);
+  finish.resolve();
+  const stopped = task.stop();
+  task.wake();
+  await stopped;
+  await sleep(10);
+  t.equal(runs, 2, 'nor after the end');
+});

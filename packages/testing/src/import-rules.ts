@@ -16,7 +16,7 @@ type Workspaces = Map<string, Manifest>;
 /** What each package may import besides Node: packages below it, and the library that it wraps. */
 const PACKAGES: Record<string, string[]> = {
   'packages/kit': ['pino', 'pino-pretty'],
-  'packages/tokens': ['@gatehouse/kit', 'jose'],
+  'packages/tokens': ['@gatehouse/kit', 'jose', 'lru-cache'],
   'packages/http': [
     '@gatehouse/kit',
     '@gatehouse/tokens',

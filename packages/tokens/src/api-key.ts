@@ -1,17 +1,19 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** By it a key can be told from a token, and found by whoever scans for leaked secrets. */
+/** Tells a key from a token, and lets secret scanners find leaked keys. */
 export const API_KEY_PREFIX = 'gatehouse_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** How many characters hold 64, 256 and 32 bits. */
+/** The numbers of base-62 characters that hold 64, 256 and 32 bits. */
 const LENGTHS = { id: 11, secret: 43, checksum: 6 };
-const FORM = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${LENGTHS.id + LENGTHS.secret + LENGTHS.checksum}}$`);
+const PATTERN = new RegExp(
+  `^${API_KEY_PREFIX}[0-9A-Za-z]{${LENGTHS.id + LENGTHS.secret + LENGTHS.checksum}}$`,
+);
 
 /**
- * A new API key: the prefix, an id of 64 random bits, a secret of 256, and a CRC-32 of all that, in base 62. Keep
- * the id and the hash; the key itself is shown once.
+ * Makes an API key: the prefix, an id of 64 random bits, a secret of 256 random bits and a CRC-32 of all of these, in
+ * base 62. Store the id and the hash; the key itself is shown once.
  */
 export function newApiKey(): { id: string; key: string; hash: string } {
   const id = base62(BigInt(`0x${randomBytes(8).toString('hex')}`), LENGTHS.id);
@@ -21,11 +23,11 @@ export function newApiKey(): { id: string; key: string; hash: string } {
   return { id, key, hash: hashOf(key) };
 }
 
-/** The id in a key and the key's hash (SHA-256, base64url); undefined for what is no key or was mistyped. */
+/** The id in a key and the key's hash (SHA-256, base64url); undefined unless the text is a well-formed key. */
 export function parseApiKey(text: string): { id: string; hash: string } | undefined {
-  if (!FORM.test(text)) return undefined;
+  if (!PATTERN.test(text)) return undefined;
   const body = text.slice(0, -LENGTHS.checksum);
-  // The checksum is no secret: anyone can compute it.
+  // The checksum is not secret, so the comparison need not take constant time.
   if (text.slice(-LENGTHS.checksum) !== checksumOf(body)) return undefined;
   const id = body.slice(API_KEY_PREFIX.length, API_KEY_PREFIX.length + LENGTHS.id);
   return { id, hash: hashOf(text) };

@@ -1,119 +1,116 @@
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { LRUCache } from 'lru-cache';
 import { parseApiKey } from './api-key.ts';
-import { createBoundedMap } from './bounded-map.ts';
 import { type Caller, unauthenticated } from './caller.ts';
 import type { RevocationSet } from './revocations.ts';
 import type { Role } from './scopes.ts';
 import { readProfiles } from './verifier.ts';
 
-/** What an API key stands for: the body of identity's answer to POST /internal/identity/api-keys/resolve. */
+/** What an API key may do: the body of identity's answer to POST /internal/identity/api-keys/resolve. */
 export type ResolvedKey = {
   id: string;
   client_id: string;
   scopes: readonly string[];
-  /** Whether an admin has marked the application as a machine of its own standing. */
+  /** Whether an admin has marked the application as trusted to act for itself. */
   trusted: boolean;
-  /** The person to whom the application belongs, and their role; null for nobody. */
+  /** The person who owns the application, and their role; null if there is none. */
   owner: string | null;
   role: Role | null;
   profiles?: object;
   epoch: { client: number; subject?: number };
-  /** As an ISO 8601 time; null for a key without an end. */
+  /** An ISO 8601 time; null for a key that does not expire. */
   expires_at: string | null;
 };
 
 export type ApiKeyResolver = {
   /**
-   * The caller that an API key stands for. Throws `unauthenticated` for a key that does not hold, and `unavailable`
-   * when it cannot be resolved. `admit` is called before a key that is not known yet is resolved; what it throws is
-   * thrown.
+   * The caller that an API key identifies. Throws `unauthenticated` for an invalid key, and `unavailable` when the key
+   * cannot be resolved. `beforeVerification` runs before a key that is not cached is resolved; its errors are passed on.
    */
-  verify(key: string, admit?: () => Promise<void>): Promise<Caller>;
+  verify(key: string, beforeVerification?: () => Promise<void>): Promise<Caller>;
 };
 
-/** How long an answer is kept, in seconds: that a key holds, and that it does not. */
-const KEPT = { live: 60, dead: 5 };
-
-type Kept = { caller: Caller; until: number };
+const VALID_KEY_TTL_SECONDS = 60;
+const INVALID_KEY_TTL_SECONDS = 5;
 
 /**
- * Resolves API keys at identity, by their hash, and keeps the answers. What the revocation set hits is dropped at
- * its next use, also what was being resolved when the revocation came, and resolved anew: a key outlives a change of
- * its owner's role or password, under the new epoch.
+ * Resolves API keys at identity, by their hash, and caches the answers. An answer that the revocation set hits is
+ * dropped when it is next used, and the key is resolved again: a key survives a change of its owner's role or password,
+ * under the new epoch. This includes answers that were on their way when the revocation came.
  */
 export function createApiKeyResolver(options: {
-  /** `hash`: SHA-256 of the whole key, base64url. Undefined when there is no such key, or it does not hold. */
+  /** `hash`: SHA-256 of the whole key, base64url. Resolves to undefined for an unknown or invalid key. */
   resolve: (hash: string) => Promise<ResolvedKey | undefined>;
   set: RevocationSet;
-  /** How many keys are kept that hold, and as many that do not. */
+  /** The number of valid keys to cache, and of invalid ones. */
   cacheSize?: number;
 }): ApiKeyResolver {
   const { resolve, set, cacheSize = 10_000 } = options;
-  const live = createBoundedMap<Kept>(cacheSize);
-  const dead = createBoundedMap<number>(cacheSize);
+  const valid = new LRUCache<string, Caller>({ max: cacheSize, ttl: VALID_KEY_TTL_SECONDS * 1000 });
+  const invalid = new LRUCache<string, true>({ max: cacheSize, ttl: INVALID_KEY_TTL_SECONDS * 1000 });
   const pending = new Map<string, Promise<Caller | undefined>>();
 
-  async function ask(hash: string): Promise<Caller | undefined> {
+  async function resolveAndCache(hash: string): Promise<Caller | undefined> {
     let caller: Caller | undefined;
     try {
       const resolved = await resolve(hash);
       caller = resolved && callerOf(resolved);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      throw unavailable('The API key cannot be checked just now.', error);
+      throw unavailable('The API key cannot be checked at the moment.', error);
     }
-    const now = Date.now() / 1000;
-    if (caller === undefined) dead.set(hash, now + KEPT.dead);
-    else live.set(hash, { caller, until: now + KEPT.live });
+    if (caller === undefined) invalid.set(hash, true);
+    else valid.set(hash, caller);
     return caller;
   }
 
-  /** One question for all who wait for the answer. */
-  function askOnce(hash: string): Promise<Caller | undefined> {
-    let asked = pending.get(hash);
-    if (asked === undefined) {
-      asked = ask(hash).finally(() => pending.delete(hash));
-      pending.set(hash, asked);
+  /** Requests that come while a key is being resolved share the answer. */
+  function resolveOnce(hash: string): Promise<Caller | undefined> {
+    let resolving = pending.get(hash);
+    if (resolving === undefined) {
+      resolving = resolveAndCache(hash).finally(() => pending.delete(hash));
+      pending.set(hash, resolving);
     }
-    return asked;
+    return resolving;
   }
 
-  /** The caller, when that is known and still holds. */
-  function recall(hash: string): Caller | undefined {
-    const kept = live.get(hash);
-    if (kept === undefined) return undefined;
-    const now = Date.now() / 1000;
-    if (kept.until > now && kept.caller.expiresAt > now && !set.isRevoked(kept.caller)) return kept.caller;
-    live.delete(hash);
+  /** The caller, if it is cached and still valid. */
+  function cachedCaller(hash: string): Caller | undefined {
+    const caller = valid.get(hash);
+    if (caller === undefined || (!isExpired(caller) && !set.isRevoked(caller))) return caller;
+    valid.delete(hash);
     return undefined;
   }
 
   return {
-    async verify(key, admit) {
+    async verify(key, beforeVerification) {
       const hash = parseApiKey(key)?.hash;
-      const deadUntil = hash === undefined ? undefined : dead.get(hash);
-      const isDead = deadUntil !== undefined && deadUntil > Date.now() / 1000;
-      if (hash === undefined || isDead) throw doesNotHold();
-      const known = recall(hash);
-      if (known !== undefined) return known;
-      await admit?.();
-      // The first answer may have been on its way when a revocation came. A second question is put after that.
-      for (let question = 1; question <= 2; question += 1) {
-        const caller = await askOnce(hash);
-        if (caller === undefined || !(caller.expiresAt > Date.now() / 1000)) break;
+      if (hash === undefined || invalid.has(hash)) throw invalidKey();
+      const cached = cachedCaller(hash);
+      if (cached !== undefined) return cached;
+      await beforeVerification?.();
+      // The first answer may have been on its way when a revocation came; a second one cannot have been.
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const caller = await resolveOnce(hash);
+        if (caller === undefined || isExpired(caller)) break;
         if (!set.isRevoked(caller)) return caller;
       }
-      throw doesNotHold();
+      throw invalidKey();
     },
   };
 }
 
-function doesNotHold(): ServiceError {
+/** Also true for a time that cannot be parsed. */
+function isExpired({ expiresAt }: Caller): boolean {
+  return !(expiresAt > Date.now() / 1000);
+}
+
+function invalidKey(): ServiceError {
   return unauthenticated('The API key is not valid.', 'invalid_token');
 }
 
 function callerOf(key: ResolvedKey): Caller | undefined {
-  // Only a trusted application stands for itself.
+  // Only a trusted application acts for itself.
   if (!key.trusted && key.owner === null) return undefined;
   const now = Math.floor(Date.now() / 1000);
   return {
@@ -121,7 +118,7 @@ function callerOf(key: ResolvedKey): Caller | undefined {
     clientId: key.client_id,
     scopes: new Set(key.scopes),
     person: key.trusted || key.owner === null ? undefined : { id: key.owner, role: key.role ?? 'user' },
-    expiresAt: key.expires_at === null ? now + KEPT.live : Date.parse(key.expires_at) / 1000,
+    expiresAt: key.expires_at === null ? now + VALID_KEY_TTL_SECONDS : Date.parse(key.expires_at) / 1000,
     issuedAt: now,
     tokenId: undefined,
     grantId: undefined,

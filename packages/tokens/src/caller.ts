@@ -1,38 +1,38 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Role } from './scopes.ts';
 
-/** Who makes a request, as its verified credential says. */
+/** The maker of a request, according to its verified credential. */
 export type Caller = {
   /** `sub`: a user id, or the client_id where no person is involved. */
   subject: string;
   clientId: string;
   scopes: ReadonlySet<string>;
   /**
-   * The person whose role and ownership the request stands under; undefined for a machine of its own
-   * standing, which an admin has marked trusted.
+   * The person whose role and ownership limit the request; undefined for a machine that an admin has marked as
+   * trusted.
    */
   person: { id: string; role: Role } | undefined;
-  /** `exp`, in seconds since the epoch; of an API key without an end, until when it need not be resolved anew. */
+  /** `exp`, in seconds since the epoch; for an API key that does not expire, when it must be resolved again. */
   expiresAt: number;
-  /** `iat`, in seconds since the epoch; of an API key, when it was resolved. */
+  /** `iat`, in seconds since the epoch; for an API key, when it was resolved. */
   issuedAt: number;
   /** `jti`; undefined for an API key. */
   tokenId: string | undefined;
-  /** `gid`, the grant of the person to the client; undefined where no person granted anything. */
+  /** `gid`, the person's grant to the client; undefined if no person granted anything. */
   grantId: string | undefined;
   /** The id of the API key; undefined for a token. */
   keyId: string | undefined;
-  /** `cnf.jkt` (RFC 9449 §6.1): the thumbprint of the key that the token is bound to. */
+  /** `cnf.jkt` (RFC 9449 §6.1): the thumbprint of the key to which the token is bound. */
   keyThumbprint: string | undefined;
-  /** The API profiles that the application has pinned, such as `{v1_users: 'E'}`. */
+  /** The API profiles pinned by the application, such as `{v1_users: 'E'}`. */
   profiles: Readonly<Record<string, string>>;
   /** The epochs of the client and of the person when the credential was made; a later revocation has a higher one. */
   epoch: { client: number; subject: number };
-  /** `auth_time`, in seconds since the epoch, where the token carries it. */
+  /** `auth_time`, in seconds since the epoch, if the token carries it. */
   authTime: number | undefined;
 };
 
-/** Throws `forbidden` (RFC 6750 §3.1, insufficient_scope) unless the caller holds one of the scopes. */
+/** Throws `forbidden` (RFC 6750 §3.1, insufficient_scope) unless the caller has one of the scopes. */
 export function requireScope(caller: Caller, anyOf: readonly string[]): void {
   if (anyOf.some((scope) => caller.scopes.has(scope))) return;
   throw new ServiceError('forbidden', `This needs the scope ${anyOf.join(' or ')}.`, {
@@ -40,7 +40,7 @@ export function requireScope(caller: Caller, anyOf: readonly string[]): void {
   });
 }
 
-/** An `unauthenticated` error: no credential (no error code, RFC 6750 §3.1) or one that does not hold. */
+/** An `unauthenticated` error; without a credential the challenge has no error code (RFC 6750 §3.1). */
 export function unauthenticated(message: string, error?: 'invalid_token' | 'invalid_request'): ServiceError {
   return new ServiceError('unauthenticated', message, { headers: { 'www-authenticate': challenge(error) } });
 }

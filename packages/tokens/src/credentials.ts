@@ -5,48 +5,48 @@ import { type Caller, unauthenticated } from './caller.ts';
 import { createDpopVerifier, dpopUnauthenticated } from './dpop.ts';
 import type { TokenVerifier } from './verifier.ts';
 
-/** What of a request says who makes it. */
+/** The parts of a request that identify its caller. */
 export type CredentialRequest = {
   /** The Authorization header. */
   authorization: string | undefined;
   /** The DPoP header. */
   dpop: string | undefined;
   method: string;
-  /** The path of the request as it was sent, with or without its query. */
+  /** The path as it was sent, with or without its query. */
   path: string;
 };
 
 export type CredentialVerifier = {
   /**
-   * Who makes a request, by an access token or an API key. Throws `unauthenticated`, with a challenge, without a
-   * credential that holds, and `unavailable` when nobody can tell. `admit` is called before a credential that is
-   * not known yet is checked at a cost (a signature, a question to identity); what it throws is thrown.
+   * Identifies the caller by an access token or an API key. Throws `unauthenticated`, with a challenge, unless the
+   * request has a valid credential, and `unavailable` when the credential cannot be checked. `beforeVerification` runs
+   * before a credential that is not cached is verified (its signature, or a request to identity); its errors are passed
+   * on.
    */
-  verify(request: CredentialRequest, admit?: () => Promise<void>): Promise<Caller>;
+  verify(request: CredentialRequest, beforeVerification?: () => Promise<void>): Promise<Caller>;
 };
 
-/**
- * Verifies `Authorization: Bearer <access token or API key>`, `ApiKey <API key>` and `DPoP <access token>`.
- * `feed.check` throws when too little is known about revocations. `publicUrl` is the origin that callers see.
- */
+/** Verifies `Authorization: Bearer <access token or API key>`, `ApiKey <API key>` and `DPoP <access token>`. */
 export function createCredentialVerifier(options: {
   tokens: TokenVerifier;
-  /** Without it, API keys are not taken. */
+  /** Without it, API keys are refused. */
   apiKeys?: ApiKeyResolver;
+  /** `check` throws when too little is known about revocations. */
   feed?: { check(): void };
+  /** The origin that callers see. */
   publicUrl: string;
 }): CredentialVerifier {
   const { tokens, apiKeys, feed, publicUrl } = options;
   const proofs = createDpopVerifier({ publicUrl });
   return {
-    async verify({ authorization, dpop, method, path }, admit) {
+    async verify({ authorization, dpop, method, path }, beforeVerification) {
       const { scheme, value } = credentialIn(authorization);
       feed?.check();
       if (scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX))) {
-        if (apiKeys === undefined) throw unauthenticated('API keys are not taken here.', 'invalid_token');
-        return apiKeys.verify(value, admit);
+        if (apiKeys === undefined) throw unauthenticated('API keys are not accepted here.', 'invalid_token');
+        return apiKeys.verify(value, beforeVerification);
       }
-      const caller = await tokens.verify(value, admit);
+      const caller = await tokens.verify(value, beforeVerification);
       const { keyThumbprint } = caller;
       if (scheme === 'dpop') {
         if (keyThumbprint === undefined) {
@@ -57,7 +57,7 @@ export function createCredentialVerifier(options: {
         }
         await proofs.verify({ proof: dpop, method, path, token: value, keyThumbprint });
       } else if (keyThumbprint !== undefined) {
-        // RFC 9449 §7.2: else whoever finds the token could use it.
+        // RFC 9449 §7.2: otherwise a stolen token could be used without its key.
         throw dpopUnauthenticated(
           'The access token is bound to a key: send it as DPoP, with a proof.',
           'invalid_token',

@@ -1,22 +1,20 @@
 import { hash } from 'node:crypto';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTPayload, jwtVerify } from 'jose';
-import { createBoundedMap } from './bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'RS256'];
 
-/** How far a proof's `iat` may be from now, in seconds, either way. */
-const TOLERANCE = 60;
-const LONGEST_JTI = 256;
-/** How many proofs are remembered, so that none is taken twice. */
-const REMEMBERED = 100_000;
+/** How far `iat` may lie in the past or in the future. */
+const TOLERANCE_SECONDS = 60;
+const MAX_JTI_LENGTH = 256;
 
-/** A request that shows a bound token. */
+/** A request made with a token that is bound to a key. */
 export type DpopRequest = {
   /** The DPoP header. */
   proof: string | undefined;
   method: string;
-  /** The path below the public origin; a query is left out of account (RFC 9449 §4.2, htu). */
+  /** The path below the public origin; its query is ignored (RFC 9449 §4.2, htu). */
   path: string;
   token: string;
   /** `cnf.jkt` of the token. */
@@ -24,24 +22,32 @@ export type DpopRequest = {
 };
 
 export type DpopVerifier = {
-  /** Throws `unauthenticated`, with a DPoP challenge, unless the proof holds for the request (RFC 9449 §4.3). */
+  /** Throws `unauthenticated`, with a DPoP challenge, unless the proof is valid for the request (RFC 9449 §4.3). */
   verify(request: DpopRequest): Promise<void>;
 };
 
 /**
- * Verifies proofs of possession (RFC 9449). `publicUrl` is the origin that callers see. Which proofs were used is
- * remembered in this process: with several replicas, each takes a proof once.
+ * Verifies proofs of possession (RFC 9449). Used proofs are remembered in this process: with several replicas, each
+ * accepts a proof once.
  */
-export function createDpopVerifier({ publicUrl }: { publicUrl: string }): DpopVerifier {
+export function createDpopVerifier(options: {
+  /** The origin that callers see. */
+  publicUrl: string;
+  /** The number of used proofs to remember. */
+  cacheSize?: number;
+}): DpopVerifier {
+  const { publicUrl, cacheSize = 100_000 } = options;
   const { origin } = new URL(publicUrl);
-  const used = createBoundedMap<number>(REMEMBERED);
+  let used: LRUCache<string, true> | undefined;
 
-  /** Whether the proof is used for the first time; one that is too old to pass is not remembered any more. */
-  function isFirstUse(jti: string, keyThumbprint: string, now: number): boolean {
+  function isFirstUse(jti: string, keyThumbprint: string): boolean {
+    // Created on first use, since it reserves 4 MB. It goes by the wall clock, as `iat` does: with another, setting the
+    // wall clock back would make a used proof acceptable again.
+    used ??= new LRUCache({ max: cacheSize, ttl: 2 * TOLERANCE_SECONDS * 1000, perf: Date });
     const key = hash('sha256', `${keyThumbprint} ${jti}`, 'base64');
-    const until = used.get(key);
-    if (until !== undefined && until >= now) return false;
-    used.set(key, now + 2 * TOLERANCE);
+    // Unlike get(), has() does not count as a use: a full cache drops the oldest proof, replayed or not.
+    if (used.has(key)) return false;
+    used.set(key, true);
     return true;
   }
 
@@ -51,17 +57,17 @@ export function createDpopVerifier({ publicUrl }: { publicUrl: string }): DpopVe
       let payload: JWTPayload;
       let jwk: JWK | undefined;
       try {
-        // EmbeddedJWK takes public keys only. Two DPoP headers arrive as one, which is no JWT.
+        // EmbeddedJWK accepts public keys only. Two DPoP headers arrive joined, which is not a JWT.
         const result = await jwtVerify(proof, EmbeddedJWK, { typ: 'dpop+jwt', algorithms: ALGORITHMS });
         payload = result.payload;
         jwk = result.protectedHeader.jwk;
       } catch (error) {
-        throw refused('The DPoP proof is not a JWT that its own key has signed.', error);
+        throw refused('The DPoP proof is not a JWT signed with its own key.', error);
       }
       const { htm, htu, iat, ath, jti } = payload;
       const now = Date.now() / 1000;
       if (jwk === undefined || (await calculateJwkThumbprint(jwk)) !== keyThumbprint) {
-        throw refused('The DPoP proof is made with another key than the access token is bound to.');
+        throw refused('The DPoP proof was not made with the key that the access token is bound to.');
       }
       if (htm !== method) throw refused("The DPoP proof's htm is not the request's method.");
       if (typeof htu !== 'string' || normalised(htu) !== normalised(origin + path)) {
@@ -69,13 +75,13 @@ export function createDpopVerifier({ publicUrl }: { publicUrl: string }): DpopVe
       }
       if (ath !== hash('sha256', token, 'base64url'))
         throw refused("The DPoP proof's ath is not the token's.");
-      if (typeof iat !== 'number' || Math.abs(now - iat) > TOLERANCE) {
-        throw refused(`The DPoP proof was not made within ${TOLERANCE} s of now.`);
+      if (typeof iat !== 'number' || Math.abs(now - iat) > TOLERANCE_SECONDS) {
+        throw refused(`The DPoP proof was not made within ${TOLERANCE_SECONDS} s of now.`);
       }
-      if (typeof jti !== 'string' || jti === '' || jti.length > LONGEST_JTI) {
-        throw refused(`The DPoP proof needs a jti of at most ${LONGEST_JTI} characters.`);
+      if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
+        throw refused(`The DPoP proof needs a jti of at most ${MAX_JTI_LENGTH} characters.`);
       }
-      if (!isFirstUse(jti, keyThumbprint, now)) throw refused('The DPoP proof has been used before.');
+      if (!isFirstUse(jti, keyThumbprint)) throw refused('The DPoP proof has been used before.');
     },
   };
 }

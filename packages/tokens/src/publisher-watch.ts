@@ -1,16 +1,16 @@
-/** Follows the running numbers of publishers, each of which sends something every so often. */
+/** Follows publishers that number their messages and send one at a regular interval. */
 export type PublisherWatch = {
-  /** From now on somebody must be heard. */
+  /** Starts the clock: from now on, hearing nobody counts as silence. */
   begin(): void;
-  /** Notes a message; returns whether it is certain that none of this publisher's was missed before it. */
+  /** Notes a message; returns whether it is certain that none of the publisher's was missed before it. */
   hear(from: string, n: number): boolean;
-  /** How many have gone silent; 1 when nobody at all is heard. */
+  /** The number of silent publishers; 1 if no publisher is heard at all. */
   silent(): number;
-  /** In how many milliseconds the next one would count as silent. */
+  /** The time until the next publisher would count as silent, in milliseconds. */
   nextSilence(): number;
 };
 
-/** Durations in milliseconds. A publisher that has been silent for `forgottenAfter` has ended. */
+/** Durations in milliseconds. A publisher that is silent for `forgottenAfter` is taken to have ended. */
 export function createPublisherWatch(options: {
   silentAfter: number;
   forgottenAfter: number;

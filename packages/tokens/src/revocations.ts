@@ -4,31 +4,31 @@ export const REVOCATION_KINDS = ['token', 'grant', 'subject', 'client', 'api_key
 export type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
 /**
- * What is not accepted any more. `id`: jti, gid, user id, client_id, API key id, or the kid of a signing key that
- * was withdrawn. `epoch` (subject and client only): credentials that carry a lower one are dead; without it, all
- * are. `expiresAt`: seconds since the epoch, when the last credential it can hit has expired.
+ * Something that is no longer accepted. `id`: jti, gid, user id, client_id, API key id, or the kid of a withdrawn
+ * signing key. `epoch` (subject and client only): credentials with a lower epoch are revoked; without it, all are.
+ * `expiresAt`: when the last credential that it can hit expires, in seconds since the epoch.
  */
 export type Revocation = { kind: RevocationKind; id: string; epoch?: number; expiresAt: number };
 
 export type RevocationSet = {
-  /** Adds an entry; of two for the same, the higher epoch and the later end hold. In any order, any number of times. */
+  /** Adds an entry, in any order and any number of times: the highest epoch and the latest expiry are kept. */
   add(revocation: Revocation): void;
-  /** Whether a credential is dead. `kid` is that of the key that signed it, undefined for API keys. */
+  /** Whether a credential is revoked. `kid` names the key that signed it; undefined for API keys. */
   isRevoked(caller: Caller, kid?: string): boolean;
-  /** How many signing keys have been withdrawn since the start: it grows when the issuer's keys have changed. */
+  /** The number of signing keys withdrawn since the start; grows when the issuer's keys have changed. */
   readonly withdrawnKeys: number;
   readonly size: number;
 };
 
-/** An entry is kept this long in any case: what was resolved just before it came is cached for a minute. */
-const KEPT_SECONDS = 120;
-const SWEEP_SECONDS = 30;
+/** Longer than API keys are cached: one may have been resolved just before its revocation came. */
+const MIN_RETENTION_SECONDS = 120;
+const SWEEP_INTERVAL_SECONDS = 30;
 
 type Entry = { epoch: number; expiresAt: number };
 
 /**
- * Revocations in memory. Entries that have expired are forgotten when others come, a while after their end. One
- * that is still there hits nothing that should live: an id is never used again, and epochs only grow.
+ * Revocations in memory. Expired entries are removed when others are added. An expired entry that is still there does
+ * no harm: ids are never reused, and epochs only grow.
  */
 export function createRevocationSet(): RevocationSet {
   const entries = Object.fromEntries(REVOCATION_KINDS.map((kind) => [kind, new Map()])) as Record<
@@ -47,7 +47,7 @@ export function createRevocationSet(): RevocationSet {
     }
   }
 
-  /** Whether the credential is older than what the entry lets live. */
+  /** Whether a credential of this epoch is older than the entry allows. */
   function isBefore(entry: Entry | undefined, epoch: number): boolean {
     return entry !== undefined && epoch < entry.epoch;
   }
@@ -55,13 +55,13 @@ export function createRevocationSet(): RevocationSet {
   return {
     add({ kind, id, epoch = Number.POSITIVE_INFINITY, expiresAt }) {
       const now = Date.now() / 1000;
-      if (now - sweptAt >= SWEEP_SECONDS) sweep(now);
+      if (now - sweptAt >= SWEEP_INTERVAL_SECONDS) sweep(now);
       const map = entries[kind];
       const known = map.get(id);
       if (known === undefined && kind === 'key') withdrawnKeys += 1;
       map.set(id, {
         epoch: Math.max(epoch, known?.epoch ?? epoch),
-        expiresAt: Math.max(expiresAt, known?.expiresAt ?? 0, now + KEPT_SECONDS),
+        expiresAt: Math.max(expiresAt, known?.expiresAt ?? 0, now + MIN_RETENTION_SECONDS),
       });
     },
     isRevoked({ tokenId, grantId, keyId, clientId, person, epoch }, kid) {
@@ -83,7 +83,7 @@ export function createRevocationSet(): RevocationSet {
   };
 }
 
-/** A revocation as it came from outside; undefined when it is none. */
+/** Validates a revocation from outside; undefined if it is malformed. */
 export function readRevocation(value: unknown): Revocation | undefined {
   const { kind, id, epoch, expiresAt } = Object(value) as Partial<Record<keyof Revocation, unknown>>;
   if (!(REVOCATION_KINDS as readonly unknown[]).includes(kind)) return undefined;

@@ -13,7 +13,7 @@ export const API_SCOPES = [
 
 export type Scope = (typeof OIDC_SCOPES)[number] | (typeof API_SCOPES)[number];
 
-/** The roles a person can have, from the least to the most. */
+/** The roles of a person, in ascending order. */
 export const ROLES = ['user', 'editor', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -21,12 +21,12 @@ export function isRole(value: unknown): value is Role {
   return (ROLES as readonly unknown[]).includes(value);
 }
 
-/** The names in a space-separated scope (RFC 6749 §3.3), each once, in the order given. */
+/** The distinct names in a space-separated scope (RFC 6749 §3.3), in their order. */
 export function parseScope(scope: string): string[] {
   return [...new Set(scope.split(' ').filter((name) => name !== ''))];
 }
 
-/** The `aud` of access tokens for the API: its resource indicator (RFC 8707), below the issuer. */
+/** The `aud` of access tokens for the API: its resource indicator (RFC 8707), a URL under the issuer. */
 export function apiAudience(issuer: string): string {
   return `${issuer}/api`;
 }
@@ -42,7 +42,7 @@ export function internalAudience(issuer: string, service: string): string {
 /** The scope of tokens for an internal audience. */
 export const INTERNAL_SCOPE = 'internal';
 
-/** Managing applications: beyond every ceiling, so that only first-party and login tokens carry it. */
+/** Managing applications: outside every role's ceiling, so that only first-party and login tokens carry it. */
 export const MANAGE_APPS = 'manage:apps';
 
 const CEILING_OF_USER: readonly Scope[] = [
@@ -59,7 +59,7 @@ const CEILINGS: Record<Role, readonly Scope[]> = {
   admin: [...CEILING_OF_USER, 'read:all'],
 };
 
-/** The scopes that a token or an API key under this role can carry at most. */
+/** The most scopes that a token or an API key can carry under this role. */
 export function ceilingOf(role: Role): readonly Scope[] {
   return CEILINGS[role];
 }

@@ -1,49 +1,49 @@
 import { hash } from 'node:crypto';
 import { unavailable } from '@gatehouse/kit/errors';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { createBoundedMap } from './bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import { type Caller, unauthenticated } from './caller.ts';
 import { createRevocationSet, type RevocationSet } from './revocations.ts';
 import { parseScope, ROLES } from './scopes.ts';
 
-/** Gives the key that a token's header names, as jose's createLocalJWKSet() does. */
+/** Returns the key named in a token's header, as jose's createLocalJWKSet() does. */
 export type KeyGetter = JWTVerifyGetKey;
 
 export type VerifierOptions = {
   issuer: string;
-  /** The `aud` that tokens must carry: apiAudience() or internalAudience(). */
+  /** The required `aud`: apiAudience() or internalAudience(). */
   audience: string;
-  /** What is not accepted any more; asked for every request. */
+  /** Consulted for every request. */
   revocations?: RevocationSet;
-  /** How many verified tokens are kept, by the hash of the token. */
+  /** The number of verified tokens to cache. */
   cacheSize?: number;
 } & (
   | {
-      /** Where the issuer's keys are, as seen from here; cached, and fetched again when a key is new or withdrawn. */
+      /** The URL of the issuer's keys; they are cached, and fetched again when a key is new or withdrawn. */
       jwksUri: string;
     }
   | {
-      /** The issuer's keys where the issuer itself verifies: asked for each new token, so that they may change. */
+      /** For the issuer itself: called for each token that is not cached, so the keys may change. */
       keys: KeyGetter;
     }
 );
 
 export type TokenVerifier = {
   /**
-   * The caller an access token (RFC 9068) stands for. Throws `unauthenticated` for a token that does not
-   * hold, and `unavailable` when the issuer's keys cannot be had. `admit` is called before the signature of a
-   * token that is not known yet is verified; what it throws is thrown.
+   * The caller that an access token (RFC 9068) identifies. Throws `unauthenticated` for an invalid token, and
+   * `unavailable` when the issuer's keys cannot be fetched. `beforeVerification` runs before the signature of a token
+   * that is not cached is verified; its errors are passed on.
    */
-  verify(token: string, admit?: () => Promise<void>): Promise<Caller>;
+  verify(token: string, beforeVerification?: () => Promise<void>): Promise<Caller>;
 };
 
-/** Asymmetric algorithms only: with one shared key anyone who can verify could also sign. */
+/** Asymmetric algorithms only: with a shared key, every verifier could also sign. */
 const ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA'];
 
-/** In milliseconds. */
-const JWKS = {
+/** Durations in milliseconds. */
+const JWKS_OPTIONS = {
   timeoutDuration: 3000,
-  /** The keys are known long before they sign; this is for when they are not: a stranger's kid costs one fetch. */
+  /** The keys are published long before they sign, so this limits the fetches that an unknown kid can cause. */
   cooldownDuration: 1000,
   cacheMaxAge: 600_000,
 };
@@ -53,8 +53,8 @@ type Verified = { caller: Caller; kid: string };
 export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
   const { issuer, audience, revocations = createRevocationSet(), cacheSize = 10_000 } = options;
   const keys = 'keys' in options ? options.keys : remoteKeys(options.jwksUri, revocations);
-  // By hash, so that a memory dump of the cache holds no usable credential.
-  const verified = createBoundedMap<Verified>(cacheSize);
+  // Keyed by hash, so that a memory dump of the cache holds no usable credential.
+  const verified = new LRUCache<string, Verified>({ max: cacheSize });
 
   async function check(token: string): Promise<Verified> {
     try {
@@ -62,35 +62,35 @@ export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
         issuer,
         audience,
         algorithms: ALGORITHMS,
-        // RFC 9068 §4: keeps ID tokens, and whatever else the issuer signs, from serving as access tokens.
+        // RFC 9068 §4: keeps ID tokens, and everything else the issuer signs, from passing for access tokens.
         typ: 'at+jwt',
         requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id'],
       });
-      // Without a kid nobody could tell the tokens of a withdrawn key.
+      // Without a kid, the tokens of a withdrawn key could not be recognized.
       if (protectedHeader.kid === undefined) throw new errors.JWTInvalid('the header must have a kid');
       return { caller: callerOf(payload), kid: protectedHeader.kid };
     } catch (error) {
-      throw keysAreAway(error)
-        ? unavailable('The keys to verify the access token with cannot be had just now.', error)
+      throw isKeyFetchError(error)
+        ? unavailable('The keys for verifying access tokens cannot be fetched at the moment.', error)
         : unauthenticated(reasonOf(error), 'invalid_token');
     }
   }
 
   return {
-    async verify(token, admit) {
+    async verify(token, beforeVerification) {
       const key = hash('sha256', token, 'base64');
-      let known = verified.get(key);
-      if (known === undefined) {
-        await admit?.();
-        known = await check(token);
-        verified.set(key, known);
+      let cached = verified.get(key);
+      if (cached === undefined) {
+        await beforeVerification?.();
+        cached = await check(token);
+        verified.set(key, cached);
       }
-      const { caller, kid } = known;
+      const { caller, kid } = cached;
       if (caller.expiresAt <= Date.now() / 1000) {
         verified.delete(key);
         throw unauthenticated('The access token has expired.', 'invalid_token');
       }
-      // A dead token stays in the cache: using it again costs no signature.
+      // A revoked token stays in the cache, so that using it again costs no signature check.
       if (revocations.isRevoked(caller, kid)) {
         throw unauthenticated('The access token has been revoked.', 'invalid_token');
       }
@@ -99,14 +99,14 @@ export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
   };
 }
 
-/** The keys at a URL, fetched anew after one of them was withdrawn. */
+/** The keys at a URL, fetched again after one of them was withdrawn. */
 function remoteKeys(uri: string, revocations: RevocationSet): KeyGetter {
-  const remote = createRemoteJWKSet(new URL(uri), JWKS);
+  const remote = createRemoteJWKSet(new URL(uri), JWKS_OPTIONS);
   let withdrawn = revocations.withdrawnKeys;
   return async (header, token) => {
     if (withdrawn !== revocations.withdrawnKeys) {
       withdrawn = revocations.withdrawnKeys;
-      // When it fails the keys at hand serve on: what the withdrawn one signed is dead by its kid.
+      // If this fails, the known keys remain in use: tokens of the withdrawn key are refused by their kid.
       await remote.reload().catch(() => {});
     }
     return remote(header, token);
@@ -124,21 +124,21 @@ function callerOf(claims: JWTPayload): Caller {
   ) {
     throw new errors.JWTInvalid('sub, client_id and jti must be strings, iat and exp numbers');
   }
-  // What a token is revoked by must not be in a form that nothing would hit.
+  // A gid of another type would never match a revocation.
   if (gid !== undefined && typeof gid !== 'string') throw new errors.JWTInvalid('gid must be a string');
-  const ofMachine = sub === clientId;
+  const isMachine = sub === clientId;
   const role = Array.isArray(roles) ? ROLES.findLast((name) => roles.includes(name)) : undefined;
-  // A machine without the mark stands under its owner, whom the token must then name.
-  const personId = ofMachine ? claims.owner : sub;
+  // A machine that is not trusted acts under its owner, so the token must name one.
+  const personId = isMachine ? claims.owner : sub;
   const person = typeof personId === 'string' ? { id: personId, role: role ?? 'user' } : undefined;
-  if (ofMachine && trusted !== true && person === undefined) {
+  if (isMachine && trusted !== true && person === undefined) {
     throw new errors.JWTInvalid('a machine must be trusted or have an owner');
   }
   return {
     subject: sub,
     clientId,
     scopes: new Set(typeof scope === 'string' ? parseScope(scope) : []),
-    person: ofMachine && trusted === true ? undefined : person,
+    person: isMachine && trusted === true ? undefined : person,
     expiresAt: exp,
     issuedAt: iat,
     tokenId: jti,
@@ -151,7 +151,7 @@ function callerOf(claims: JWTPayload): Caller {
   };
 }
 
-/** A token bound to a key in a way that is not known here must not pass for an unbound one. */
+/** A token that is bound to a key in an unknown way must not pass for an unbound one. */
 function thumbprintIn(confirmation: unknown): string | undefined {
   if (confirmation === undefined) return undefined;
   const { jkt } = Object(confirmation) as { jkt?: unknown };
@@ -167,14 +167,14 @@ function epochIn(claim: unknown): Caller['epoch'] {
   return { client, subject };
 }
 
-/** The pins in a credential, as far as they are texts. */
+/** The pinned profiles in a credential; values that are not strings are dropped. */
 export function readProfiles(value: unknown): Readonly<Record<string, string>> {
   const pins = Object.entries(Object(value ?? {}) as object);
   return Object.fromEntries(pins.filter(([, profile]) => typeof profile === 'string'));
 }
 
-/** Whether it was fetching the keys that failed; jose has no error class of its own for most of that. */
-function keysAreAway(error: unknown): boolean {
+/** jose has no error class of its own for most failures to fetch the keys. */
+function isKeyFetchError(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true;
   return (
     error instanceof errors.JWKSTimeout ||

@@ -92,7 +92,7 @@ t.test('keys that do not hold', async (t) => {
   await t.rejects(resolver.verify(key), INVALID, 'unknown, again');
   t.equal(identity.asked.length, 1, 'it is asked for once');
   identity.answer = async () => OWNED;
-  pass(t, 6);
+  await pass(t, 6);
   t.match(await resolver.verify(key), { keyId: 'key_1' }, 'and again after some seconds');
 
   const owned = setUp({ ...OWNED, owner: null });
@@ -116,20 +116,20 @@ t.test('a key is resolved again after a minute, and ends at its end', async (t) 
     expires_at: new Date((NOW + 90) * 1000).toISOString(),
   });
   await resolver.verify(key);
-  pass(t, 55);
+  await pass(t, 55);
   await resolver.verify(key);
   t.equal(identity.asked.length, 1);
-  pass(t, 10);
+  await pass(t, 10);
   await resolver.verify(key);
   t.equal(identity.asked.length, 2);
-  pass(t, 40);
+  await pass(t, 40);
   await t.rejects(resolver.verify(key), INVALID);
 });
 
 t.test('a key that ends while it is kept', async (t) => {
   const { resolver, key } = setUp({ ...OWNED, expires_at: new Date((NOW + 20) * 1000).toISOString() });
   await resolver.verify(key);
-  pass(t, 21);
+  await pass(t, 21);
   await t.rejects(resolver.verify(key), INVALID);
 });
 
@@ -202,7 +202,7 @@ t.test('identity is away', async (t) => {
   const away = {
     name: 'ServiceError',
     kind: 'unavailable',
-    message: 'The API key cannot be checked just now.',
+    message: 'The API key cannot be checked at the moment.',
   };
   await t.rejects(resolver.verify(key), away);
   identity.answer = () => Promise.reject(new ServiceError('unavailable', 'Away.'));
@@ -213,7 +213,7 @@ t.test('identity is away', async (t) => {
   t.match(await resolver.verify(key), { keyId: 'key_1' }, 'what is known serves on');
 });
 
-t.test('only a key that is not known yet must be admitted', async (t) => {
+t.test('beforeVerification can refuse a key that is not cached', async (t) => {
   const { resolver, key, identity } = setUp();
   const refuse = () => Promise.reject(new Error('over quota'));
   await t.rejects(resolver.verify(key, refuse), { message: 'over quota' });

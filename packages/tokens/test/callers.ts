@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@gatehouse/tokens/caller';
 
 /** A person's caller, changed so. */
@@ -20,11 +21,15 @@ export function callerWith(change: Partial<Caller> = {}): Caller {
   };
 }
 
-/** Lets this many seconds pass, for the rest of the test. */
-export function pass(t: { teardown(fn: () => void): void }, seconds: number): void {
-  const clock = Date.now;
-  t.teardown(() => {
-    Date.now = clock;
-  });
-  Date.now = () => clock() + seconds * 1000;
+/** Sets the wall clock and the monotonic clock forward by this many seconds, for the rest of the test. */
+export async function pass(t: { teardown(fn: () => void): void }, seconds: number): Promise<void> {
+  for (const clock of [Date, performance]) {
+    const { now } = clock;
+    t.teardown(() => {
+      clock.now = now;
+    });
+    clock.now = () => now.call(clock) + seconds * 1000;
+  }
+  // Caches read their clock once in a millisecond.
+  await sleep(2);
 }

@@ -43,9 +43,9 @@ const tokens = createTokenVerifier({
   keys: async () => issuerKey.publicKey,
 });
 const apiKeys: ApiKeyResolver = {
-  verify: async (given, admit) => {
-    await admit?.();
-    return callerWith({ keyId: given.slice(10, 21) });
+  verify: async (value, beforeVerification) => {
+    await beforeVerification?.();
+    return callerWith({ keyId: value.slice(10, 21) });
   },
 };
 const keyId = key.slice(10, 21);
@@ -98,7 +98,7 @@ t.test('credentials that do not hold', async (t) => {
   ];
   const real = createCredentialVerifier({
     tokens,
-    apiKeys: { verify: (given) => tokens.verify(given.replace(free, '')) },
+    apiKeys: { verify: (value) => tokens.verify(value.replace(free, '')) },
     publicUrl: ISSUER,
   });
   for (const [label, authorization, dpop, challenge] of CASES) {
@@ -114,7 +114,7 @@ t.test('credentials that do not hold', async (t) => {
     await t.rejects(without.verify(shown(`${scheme} ${key}`)), {
       name: 'ServiceError',
       kind: 'unauthenticated',
-      message: 'API keys are not taken here.',
+      message: 'API keys are not accepted here.',
     });
   }
 });
@@ -136,7 +136,7 @@ t.test('while too little is known about revocations', async (t) => {
   t.match(await guarded.verify(shown(`Bearer ${free}`)), { subject: 'usr_1' });
 });
 
-t.test('what is not known yet must be admitted', async (t) => {
+t.test('beforeVerification can refuse a credential that is not cached', async (t) => {
   const refuse = () => Promise.reject(new Error('over quota'));
   await t.rejects(credentials.verify(shown(`Bearer ${await sign()}`), refuse), { message: 'over quota' });
   await t.rejects(credentials.verify(shown(`ApiKey ${key}`), refuse), { message: 'over quota' });

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceError } from '@gatehouse/kit/errors';
 import { createDpopVerifier, dpopUnauthenticated } from '@gatehouse/tokens/dpop';
 import { exportJWK } from 'jose';
@@ -69,8 +70,8 @@ t.test('a proof that does not hold', async (t) => {
   };
   const oct = { kty: 'oct', k: Buffer.from('secret').toString('base64url') };
   const make = (claims: Change, changes: Change = {}, by = key) => makeProof(by, REQUEST, claims, changes);
-  const NO_JWT = 'The DPoP proof is not a JWT that its own key has signed.';
-  const KEY = 'The DPoP proof is made with another key than the access token is bound to.';
+  const NO_JWT = 'The DPoP proof is not a JWT signed with its own key.';
+  const KEY = 'The DPoP proof was not made with the key that the access token is bound to.';
   const HTM = "The DPoP proof's htm is not the request's method.";
   const HTU = "The DPoP proof's htu is not the request's URL.";
   const ATH = "The DPoP proof's ath is not the token's.";
@@ -153,8 +154,32 @@ t.test('a proof is taken once', async (t) => {
 
   const early = await makeProof(key, REQUEST, { jti: 'early', iat: NOW + 55 });
   await proofs.verify({ ...shown, proof: early });
-  pass(t, 100);
+  await pass(t, 100);
   await t.rejects(proofs.verify({ ...shown, proof: early }), replayed, 'for as long as it would pass');
+});
+
+t.test('a used proof is remembered by the wall clock', async (t) => {
+  const proofs = createDpopVerifier({ publicUrl: ORIGIN });
+  const proof = await makeProof(key, REQUEST);
+  await proofs.verify({ ...shown, proof });
+  // As when the wall clock is set back after a while.
+  t.intercept(performance, 'now', { value: () => Number.MAX_SAFE_INTEGER });
+  await sleep(2);
+  await t.rejects(proofs.verify({ ...shown, proof }), { message: 'The DPoP proof has been used before.' });
+});
+
+t.test('a full cache drops the oldest proof, even if that was replayed', async (t) => {
+  const proofs = createDpopVerifier({ publicUrl: ORIGIN, cacheSize: 2 });
+  const [first = '', second = '', third = ''] = await Promise.all(
+    ['1', '2', '3'].map((jti) => makeProof(key, REQUEST, { jti })),
+  );
+  const replayed = { message: 'The DPoP proof has been used before.' };
+  await proofs.verify({ ...shown, proof: first });
+  await proofs.verify({ ...shown, proof: second });
+  await t.rejects(proofs.verify({ ...shown, proof: first }), replayed);
+  await proofs.verify({ ...shown, proof: third });
+  await t.rejects(proofs.verify({ ...shown, proof: second }), replayed);
+  await t.rejects(proofs.verify({ ...shown, proof: third }), replayed);
 });
 
 t.test('the challenge', async (t) => {

@@ -200,7 +200,7 @@ t.test('messages that are none', async (t) => {
   t.equal(lines.length, BAD.length);
   t.ok(lines.every(({ level }) => level === 'warn'));
   send({ from: 'b', n: 1, revocation: { ...revocationOf('x'), expiresAt: 'never' } });
-  t.match(lines.at(-1), { level: 'warn', msg: 'a revocation that cannot be read was ignored' });
+  t.match(lines.at(-1), { level: 'warn', msg: 'a malformed revocation was ignored' });
   send({ from: 'b', n: 2, revocation: revocationOf('y') });
   t.ok(isRevoked('y'), 'it hears on');
   t.notOk(isRevoked('x'));
@@ -214,6 +214,17 @@ t.test('a flood of gaps is no flood of fetches', async (t) => {
     await sleep(1);
   }
   t.ok(identity.fetches.length < 20, `${identity.fetches.length} fetches`);
+});
+
+t.test('a flood of gaps while fetches fail is no flood of fetches', async (t) => {
+  const { feed, identity, send } = setUp(t);
+  await feed.start();
+  identity.failure = new Error('identity is away');
+  for (let n = 1; n < 300; n += 1) {
+    send({ from: 'a', n: n * 2 });
+    await sleep(1);
+  }
+  t.ok(identity.fetches.length < 30, `${identity.fetches.length} fetches`);
 });
 
 t.test('a gap that opens during a fetch needs another', async (t) => {
@@ -323,7 +334,10 @@ t.test('too long without news: nothing is taken', async (t) => {
   await sleep(100);
   feed.check();
   await sleep(300);
-  t.throws(() => feed.check(), { ...AWAY, message: 'Which credentials are revoked is not known just now.' });
+  t.throws(() => feed.check(), {
+    ...AWAY,
+    message: 'It is not known at the moment which credentials are revoked.',
+  });
   t.equal(feed.unready(), 'the revocations are out of date');
   t.equal(lines.filter(({ level }) => level === 'warn').length, 1);
   identity.failure = undefined;

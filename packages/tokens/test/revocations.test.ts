@@ -34,7 +34,7 @@ t.test('an entry is forgotten some time after its end', async (t) => {
   add('long', LATER);
   add('long', NOW + 300);
   t.equal(set.size, 2);
-  pass(t, 400);
+  await pass(t, 400);
   add('new', LATER);
   t.equal(set.size, 2, 'the later end holds');
   t.ok(set.isRevoked(callerWith({ tokenId: 'long' })));
@@ -46,10 +46,10 @@ t.test('an entry that is over when it comes still hits what was under way', asyn
   set.add({ kind: 'api_key', id: 'key_1', expiresAt: NOW - 5 });
   const caller = callerWith({ tokenId: undefined, keyId: 'key_1' });
   t.ok(set.isRevoked(caller));
-  pass(t, 100);
+  await pass(t, 100);
   set.add({ kind: 'token', id: 'a', expiresAt: LATER });
   t.ok(set.isRevoked(caller));
-  pass(t, 100);
+  await pass(t, 100);
   set.add({ kind: 'token', id: 'b', expiresAt: LATER });
   t.notOk(set.isRevoked(caller));
 });

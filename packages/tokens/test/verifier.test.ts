@@ -320,9 +320,9 @@ t.test('a token expires in the cache too', async (t) => {
   const { verifier } = await setUp(t);
   const token = await sign();
   await verifier.verify(token);
-  pass(t, HOUR - 60);
+  await pass(t, HOUR - 60);
   t.match(await verifier.verify(token), { subject: 'usr_1' });
-  pass(t, 61);
+  await pass(t, 61);
   const expired = { kind: 'unauthenticated', message: 'The access token has expired.' };
   await t.rejects(verifier.verify(token), expired);
 });
@@ -334,13 +334,13 @@ t.test('a key that is new', async (t) => {
   const token = await sign({}, next);
   await t.rejects(verifier.verify(token), UNAUTHENTICATED, 'not published yet');
   published.keys = [next, ours];
-  pass(t, 2);
+  await pass(t, 2);
   t.match(await verifier.verify(token), { subject: 'usr_1' }, 'the keys are fetched again');
   t.match(await verifier.verify(await sign({ jti: 'a' })), { subject: 'usr_1' }, 'the old key still holds');
   t.equal(published.fetches, 2);
 
   published.keys = [next];
-  pass(t, HOUR / 2);
+  await pass(t, HOUR / 2);
   await t.rejects(verifier.verify(await sign({ jti: 'b' })), UNAUTHENTICATED, 'until it is gone');
 });
 
@@ -401,7 +401,7 @@ t.test('the cache keeps so many tokens, the newest', async (t) => {
   for (const token of tokens) await verifier.verify(token);
   // By now the keys must be fetched again for what is not in the cache, and cannot be.
   published.answer = (request) => void request.socket.destroy();
-  pass(t, HOUR / 2);
+  await pass(t, HOUR / 2);
   const kept: boolean[] = [];
   for (const token of tokens) {
     kept.push(
