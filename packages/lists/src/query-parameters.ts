@@ -1,46 +1,48 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 
-/** Of a parameter's name, which the caller chooses, in an answer. */
-const MAX_NAME = 60;
+/** The names come from the caller, and go into the answer. */
+const MAX_NAME_LENGTH = 60;
 
-/** The parameters of one query, and what is found to be wrong with them. */
-export type Parameters = {
+/** The parameters of one query, and the problems found in them. */
+export type QueryParameters = {
   names: readonly string[];
   has(name: string): boolean;
-  /** A parameter's text; undefined when it is absent or, which is a problem, repeated. */
+  /** The parameter's value; undefined if it is absent, or repeated, which is a problem. */
   text(name: string): string | undefined;
-  /** A whole number; undefined when the parameter is absent or a problem. */
+  /** The parameter as a whole number; undefined if it is absent, or not such a number, which is a problem. */
   integer(name: string, min: number, max: number, hint?: string): number | undefined;
-  problem(name: string, message: string): void;
+  addProblem(name: string, message: string): void;
   problems: readonly FieldProblem[];
 };
 
-/** Reads what the query parser gives: texts by name, and a list of texts for what is repeated. */
-export function parametersOf(query: unknown): Parameters {
-  const given = new Map(Object.entries(Object(query)));
+/** Wraps a parsed query: strings by name, and an array of strings for a repeated parameter. */
+export function queryParameters(query: unknown): QueryParameters {
+  const values = new Map(Object.entries(Object(query)));
   const problems: FieldProblem[] = [];
-  function problem(name: string, message: string): void {
-    problems.push({ field: name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name, message });
+  function addProblem(name: string, message: string): void {
+    const field = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+    problems.push({ field, message });
   }
   function text(name: string): string | undefined {
-    const value = given.get(name);
+    const value = values.get(name);
     if (value === undefined || typeof value === 'string') return value;
-    problem(name, 'must be given once');
+    addProblem(name, 'must be given once');
     return undefined;
   }
   return {
-    names: [...given.keys()],
-    has: (name) => given.has(name),
+    names: [...values.keys()],
+    has: (name) => values.has(name),
     text,
-    problem,
+    addProblem,
     problems,
     integer(name, min, max, hint) {
       const digits = text(name);
       if (digits === undefined) return undefined;
       const number = Number(digits);
-      if (!/^-?\d+$/.test(digits)) problem(name, 'must be a whole number');
-      else if (number < min) problem(name, `must be at least ${min}`);
-      else if (number > max) problem(name, `must be at most ${max}${hint === undefined ? '' : `; ${hint}`}`);
+      if (!/^-?\d+$/.test(digits)) addProblem(name, 'must be a whole number');
+      else if (number < min) addProblem(name, `must be at least ${min}`);
+      else if (number > max)
+        addProblem(name, `must be at most ${max}${hint === undefined ? '' : `; ${hint}`}`);
       else return number;
       return undefined;
     },
