@@ -1,13 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { parseTree } from 'jsonc-parser';
-import { parse } from 'secure-json-parse';
+import { parse, scan } from 'secure-json-parse';
 
 /** The largest accepted body, in bytes. */
 export const BODY_LIMIT = 256 * 1024;
 
 /** The deepest nesting of arrays and objects; MongoDB stores 100 levels. */
 const MAX_DEPTH = 64;
+
+const REFUSE_PROTOTYPES = { protoAction: 'error', constructorAction: 'error' } as const;
 
 /**
  * A JSON value as the text that was sent, so that it can be stored unchanged: a JavaScript value would lose the digits of
@@ -32,7 +34,7 @@ export function parseJsonBody(body: Buffer, verbatim?: string): unknown {
   if (!isUtf8(body)) throw new ServiceError('invalid', 'The body is not valid UTF-8.');
   const text = body.toString('utf8');
   if (verbatim === undefined) {
-    const value = parsed(() => parse(text, null, { protoAction: 'error', constructorAction: 'error' }));
+    const value = parsed(() => parse(text, null, REFUSE_PROTOTYPES));
     refuseUnstorable(value, 1);
     return value;
   }
@@ -42,6 +44,7 @@ export function parseJsonBody(body: Buffer, verbatim?: string): unknown {
   refuseDepth(value, 1);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const { [verbatim]: member, ...others } = value as Record<string, unknown>;
+  parsed(() => scan(others, REFUSE_PROTOTYPES));
   refuseUnstorable(others, 1);
   return member === undefined ? others : { ...others, [verbatim]: memberText(json, verbatim) };
 }
