@@ -1,17 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { parseTree } from 'jsonc-parser';
-import { parse } from 'secure-json-parse';
+import { parse, scan } from 'secure-json-parse';
 
-/** The largest body taken, in bytes. */
+/** The largest accepted body, in bytes. */
 export const BODY_LIMIT = 256 * 1024;
 
-/** How deep lists and objects may stand in each other: MongoDB stores 100 levels. */
+/** The deepest nesting of arrays and objects; MongoDB stores 100 levels. */
 const MAX_DEPTH = 64;
 
+const REFUSE_PROTOTYPES = { protoAction: 'error', constructorAction: 'error' } as const;
+
 /**
- * A JSON value as the text that was sent, for whoever keeps it as it is: a JavaScript value would lose digits of numbers
- * and the order of keys.
+ * A JSON value as the text that was sent, so that it can be stored unchanged: a JavaScript value would lose the digits of
+ * large numbers and the order of keys.
  */
 export class JsonText {
   readonly text: string;
@@ -22,17 +24,17 @@ export class JsonText {
 }
 
 /**
- * A request's JSON body. Throws `invalid` for what is not JSON, not UTF-8 (RFC 8259 §8.1), carries a
- * `__proto__`, is nested too deeply, or holds a text that cannot be stored: with a NUL or half of a surrogate
- * pair. An empty body is undefined. The member of an object that is named by `verbatim` becomes a JsonText, which may hold
- * any text and any keys.
+ * Parses a request's JSON body; an empty one is undefined. Throws `invalid` for a body that is not JSON or not UTF-8
+ * (RFC 8259 §8.1), has a `__proto__`, is nested too deeply, or contains a string that cannot be stored: with a NUL or
+ * half of a surrogate pair. The object's member with the name `verbatim` becomes a JsonText, which may contain any
+ * strings and any keys.
  */
 export function parseJsonBody(body: Buffer, verbatim?: string): unknown {
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw new ServiceError('invalid', 'The body is not valid UTF-8.');
   const text = body.toString('utf8');
   if (verbatim === undefined) {
-    const value = parsed(() => parse(text, null, { protoAction: 'error', constructorAction: 'error' }));
+    const value = parsed(() => parse(text, null, REFUSE_PROTOTYPES));
     refuseUnstorable(value, 1);
     return value;
   }
@@ -41,9 +43,10 @@ export function parseJsonBody(body: Buffer, verbatim?: string): unknown {
   const value = parsed(() => JSON.parse(json) as unknown);
   refuseDepth(value, 1);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const { [verbatim]: kept, ...others } = value as Record<string, unknown>;
+  const { [verbatim]: member, ...others } = value as Record<string, unknown>;
+  parsed(() => scan(others, REFUSE_PROTOTYPES));
   refuseUnstorable(others, 1);
-  return kept === undefined ? others : { ...others, [verbatim]: memberText(json, verbatim) };
+  return member === undefined ? others : { ...others, [verbatim]: memberText(json, verbatim) };
 }
 
 function parsed<T>(parse: () => T): T {
@@ -54,7 +57,7 @@ function parsed<T>(parse: () => T): T {
   }
 }
 
-/** The text of a member of the object that is written in `text`; of several with one name, the last counts. */
+/** The text of a member of the JSON object in `text`; of several members with this name, the last one counts. */
 function memberText(text: string, name: string): JsonText {
   const members = parseTree(text)?.children ?? [];
   const value = members.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
@@ -65,7 +68,7 @@ function memberText(text: string, name: string): JsonText {
 function refuseUnstorable(value: unknown, depth: number): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) {
-      throw new ServiceError('invalid', 'A text holds a NUL character or half of a surrogate pair.');
+      throw new ServiceError('invalid', 'A string contains a NUL character or half of a surrogate pair.');
     }
   } else {
     for (const [key, inner] of entriesOf(value, depth)) {
@@ -87,7 +90,7 @@ function entriesOf(value: unknown, depth: number): [string, unknown][] {
   return Object.entries(value);
 }
 
-/** Whether a text survives storage: well-formed UTF-16 without NUL. */
+/** Whether a string can be stored: well-formed UTF-16 without NUL. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

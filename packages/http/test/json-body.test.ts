@@ -153,4 +153,11 @@ t.test('one member is kept as the text that was sent', async (t) => {
   t.throws(() => kept(deep(64)), { kind: 'invalid', message: /more than 64 levels/ });
   t.throws(() => kept('{"value":01}'), { kind: 'invalid', message: /not valid JSON/ });
   t.throws(() => kept('{"value":1,"name":"\\u0000"}'), { kind: 'invalid', message: /NUL/ });
+  for (const text of [
+    '{"__proto__":{"a":1},"value":1}',
+    '{"a":[{"__proto__":1}],"value":1}',
+    '{"a":{"constructor":{"prototype":{}}},"value":1}',
+  ]) {
+    t.throws(() => kept(text), { kind: 'invalid', message: /not valid JSON/ }, text);
+  }
 });

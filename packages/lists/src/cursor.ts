@@ -1,35 +1,35 @@
 import { hash } from 'node:crypto';
 import type { ListQuery, Position } from '@gatehouse/kit/list-query';
 
-/** A place in a list from which a page goes on, as it travels between answers and requests. */
+/** The place in a list where a page starts, as it travels between answers and requests. */
 export type Cursor = {
   position: Position;
   direction: 'next' | 'previous';
-  /** Whether the row at the position itself belongs to the page. */
+  /** Whether the page includes the row at the position. */
   inclusive: boolean;
-  /** The number of the page, from 1; informational. */
+  /** The number of the page, counted from 1; informational. */
   page: number;
-  /** Of the list that the cursor belongs to (see listHash). */
+  /** Identifies the list that the cursor belongs to (see listHash). */
   hash: string;
-  /** Rows of the whole list, when they were counted on the way here. */
+  /** The number of rows in the whole list, if they have been counted. */
   total?: number;
-  /** The dialect of the list that wrote it, where several share a path. */
-  dialect?: string;
+  /** The API profile of the list that wrote the cursor, where several share a path. */
+  profile?: string;
 };
 
 /**
- * In characters. The longest sort key is an address whose every character folds to eighteen; a request line with
- * this fits in what Node takes of a header.
+ * In characters: enough for the longest sort key, an address in which every character folds to eighteen, and short
+ * enough for a request line that Node accepts.
  */
 const MAX_LENGTH = 12_000;
 const MAX_ID_LENGTH = 256;
-const MAX_DIALECT_LENGTH = 32;
+const MAX_PROFILE_LENGTH = 32;
 const MAX_PAGE = 1_000_000_000;
 
-/** Direction and inclusiveness, by their place. */
+/** A cursor holds the index of its direction and inclusiveness. */
 const MODES = ['next', 'next inclusive', 'previous', 'previous inclusive'];
 
-/** Tells lists apart by their conditions, in whatever order, and their sort. */
+/** Identifies a list by its conditions, in any order, and its sort. */
 export function listHash({ conditions, sort }: ListQuery): string {
   const parts = conditions.map(({ field, operator, values }) =>
     JSON.stringify([field, operator, values.map((value) => JSON.stringify(value)).sort()]),
@@ -38,30 +38,30 @@ export function listHash({ conditions, sort }: ListQuery): string {
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
-/** A cursor as text that needs no escaping in a URL. Opaque to clients, and no secret. */
-export function encodeCursor({ position, direction, inclusive, page, hash, total, dialect }: Cursor): string {
+/** A cursor as text that needs no escaping in a URL. It is opaque to clients, but not secret. */
+export function encodeCursor({ position, direction, inclusive, page, hash, total, profile }: Cursor): string {
   const mode = MODES.indexOf(inclusive ? `${direction} inclusive` : direction);
   const parts = [position.value, position.id, mode, Math.min(page, MAX_PAGE), hash, total ?? null];
-  if (dialect !== undefined) parts.push(dialect);
+  if (profile !== undefined) parts.push(profile);
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
-/** The cursor in a text; undefined when the text is not one that encodeCursor has written. */
+/** The cursor in a text; undefined unless encodeCursor could have written the text. */
 export function decodeCursor(text: string): Cursor | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const cursor = cursorOf(parse(Buffer.from(text, 'base64url').toString()));
-  // One cursor has one text: neither the base64 nor the JSON may be written another way.
+  // A cursor has a single valid text: other spellings of its base64 or JSON are refused.
   return cursor !== undefined && encodeCursor(cursor) === text ? cursor : undefined;
 }
 
-/** The dialect in a cursor parameter; undefined when it names none, or is no cursor. */
-export function dialectOf(cursor: unknown): string | undefined {
-  return typeof cursor === 'string' ? decodeCursor(cursor)?.dialect : undefined;
+/** The API profile in a cursor parameter; undefined if it names none, or is not a cursor. */
+export function profileInCursor(cursor: unknown): string | undefined {
+  return typeof cursor === 'string' ? decodeCursor(cursor)?.profile : undefined;
 }
 
 function cursorOf(parts: unknown): Cursor | undefined {
   if (!Array.isArray(parts)) return undefined;
-  const [value, id, number, page, hash, total, dialect] = parts as unknown[];
+  const [value, id, number, page, hash, total, profile] = parts as unknown[];
   const mode = typeof number === 'number' ? MODES[number] : undefined;
   if (
     !(value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) ||
@@ -70,7 +70,7 @@ function cursorOf(parts: unknown): Cursor | undefined {
     !(Number.isInteger(page) && (page as number) >= 1) ||
     typeof hash !== 'string' ||
     !(total === null || (Number.isSafeInteger(total) && (total as number) >= 0)) ||
-    !(dialect === undefined || (typeof dialect === 'string' && dialect.length <= MAX_DIALECT_LENGTH))
+    !(profile === undefined || (typeof profile === 'string' && profile.length <= MAX_PROFILE_LENGTH))
   ) {
     return undefined;
   }
@@ -81,7 +81,7 @@ function cursorOf(parts: unknown): Cursor | undefined {
     page: page as number,
     hash,
     ...(total === null ? {} : { total: total as number }),
-    ...(dialect === undefined ? {} : { dialect }),
+    ...(profile === undefined ? {} : { profile }),
   };
 }
 

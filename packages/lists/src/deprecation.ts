@@ -1,9 +1,9 @@
-/** Until when the deprecated form of filters is promised to work. */
+/** The deprecated form of filters is supported until `sunset`. */
 export type Deprecation = { sunset: Date };
 
 export const GUIDE_PATH = '/guides/filters';
 
-/** When filters without brackets were deprecated. */
+/** When the form of filters without brackets was deprecated. */
 const DEPRECATED_AT = new Date('2025-07-10T00:00:00Z');
 
 /** The headers of an answer to a request with a deprecated filter (RFC 9745 §2, RFC 8594 §3). */

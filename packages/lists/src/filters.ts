@@ -6,53 +6,53 @@ import {
   type FilterValue,
 } from '@gatehouse/kit/list-query';
 
-/** A field that a list may be filtered by: what it is inside, and what its values look like outside. */
+/** A field by which a list can be filtered: its internal name, and the type of its values in a query. */
 export type FilterField<F extends string> = {
   field: F;
   type: 'string' | 'date' | 'integer' | 'boolean';
-  /** All values that there are, when they can be named. */
+  /** All possible values, if the type is an enumeration. */
   values?: readonly string[];
 };
 
-/** What may be filtered by, under the names outside. */
+/** The fields by which a list can be filtered, by their names in a query. */
 export type FilterFields<F extends string> = Readonly<Record<string, FilterField<F>>>;
 
-/** The most conditions of one list, values of one condition, and characters of one value. */
+/** The maximum numbers of conditions in a query, values of a condition, and characters of a value. */
 export const FILTER_LIMITS = { conditions: 20, values: 50, length: 256 };
 
-/** A property of the record itself, and none that every object has. */
-export function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+/** The record's own property: unlike an index, it finds nothing for `constructor`. */
+export function ownProperty<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 const PARAMETER = /^filter\[([^[\]]+)\](?:\[([^[\]]+)\])?$/;
 
-/** Whether a parameter is meant as a filter, well written or not. */
+/** Whether a parameter is meant as a filter, even a malformed one. */
 export function isFilterParameter(name: string): boolean {
   return name === 'filter' || name.startsWith('filter[');
 }
 
-/** The parts of `filter[field]` and `filter[field][operator]`; undefined when the parameter is neither. */
+/** The parts of `filter[field]` or `filter[field][operator]`; undefined if the parameter is neither. */
 export function parseFilterParameter(name: string): { name: string; operator: string } | undefined {
   const [, field, operator = 'eq'] = PARAMETER.exec(name) ?? [];
   return field === undefined ? undefined : { name: field, operator };
 }
 
-/** The operators that a field takes: those that ask for an order only where there is one. */
+/** The operators of a field; only ordered types have comparisons. */
 export function operatorsOf({ type, values }: FilterField<string>): readonly FilterOperator[] {
   return type === 'boolean' || values !== undefined ? ['eq', 'ne', 'in'] : FILTER_OPERATORS;
 }
 
 /**
- * The conditions that one parameter stands for, or what is wrong with it in words that follow its name. Commas
- * separate the values of `eq` and `in`, of which one must hold, and of `ne`, of which none may.
+ * The conditions that one parameter expresses, or its problem, in words that follow its name. Commas separate several
+ * values: `eq` and `in` match any of them, and `ne` none.
  */
 export function readFilter<F extends string>(
   field: FilterField<F>,
   operator: string,
   text: string,
 ): Condition<F>[] | { problem: string } {
-  const known = operatorsOf(field).find((one) => one === operator);
+  const known = operatorsOf(field).find((candidate) => candidate === operator);
   if (known === undefined) {
     return { problem: `has no such operator; there are ${operatorsOf(field).join(', ')}` };
   }
@@ -62,19 +62,19 @@ export function readFilter<F extends string>(
     return { problem: `must have at most ${FILTER_LIMITS.values} values` };
   }
   const values: FilterValue[] = [];
-  for (const one of texts) {
-    const value = readValue(field, one);
-    if (value === undefined) return { problem: expectation(field, one) };
+  for (const part of texts) {
+    const value = readValue(field, part);
+    if (value === undefined) return { problem: expectation(field, part) };
     values.push(value);
   }
-  const { field: inside } = field;
+  const { field: name } = field;
   if (known === 'in' || (known === 'eq' && values.length > 1)) {
-    return [{ field: inside, operator: 'in', values }];
+    return [{ field: name, operator: 'in', values }];
   }
-  return values.map((value) => ({ field: inside, operator: known, values: [value] }));
+  return values.map((value) => ({ field: name, operator: known, values: [value] }));
 }
 
-/** The same for the plain form `field=value`, which has one value and no commas. */
+/** The same for the plain form `field=value`, which has a single value: a comma is part of it. */
 export function readPlainFilter<F extends string>(
   field: FilterField<F>,
   text: string,
@@ -108,7 +108,7 @@ function expectation({ type, values }: FilterField<string>, text: string): strin
 }
 
 const EXPECTATIONS: Record<FilterField<string>['type'], string> = {
-  string: 'must be a text',
+  string: 'must be a string',
   date:
     'must be a date or a date and time with its offset (its + written as %2B), ' +
     'such as 2025-07-10 or 2025-07-10T12:00:00Z',
@@ -120,11 +120,11 @@ const EXPECTATIONS: Record<FilterField<string>['type'], string> = {
 const DATE =
   /^(\d{4}-\d\d-\d\d)(?:[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
-/** Digits below the millisecond are cut off; a leap second is no time that can be told apart. */
+/** Digits below the millisecond are cut off; leap seconds are refused. */
 function readDate(text: string): Date | undefined {
   const [, day, time = '00:00:00', fraction = '', offset = 'Z'] = DATE.exec(text) ?? [];
   if (day === undefined) return undefined;
-  // A day that no calendar has is another day once it is read, or none.
+  // An impossible day is parsed as another day, or not at all.
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined;
   return new Date(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}${offset.toUpperCase()}`);

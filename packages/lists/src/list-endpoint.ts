@@ -1,20 +1,27 @@
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { TObject, TSchema } from 'typebox';
 import { type Cursor, encodeCursor, listHash } from './cursor.ts';
-import { beside, keysetPage, neighbours, totalAfter, totalBeside } from './cursor-pages.ts';
+import {
+  adjacentPages,
+  correctedTotal,
+  correctedTotalAtOffset,
+  keysetPage,
+  startBeside,
+} from './cursor-pagination.ts';
 import { type Deprecation, deprecationHeaders } from './deprecation.ts';
-import { type ListRequest, type ListRules, listQuerySchema, listReader } from './list-request.ts';
+import { listQuerySchema } from './list-query-schema.ts';
+import { type ListRequest, type ListRules, listReader } from './list-request.ts';
 import { cursorEnvelope, type Envelope, wrapped } from './paging.ts';
 
-/** One list as one API profile speaks of it. */
-export type ListDialect<F extends string, T> = {
-  /** Of the query, for the description of the interface; `reply` reads and checks by itself. */
+/** A list in one API profile. */
+export type ListEndpoint<F extends string, T> = {
+  /** The schema of the query, for OpenAPI; `reply` reads and validates the query itself. */
   query: TObject;
-  /** The shapes of an answer: the profile's envelope and, unless it is that, the cursor envelope of the same items. */
+  /** The schemas of an answer: in the profile's envelope, and in the cursor envelope if that is another. */
   answers: TSchema[];
   /**
-   * The 200 answer to a query: headers and JSON text. `path` replaces the rules' path in links. Throws `invalid`
-   * with the parameters at fault, and whatever the source throws.
+   * The 200 answer to a query: its headers and JSON text. `path` replaces the rules' path in links. Throws `invalid`
+   * with the invalid parameters, and what the source throws.
    */
   reply(
     query: unknown,
@@ -23,17 +30,17 @@ export type ListDialect<F extends string, T> = {
   ): Promise<{ headers: Record<string, string>; text: string }>;
 };
 
-/** Makes a list out of its rules, its envelope and how one row is shown. */
-export function listDialect<F extends string, T>(options: {
-  /** Where several dialects share a path: its cursors carry the name, so that whoever follows them stays in it. */
-  name?: string;
+/** Makes a list's endpoint from its rules, its envelope and the representation of a row. */
+export function createListEndpoint<F extends string, T>(options: {
+  /** The API profile, where several share a path: cursors carry it, so that following them stays in the profile. */
+  profile?: string;
   rules: ListRules<F>;
   envelope: Envelope;
   item: { schema: TSchema; write(row: T): string };
   deprecation?: Deprecation;
-}): ListDialect<F, T> {
-  const { name, rules, envelope, item, deprecation } = options;
-  const named = name === undefined ? {} : { dialect: name };
+}): ListEndpoint<F, T> {
+  const { profile, rules, envelope, item, deprecation } = options;
+  const inProfile = profile === undefined ? {} : { profile };
   if (rules.paging !== envelope.paging) throw new Error(`${rules.path}: the envelope pages another way`);
   const read = listReader(rules);
   const envelopes = envelope.paging === 'cursor' ? [envelope] : [envelope, cursorEnvelope];
@@ -46,11 +53,11 @@ export function listDialect<F extends string, T>(options: {
       envelope.counts ? source.count(conditions) : undefined,
     ]);
     const page = Math.floor(offset / limit) + 1;
-    const total = counted === undefined ? 0 : totalAfter(rows, counted, offset);
+    const total = counted === undefined ? 0 : correctedTotalAtOffset(rows, counted, offset);
     const text = envelope.write(rowsOf(rows.items), { total, limit, offset, page });
-    // An array has no place for what tells that there is more, and how to go on.
+    // A bare array has no place for a link to the next page, so that goes into a header.
     if (envelope.counts || !rows.hasNext || rows.last === undefined) return { text, links: [] };
-    const next = { ...beside(rows.last, 'next'), page: page + 1, hash: listHash(request), ...named };
+    const next = { ...startBeside(rows.last, 'next'), page: page + 1, hash: listHash(request), ...inProfile };
     return { text, links: [`<${linkTo(path, request, next)}>; rel="next"`] };
   }
 
@@ -65,9 +72,9 @@ export function listDialect<F extends string, T>(options: {
       source.byKeyset({ conditions, sort }, keysetPage(limit, cursor)),
       cursor?.total ?? source.count(conditions),
     ]);
-    const totalItems = totalBeside(rows, counted);
-    const walk = { hash: cursor?.hash ?? listHash(request), total: totalItems, ...named };
-    const { page, next, previous } = neighbours(rows, cursor, walk);
+    const totalItems = correctedTotal(rows, counted);
+    const state = { hash: cursor?.hash ?? listHash(request), total: totalItems, ...inProfile };
+    const { page, next, previous } = adjacentPages(rows, cursor, state);
     const text = wrapped(rowsOf(rows.items), {
       links: {
         ...(next === undefined ? {} : { next: linkTo(path, request, next) }),
@@ -96,15 +103,15 @@ export function listDialect<F extends string, T>(options: {
           : await byOffset(request, source, path, page.offset);
       const { link, ...headers } =
         deprecation !== undefined && request.deprecated ? deprecationHeaders(deprecation) : {};
-      const all = [...links, ...(link === undefined ? [] : [link])];
-      return { headers: { ...headers, ...(all.length > 0 ? { link: all.join(', ') } : {}) }, text };
+      const allLinks = [...links, ...(link === undefined ? [] : [link])];
+      return { headers: { ...headers, ...(allLinks.length > 0 ? { link: allLinks.join(', ') } : {}) }, text };
     },
   };
 }
 
-/** A page of the same list, relative to the server. */
-function linkTo(path: string, { kept }: ListRequest<string>, cursor: Cursor): string {
-  const query = new URLSearchParams(kept);
+/** The relative URL of a page of the same list. */
+function linkTo(path: string, { linkParameters }: ListRequest<string>, cursor: Cursor): string {
+  const query = new URLSearchParams(linkParameters);
   query.set('cursor', encodeCursor(cursor));
   return `${path}?${query}`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Condition } from '@gatehouse/kit/list-query';
-import { type Cursor, decodeCursor, dialectOf, encodeCursor, listHash } from '@gatehouse/lists/cursor';
+import { type Cursor, decodeCursor, encodeCursor, listHash, profileInCursor } from '@gatehouse/lists/cursor';
 import fc from 'fast-check';
 import t from 'tap';
 
@@ -33,7 +33,7 @@ const cursors = fc.record<Cursor, 'position' | 'direction' | 'inclusive' | 'page
     page: fc.integer({ min: 1, max: 1_000_000_000 }),
     hash: fc.string(),
     total: fc.maxSafeNat(),
-    dialect: fc.string({ maxLength: 32 }),
+    profile: fc.string({ maxLength: 32 }),
   },
   { requiredKeys: ['position', 'direction', 'inclusive', 'page', 'hash'], noNullPrototype: true },
 );
@@ -51,9 +51,9 @@ t.test('what is written is read again, and needs no escaping in a URL', async ()
 });
 
 t.test('a cursor says whose it is', async (t) => {
-  t.equal(dialectOf(encodeCursor({ ...CURSOR, dialect: 'B1' })), 'B1');
+  t.equal(profileInCursor(encodeCursor({ ...CURSOR, profile: 'B1' })), 'B1');
   for (const none of [encodeCursor(CURSOR), '', 'x', undefined, ['x'], 1])
-    t.equal(dialectOf(none), undefined);
+    t.equal(profileInCursor(none), undefined);
 });
 
 t.test('the longest sort key there is fits', async (t) => {
@@ -95,9 +95,9 @@ t.test('whatever else comes is no cursor, and nothing fails by it', async (t) =>
     'a hash that is a number': textOf([value, id, mode, page, 1, total]),
     'a total below zero': textOf([value, id, mode, page, hash, -1]),
     'no total': textOf([value, id, mode, page, hash]),
-    'a dialect that is a number': textOf([value, id, mode, page, hash, total, 1]),
-    'a dialect without end': textOf([value, id, mode, page, hash, total, 'x'.repeat(33)]),
-    'a dialect of null': textOf([value, id, mode, page, hash, total, null]),
+    'a profile that is a number': textOf([value, id, mode, page, hash, total, 1]),
+    'a profile without end': textOf([value, id, mode, page, hash, total, 'x'.repeat(33)]),
+    'a profile of null': textOf([value, id, mode, page, hash, total, null]),
     'a total beyond counting': textOf([value, id, mode, page, hash, 2 ** 60]),
     'too long': encodeCursor({ ...CURSOR, position: { value: 'x'.repeat(12_000), id: 'usr_1' } }),
   };

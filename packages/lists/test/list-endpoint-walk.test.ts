@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { serializer } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { encodeCursor, listHash } from '@gatehouse/lists/cursor';
-import { listDialect } from '@gatehouse/lists/list-endpoint';
+import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import { type ListRules, listReader } from '@gatehouse/lists/list-request';
 import { bareArray, offsetEnvelope } from '@gatehouse/lists/paging';
 import fc from 'fast-check';
@@ -22,8 +22,8 @@ const rules: ListRules<RowField> = {
 };
 const schema = Type.Object({ id: Type.String() });
 const item = { schema, write: serializer(schema) as (row: Row) => string };
-const { reply } = listDialect({ rules, envelope: offsetEnvelope, item });
-const bare = listDialect({ rules, envelope: bareArray, item });
+const { reply } = createListEndpoint({ rules, envelope: offsetEnvelope, item });
+const bare = createListEndpoint({ rules, envelope: bareArray, item });
 
 type Source = ReturnType<typeof createArraySource>;
 type Query = Record<string, string>;

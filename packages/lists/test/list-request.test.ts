@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { encodeCursor, listHash } from '@gatehouse/lists/cursor';
-import { type ListRules, listQuerySchema, listReader } from '@gatehouse/lists/list-request';
+import { listQuerySchema } from '@gatehouse/lists/list-query-schema';
+import { type ListRules, listReader } from '@gatehouse/lists/list-request';
 import fc from 'fast-check';
 import t from 'tap';
 
@@ -38,7 +39,7 @@ const BY_ID = { field: 'id', descending: false } as const;
 const eq = (field: Field, value: string | number) => ({ field, operator: 'eq', values: [value] });
 
 t.test('what is absent', async (t) => {
-  const rest = { conditions: [], sort: BY_ID, limit: 20, deprecated: false, kept: [] };
+  const rest = { conditions: [], sort: BY_ID, limit: 20, deprecated: false, linkParameters: [] };
   t.strictSame(readModern({}), { ...rest, page: { kind: 'offset', offset: 0 } });
   t.strictSame(readLegacy(Object.create(null)), { ...rest, page: { kind: 'offset', offset: 0 } });
   t.strictSame(readLegacy(undefined), { ...rest, page: { kind: 'offset', offset: 0 } }, 'no query at all');
@@ -83,7 +84,7 @@ t.test('filters and sort', async (t) => {
     { field: 'createdAt', operator: 'gte', values: [new Date('2025-07-10')] },
   ]);
   t.equal(read.deprecated, false);
-  t.strictSame(read.kept, [
+  t.strictSame(read.linkParameters, [
     ['filter[name]', 'a,b'],
     ['status', 'active'],
     ['filter[status][ne]', 'inactive'],
@@ -103,7 +104,7 @@ t.test('filters and sort', async (t) => {
   t.strictSame(readLegacy({ sortBy: 'name' }).sort, { field: 'name', descending: false });
   const down = readLegacy({ limit: '5', sortOrder: 'desc', sortBy: 'createdAt', cursor: '' });
   t.strictSame(down.sort, { field: 'createdAt', descending: true });
-  t.strictSame(down.kept, [
+  t.strictSame(down.linkParameters, [
     ['sortBy', 'createdAt'],
     ['sortOrder', 'desc'],
     ['limit', '5'],
@@ -124,15 +125,15 @@ t.test('filters that links could not repeat are refused', async (t) => {
   t.throws(() => readModern({ 'filter[name]': values }), /filter must have at most 4096 characters in all/);
   t.doesNotThrow(() => readModern({ 'filter[name]': values.replaceAll('!', 'x') }));
   for (const bad of ['\0', 'a\0b', '\ud800']) {
-    t.throws(() => readModern({ 'filter[name]': bad }), /must be a text/);
-    t.throws(() => readLegacy({ name: bad }), /must be a text/);
+    t.throws(() => readModern({ 'filter[name]': bad }), /must be a string/);
+    t.throws(() => readLegacy({ name: bad }), /must be a string/);
   }
 });
 
 t.test('the deprecated form is known from the forms that are not', async (t) => {
   const plainly = readLegacy({ name: 'Doe, Jane', count: '5' });
   t.strictSame(plainly.conditions, [eq('name', 'Doe, Jane'), eq('count', 5)]);
-  t.strictSame(plainly.kept, [
+  t.strictSame(plainly.linkParameters, [
     ['name', 'Doe, Jane'],
     ['count', '5'],
   ]);
@@ -250,8 +251,8 @@ t.test('a cursor goes with its filters and its sort, however they are written', 
     { ...query, limit: '50', sortOrder: 'asc', unknown: 'x' },
   ];
   for (const other of accepted) {
-    const given = JSON.parse(JSON.stringify({ ...other, cursor: text }));
-    t.strictSame(readLegacy(given).page, { kind: 'cursor', cursor }, JSON.stringify(other));
+    const sent = JSON.parse(JSON.stringify({ ...other, cursor: text }));
+    t.strictSame(readLegacy(sent).page, { kind: 'cursor', cursor }, JSON.stringify(other));
   }
   const refused = [
     { sortBy: 'name' },
@@ -323,12 +324,12 @@ t.test('no query makes it fail otherwise than by refusing', async () => {
 
 t.test('rules that contradict themselves are refused at once', async (t) => {
   const limit = { limit: { field: 'count', type: 'integer' } } as const;
-  t.throws(() => listReader({ ...modern, plain: [], filters: limit }), /named like a parameter.*: limit/);
+  t.throws(() => listReader({ ...modern, plain: [], filters: limit }), /name of another parameter: limit/);
   const sortBy = { ...legacy.filters, sortBy: { field: 'name', type: 'string' } } as const;
-  t.throws(() => listReader({ ...legacy, filters: sortBy }), /named like a parameter.*: sortBy/);
+  t.throws(() => listReader({ ...legacy, filters: sortBy }), /name of another parameter: sortBy/);
   t.throws(
     () => listReader({ ...modern, plain: ['constructor'] }),
-    /plain parameter is no filter: constructor/,
+    /plain parameter is not a filter: constructor/,
   );
 });
 

@@ -1,5 +1,5 @@
 import { type Cursor, encodeCursor, listHash } from '@gatehouse/lists/cursor';
-import type { ListDialect } from '@gatehouse/lists/list-endpoint';
+import type { ListEndpoint } from '@gatehouse/lists/list-endpoint';
 import type { Shape } from '@gatehouse/openapi/operation';
 import type { TSchema } from 'typebox';
 import type { ListProfile, RequestBody, ResourceTypes, View } from './profile.ts';
@@ -17,7 +17,7 @@ export function bodyShape({ name, schema, example }: RequestBody<unknown>): Shap
 /** The pages of a list: in the envelope of the profile, and by cursor. */
 export function listShapes<R extends ResourceTypes>(
   { envelope, item }: ListProfile<R>,
-  { answers }: ListDialect<R['field'], R['entity']>,
+  { answers }: ListEndpoint<R['field'], R['entity']>,
   { prefix, example }: { prefix: string; example: R['entity'] },
 ): Shape[] {
   const parts = [entityShape(item, example)];

@@ -2,7 +2,7 @@ import { etagOf, ifMatch, notModified } from '@gatehouse/http/conditional';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import type { Deprecation } from '@gatehouse/lists/deprecation';
-import { listDialect } from '@gatehouse/lists/list-endpoint';
+import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import { PROFILE_PINS } from '@gatehouse/tokens/profile-pins';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
@@ -57,8 +57,8 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
   const allFilters = lists.flatMap(({ has }) => Object.keys(has.rules.filters));
   const candidates = lists.map(({ name, has: { rules, envelope, item } }) => {
     const elsewhere = allFilters.filter((filter) => !Object.hasOwn(rules.filters, filter));
-    const endpoint = listDialect({
-      name,
+    const endpoint = createListEndpoint({
+      profile: name,
       rules: { ...rules, path: prefix, elsewhere },
       envelope,
       item,

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '@gatehouse/kit/errors';
-import { dialectOf } from '@gatehouse/lists/cursor';
+import { profileInCursor } from '@gatehouse/lists/cursor';
 import { documented, type Operation } from '@gatehouse/openapi/operation';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
@@ -27,7 +27,7 @@ export function chosenFor<T>(
 ): T {
   const { pin, fallback, matches } = options;
   const pinned = pin === undefined ? undefined : callerOf(request).profiles[pin];
-  const cursorProfile = dialectOf((request.query as Record<string, unknown>).cursor);
+  const cursorProfile = profileInCursor((request.query as Record<string, unknown>).cursor);
   return chooseProfile(candidates, { pinned, cursorProfile, matches, fallback }).has;
 }
 

@@ -1,12 +1,18 @@
 import type { Rows } from '@gatehouse/kit/list-query';
 import type { Cursor } from '@gatehouse/lists/cursor';
-import { beside, keysetPage, neighbours, totalAfter, totalBeside } from '@gatehouse/lists/cursor-pages';
+import {
+  adjacentPages,
+  correctedTotal,
+  correctedTotalAtOffset,
+  keysetPage,
+  startBeside,
+} from '@gatehouse/lists/cursor-pagination';
 import t from 'tap';
 
 const position = { value: 'ann', id: 'usr_1' };
-const walk = { hash: 'h', total: 9 };
+const state = { hash: 'h', total: 9 };
 const came = (more: Partial<Cursor> = {}): Cursor => ({
-  ...beside(position, 'next'),
+  ...startBeside(position, 'next'),
   page: 3,
   hash: 'h',
   ...more,
@@ -27,20 +33,20 @@ t.test('what a cursor asks the source for', async (t) => {
 });
 
 t.test('a page with rows goes on from its ends', async (t) => {
-  t.strictSame(neighbours(page(2, true, true), came(), walk), {
+  t.strictSame(adjacentPages(page(2, true, true), came(), state), {
     page: 3,
-    next: { ...beside({ value: 'l', id: 'last' }, 'next'), page: 4, ...walk },
-    previous: { ...beside({ value: 'f', id: 'first' }, 'previous'), page: 2, ...walk },
+    next: { ...startBeside({ value: 'l', id: 'last' }, 'next'), page: 4, ...state },
+    previous: { ...startBeside({ value: 'f', id: 'first' }, 'previous'), page: 2, ...state },
   });
-  t.strictSame(neighbours(page(2, false, false), undefined, walk), { page: 1 });
+  t.strictSame(adjacentPages(page(2, false, false), undefined, state), { page: 1 });
 });
 
 t.test('a page without rows lies where its cursor points', async (t) => {
-  t.strictSame(neighbours(page(0, false, false), undefined, walk), { page: 1 });
+  t.strictSame(adjacentPages(page(0, false, false), undefined, state), { page: 1 });
   for (const direction of ['next', 'previous'] as const) {
     for (const inclusive of [true, false]) {
       // Both sides: of two queries one may see what the other does not yet.
-      const { next, previous } = neighbours(page(0, true, true), came({ direction, inclusive }), walk);
+      const { next, previous } = adjacentPages(page(0, true, true), came({ direction, inclusive }), state);
       const [on, back] = direction === 'next' ? [next, previous] : [previous, next];
       t.match(on, { position, direction, inclusive }, `on: ${direction}, ${inclusive}`);
       const turned = direction === 'next' ? 'previous' : 'next';
@@ -63,21 +69,21 @@ t.test('the number is 1 on a first page and nowhere else', async (t) => {
   ];
   for (const [hasPrevious, from, expected] of numbers) {
     const cursor = from === undefined ? undefined : came({ page: from });
-    const found = neighbours(page(1, hasPrevious, true), cursor, walk);
+    const found = adjacentPages(page(1, hasPrevious, true), cursor, state);
     t.strictSame([found.page, found.next?.page], [expected, expected + 1], `${hasPrevious} ${from}`);
     t.equal(found.previous?.page, hasPrevious ? expected - 1 : undefined);
   }
 });
 
 t.test('totals', async (t) => {
-  t.equal(totalBeside(page(3, false, false), 50), 3);
-  t.equal(totalBeside(page(3, true, true), 50), 50);
-  t.equal(totalBeside(page(3, true, true), 2), 5);
-  t.equal(totalBeside(page(3, false, true), 2), 4);
-  t.equal(totalBeside(page(0, true, false), 0), 1);
-  t.equal(totalAfter(page(3, true, true), 50, 20), 50);
-  t.equal(totalAfter(page(3, true, true), 5, 20), 24);
-  t.equal(totalAfter(page(3, true, false), 50, 20), 23);
-  t.equal(totalAfter(page(0, true, false), 50, 20), 20);
-  t.equal(totalAfter(page(0, true, false), 7, 20), 7);
+  t.equal(correctedTotal(page(3, false, false), 50), 3);
+  t.equal(correctedTotal(page(3, true, true), 50), 50);
+  t.equal(correctedTotal(page(3, true, true), 2), 5);
+  t.equal(correctedTotal(page(3, false, true), 2), 4);
+  t.equal(correctedTotal(page(0, true, false), 0), 1);
+  t.equal(correctedTotalAtOffset(page(3, true, true), 50, 20), 50);
+  t.equal(correctedTotalAtOffset(page(3, true, true), 5, 20), 24);
+  t.equal(correctedTotalAtOffset(page(3, true, false), 50, 20), 23);
+  t.equal(correctedTotalAtOffset(page(0, true, false), 50, 20), 20);
+  t.equal(correctedTotalAtOffset(page(0, true, false), 7, 20), 7);
 });
