@@ -1,8 +1,8 @@
 import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gatehouse/kit/list-query';
+import type { DocumentCollection } from '@gatehouse/mongo/collection';
 import type { Counts } from '@gatehouse/mongo/counts';
 import { LONGEST_QUERY_MS } from '@gatehouse/mongo/database';
 import { keysetPage, offsetPage, pageOfFew } from '@gatehouse/mongo/keyset';
-import type { Connection } from 'mongoose';
 import type { User, UserField } from './user.ts';
 import { PUBLIC_FIELDS, type PublicDocument, read } from './user-store-document.ts';
 import { countFilterOf, planOf } from './user-store-plan.ts';
@@ -16,7 +16,7 @@ const NOBODY: Rows<User> = { items: [], hasNext: false, hasPrevious: false };
 
 /** Lists of users in MongoDB. The database sorts none of them: it reads an index in its order. */
 export function createUserLists(
-  collection: ReturnType<Connection['collection']>,
+  collection: DocumentCollection,
   counts: Pick<Counts, 'count'>,
 ): ListSource<UserField, User> {
   async function rows(query: ListQuery<UserField>, page: OffsetPage | KeysetPage): Promise<Rows<User>> {
