@@ -1,6 +1,6 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { checkSubject, encode } from './listeners.ts';
-import type { OutboxEvent } from './outbox-lane.ts';
 
 /** Where a service's events go. */
 export type EventTransport = {

@@ -1,24 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
-import {
-  createFailureLog,
-  createOutboxLane,
-  type OutboxCollection,
-  type OutboxEvent,
-  type OutboxLane,
-} from './outbox-lane.ts';
-
-export type { OutboxCollection, OutboxEvent } from './outbox-lane.ts';
-
-/**
- * The index by which documents with undelivered events are found: `schema.index(OUTBOX_INDEX.fields,
- * OUTBOX_INDEX.options)`. No other document is in it.
- */
-export const OUTBOX_INDEX = {
-  fields: { 'outbox.at': 1 },
-  options: { name: 'outbox', partialFilterExpression: { 'outbox.at': { $gt: new Date(0) } } },
-} as const;
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
+import { createFailureLog, createOutboxLane, type OutboxCollection, type OutboxLane } from './outbox-lane.ts';
 
 export type OutboxRelayOptions = {
   collection: OutboxCollection;
@@ -54,11 +37,6 @@ export type OutboxRelay = {
 const BATCH = 100;
 /** Of the time, this share at most is spent on looking for what waits. */
 const LOOKING = 0.1;
-
-/** A new event, to be written into the `outbox` of the document that causes it, in the same write. */
-export function outboxEvent(subject: string, data: Record<string, unknown>): OutboxEvent {
-  return { id: newId('evt'), subject, at: new Date(), data };
-}
 
 /**
  * Delivers the events that wait in documents, at least once: an event is taken out of its document only after

@@ -104,7 +104,9 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   }
 
   function prefixOf(within: string | undefined): Filter {
-    return within === undefined || prefix === undefined ? {} : { [prefix]: within };
+    if (within === undefined) return {};
+    if (prefix === undefined) throw new TypeError('these lists have no prefix');
+    return { [prefix]: within };
   }
 
   return {

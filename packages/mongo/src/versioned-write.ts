@@ -39,11 +39,11 @@ export type VersionedDocument = {
 export type VersionedWrites<T> = {
   insert(aggregate: T, events?: readonly DomainEvent[]): Promise<void>;
   /** The change that was made; undefined when there was none to make. */
-  update<C extends Change<T>>(
+  update<C extends Change<T> | undefined>(
     id: string,
-    decide: (current: T, revision: Revision) => C | undefined,
+    decide: (current: T, revision: Revision) => C,
     ifVersion?: IfVersion,
-  ): Promise<C | undefined>;
+  ): Promise<C>;
   /**
    * With events, a tombstone stays until they are delivered; without any nothing stays, not even older events that
    * wait.

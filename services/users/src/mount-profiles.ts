@@ -26,7 +26,7 @@ import {
   mayRead,
   needsCurrentPassword,
 } from './user-access.ts';
-import type { Users } from './users.ts';
+import type { UserService } from './user-service.ts';
 
 type Mount = (app: FastifyInstance, group: PathGroup, options: ProfileOptions) => void;
 const READ = ['read:users', 'read:all'];
@@ -233,7 +233,7 @@ const mountRemove: Mount = (app, group, options) => {
  * The changes that the caller may make. Roles and statuses are for those who govern; others may repeat what they
  * have read. A password that is set so does not need the current one, so it is never one's own.
  */
-async function permitted(caller: Caller, id: string, changes: Update, users: Users): Promise<Update> {
+async function permitted(caller: Caller, id: string, changes: Update, users: UserService): Promise<Update> {
   const { status, password, ...others } = changes;
   if (password !== undefined && needsCurrentPassword(caller, id)) {
     throw invalidFields([{ field: 'password', message: 'is changed at the path of the user and /password' }]);

@@ -1,7 +1,7 @@
 import { unavailable } from '@gatehouse/kit/errors';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
-import type { Passwords } from './users.ts';
+import type { Passwords } from './user-service.ts';
 
 /**
  * argon2id with 19 MiB, 2 passes, 1 lane: the first choice of the OWASP password storage cheat sheet.

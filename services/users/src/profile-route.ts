@@ -9,10 +9,10 @@ import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { PathGroup } from './path-groups.ts';
 import type { Profile } from './profile.ts';
 import { resolveProfile, type SharedPath, type SharedProfile } from './resolver.ts';
-import type { Users } from './users.ts';
+import type { UserService } from './user-service.ts';
 
 export type ProfileOptions = {
-  users: Users;
+  users: UserService;
   /** The hook that puts a caller on the request. */
   authenticate: onRequestAsyncHookHandler;
   idempotency: Idempotency;

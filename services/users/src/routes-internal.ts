@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookH
 import { Type } from 'typebox';
 import { given } from './given.ts';
 import type { User } from './user.ts';
-import type { Users } from './users.ts';
+import type { UserService } from './user-service.ts';
 
 /** Whoever signs people in, and nobody else, may ask for accounts. */
 const CLIENT = 'identity';
@@ -65,7 +65,7 @@ type OneAccount = { Params: { id: string } };
  */
 export function mountInternalRoutes(
   app: FastifyInstance,
-  { users, authenticate }: { users: Users; authenticate: onRequestAsyncHookHandler },
+  { users, authenticate }: { users: UserService; authenticate: onRequestAsyncHookHandler },
 ): void {
   // Both run before the body is read.
   const guard = {

@@ -30,10 +30,10 @@ import { createPasswords } from './passwords.ts';
 import { PATH_GROUPS } from './path-groups.ts';
 import { mountInternalRoutes } from './routes-internal.ts';
 import { mountStandingRoutes } from './routes-standing.ts';
+import { createUserStore } from './store/user-store.ts';
 import type { NewUser } from './user.ts';
 import { createAccountEvents } from './user-events.ts';
-import { createUserStore } from './user-store.ts';
-import { createUsers, type Users } from './users.ts';
+import { createUserService, type UserService } from './user-service.ts';
 
 /** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
 const GUESSES = { most: 10, seconds: 300 };
@@ -78,7 +78,7 @@ export function createUsersService(
     logger,
     transport: dependencies.events,
   });
-  const users = createUsers({
+  const users = createUserService({
     store: events.publishing(store),
     passwords: createPasswords({ concurrency: config.hashConcurrency }),
     announce: events.announce,
@@ -164,7 +164,7 @@ function broadcastOf(given: RevocationBroadcast | undefined, { natsUrl }: UsersC
  * Creates who is not there yet; their addresses count as verified. Whoever has the id, the name or the address
  * already is left as they are.
  */
-async function createFirst(users: Users, drafts: readonly NewUser[]): Promise<void> {
+async function createFirst(users: UserService, drafts: readonly NewUser[]): Promise<void> {
   for (const draft of drafts) {
     try {
       await users.create({ ...draft, emailVerified: true });

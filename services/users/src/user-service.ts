@@ -9,6 +9,7 @@ import {
   type IfVersion,
   type Login,
   type NewUser,
+  type SecurityChange,
   TakenError,
   type Update,
   type User,
@@ -18,6 +19,7 @@ import {
   type UserStatus,
   type UserStore,
   userOf,
+  WrongPasswordError,
 } from './user.ts';
 import { draftProblems, EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
 
@@ -29,7 +31,7 @@ export type Passwords = {
 };
 
 /** What the use cases stand on. */
-export type UsersDependencies = {
+export type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
   /** Tells those who hold tokens and sessions; resolves when they know or when it takes too long, never rejects. */
@@ -41,7 +43,7 @@ export type UsersDependencies = {
 };
 
 /** The use cases; they throw ServiceErrors that say what is wrong with the request. */
-export type Users = {
+export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
@@ -75,14 +77,14 @@ export type PasswordChange = {
   through?: string;
 };
 
-export class WrongPasswordError extends ServiceError {
-  constructor() {
-    super('forbidden', 'The current password is not right.');
-  }
-}
-
 /** The use cases. They know no caller: who may do what is in user-access.ts. */
-export function createUsers({ store, passwords, announce, guesses, allGuesses }: UsersDependencies): Users {
+export function createUserService({
+  store,
+  passwords,
+  announce,
+  guesses,
+  allGuesses,
+}: UserServiceDependencies): UserService {
   /** Throws unless the password is that of the user; the hash that it was checked against. */
   async function checkCurrent(id: string, password: string, through: string): Promise<string> {
     const key = `${id} ${through}`;
@@ -108,28 +110,11 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
     return hash;
   }
 
-  /** Why a write for some versions found nobody: they are in another one, or not there. */
-  async function missed(id: string): Promise<never> {
-    found(await store.findById(id));
-    throw changedMeanwhile();
-  }
-
-  /** The user, when a write did not happen though they are there; throws unless they are in one of the versions. */
-  async function current(id: string, ifVersion: IfVersion): Promise<User> {
-    const user = found(await store.findById(id));
-    if (ifVersion !== undefined && !ifVersion.includes(user.version)) throw changedMeanwhile();
-    return user;
-  }
-
-  /** Of a role or a status: nothing happens when it is so already. */
-  async function changed(
-    id: string,
-    change: { reason: 'role'; role: UserRole } | { reason: 'status'; status: UserStatus },
-    ifVersion: IfVersion,
-  ) {
-    const done = await store.changeStanding(id, change, ifVersion);
-    if (done === undefined) return current(id, ifVersion);
-    await announce(done.event);
+  /** Makes the change and announces it; the user as they are when there is nothing to change. */
+  async function secure(id: string, change: SecurityChange, ifVersion: IfVersion): Promise<User> {
+    const done = await store.changeSecurity(id, change, ifVersion);
+    if (done === undefined) return found(await store.findById(id));
+    for (const event of done.events) await announce(event);
     return done.user;
   }
 
@@ -168,15 +153,12 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
       refuse(fieldProblems({ ...changes, ...(password === undefined ? {} : { password }) }));
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
       const done = await store.update(id, { ...changes, ...hashed }, ifVersion);
-      if (done === undefined) return missed(id);
       for (const event of done.events) await announce(event);
       return done.user;
     },
 
     async remove(id, ifVersion) {
-      const event = await store.remove(id, ifVersion);
-      if (event === undefined) return missed(id);
-      await announce(event);
+      await announce(await store.remove(id, ifVersion));
     },
 
     async checkPassword(login, password) {
@@ -196,33 +178,23 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
       const currentHash =
         currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword, through);
       const passwordHash = await passwords.hash(newPassword);
-      const change = {
-        reason: 'password' as const,
-        passwordHash,
-        ...(currentHash === undefined ? {} : { currentHash }),
-      };
-      const done = await store.changeStanding(id, change, ifVersion);
-      if (done === undefined) {
-        await current(id, ifVersion);
-        // Another change came first: the password that was checked is not the current one any more.
-        throw new WrongPasswordError();
-      }
-      await announce(done.event);
-      return done.user;
+      return secure(
+        id,
+        {
+          reason: 'password',
+          passwordHash,
+          // Another change may come first: then the password that was checked is not the current one any more.
+          ...(currentHash === undefined ? {} : { currentHash }),
+        },
+        ifVersion,
+      );
     },
 
-    changeRole: (id, role, ifVersion) => changed(id, { reason: 'role', role }, ifVersion),
+    changeRole: (id, role, ifVersion) => secure(id, { reason: 'role', role }, ifVersion),
 
-    changeStatus: (id, status, ifVersion) => changed(id, { reason: 'status', status }, ifVersion),
+    changeStatus: (id, status, ifVersion) => secure(id, { reason: 'status', status }, ifVersion),
 
-    async verifyEmail(id, email) {
-      const user = await store.verifyEmail(id, email);
-      if (user !== undefined) return user;
-      found(await store.findById(id));
-      throw new ServiceError('conflict', 'This is not the current email address any more.', {
-        details: [{ field: 'email', message: 'is not the current one' }],
-      });
-    },
+    verifyEmail: store.verifyEmail,
   };
 }
 
@@ -272,10 +244,6 @@ function found(user: User | undefined): User {
 
 function notFound(): ServiceError {
   return new ServiceError('not_found', 'There is no such user.');
-}
-
-function changedMeanwhile(): ServiceError {
-  return new ServiceError('precondition_failed', 'This user has been changed meanwhile.');
 }
 
 function refuse(problems: readonly FieldProblem[]): void {
