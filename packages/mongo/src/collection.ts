@@ -14,13 +14,13 @@ export type IndexDefinition = {
  * A collection, with the indexes that it gets when the database starts. Its documents have no mongoose schema: the
  * aggregate has validated what is written, and to cast and hydrate would cost thrice as much as the driver alone.
  */
-export function defineCollection(
+export function defineCollection<D extends { _id: string } = StoredDocument>(
   connection: Connection,
   name: string,
   indexes: readonly IndexDefinition[],
-): DocumentCollection {
+): Collection<D> {
   const schema = new mongoose.Schema({ _id: String }, { collection: name, versionKey: false, strict: false });
   for (const { fields, options } of indexes) schema.index({ ...fields }, { ...options });
   connection.model(name, schema);
-  return connection.collection<StoredDocument>(name);
+  return connection.collection<D>(name);
 }

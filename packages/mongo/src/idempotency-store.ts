@@ -1,4 +1,5 @@
-import mongoose, { type Connection } from 'mongoose';
+import type { Connection } from 'mongoose';
+import { defineCollection } from './collection.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 
 /** The collection of the keys; the sweeper removes what has expired from it. */
@@ -20,22 +21,8 @@ const ROUNDS = 5;
 
 /** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/resource/idempotency. */
 export function createIdempotencyStore(connection: Connection) {
-  const schema = new mongoose.Schema<KeyDocument>(
-    {
-      _id: String,
-      fingerprint: String,
-      holder: String,
-      lease_until: Date,
-      reserved_id: String,
-      answer: String,
-      expires_at: Date,
-    },
-    { collection: IDEMPOTENCY_KEYS, versionKey: false },
-  );
-  schema.index({ expires_at: 1 });
-  // Makes the index when the database starts.
-  connection.model('IdempotencyKey', schema);
-  const keys = connection.collection<KeyDocument>(IDEMPOTENCY_KEYS);
+  const index = { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } } as const;
+  const keys = defineCollection<KeyDocument>(connection, IDEMPOTENCY_KEYS, [index]);
 
   return {
     async claim(claim: {

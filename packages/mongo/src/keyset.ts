@@ -32,7 +32,7 @@ export type SortedList = {
   /** Conditions on the fields that the index begins with: equalities or, when the sort field is unique, sets. */
   prefix?: Fields;
   /** Where the list begins and ends by its sort field. Documents without that have null, the least of all. */
-  range?: { lower?: Limit; upper?: Limit };
+  range?: { lower?: Limit | undefined; upper?: Limit | undefined };
   /** What else must hold. It is checked on each document that the index yields, so that few should fail it. */
   filter?: Fields;
 };

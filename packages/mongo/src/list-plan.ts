@@ -5,24 +5,25 @@ import {
   choicesOf,
   type Filter,
   filtersOf,
+  isEquality,
   isPresent,
   isUnique,
   type ListField,
+  normalized,
   rangeOf,
-  sortTypeOf,
 } from './list-fields.ts';
 
-/** What the lists of a collection are filtered and sorted by, and how its documents are told apart. */
+/** What the lists of a collection are filtered and sorted by. */
 export type ListTable<Field extends string> = {
   fields: Record<Field, ListField>;
   /**
-   * A field of one value of which a list may be, such as `owner_id`: every index is there a second time, beginning with
-   * it, so that such a list reads nothing of the others.
+   * A field that a list can be confined to one value of, such as `owner_id`. Every index is there a second time,
+   * beginning with it, so that such a list reads nothing of the others.
    */
   prefix?: string;
   /**
-   * Meets every document that is not deleted, by an index of its own. Only for a collection that keeps tombstones, in
-   * which none of the fields but the id is left.
+   * Meets every document that is not deleted, by an index of its own. Only for a collection that keeps tombstones, which
+   * have none of the fields but the id.
    */
   notDeleted?: Filter;
 };
@@ -33,7 +34,10 @@ export type ListTable<Field extends string> = {
  */
 export type ReadPlan = { few: boolean } & Pick<SortedList, 'sort' | 'index' | 'prefix' | 'range' | 'filter'>;
 
-/** Each answers undefined when no document can meet the conditions. `within` is the value of the table's prefix. */
+/**
+ * `within` is the one value of the table's prefix. `read` and `count` answer undefined when no document can meet the
+ * conditions.
+ */
 export type ListPlan<Field extends string> = {
   /** The indexes that the lists are read by, beside that of the ids. */
   indexes: IndexDefinition[];
@@ -43,9 +47,6 @@ export type ListPlan<Field extends string> = {
   count(conditions: readonly Condition<Field>[], within?: string): Filter | undefined;
 };
 
-/** What the conditions ask of a document, by the field that they are about. */
-type Demands<Field extends string> = ReadonlyMap<Field, readonly Filter[]>;
-
 /** Plans the lists of a collection by a table of its fields, so that no list is read without an index. */
 export function createListPlan<Field extends string>(table: ListTable<Field>): ListPlan<Field> {
   const { fields, prefix, notDeleted } = table;
@@ -53,53 +54,64 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   const names = Object.keys(fields) as Field[];
 
   function indexOf(field: ListField, isWithin: boolean): IndexDefinition {
-    const { stored, index } = field;
-    if (stored === '_id' && !isWithin) return { fields: { _id: 1 }, options: { name: '_id_' } };
     // With the id, so that documents that are equal by the field have an order, too, and a page can begin among them.
-    const isUniqueHere = isUnique(field) && !isWithin;
-    const path = [...(isWithin && prefix ? [prefix] : []), stored, ...(isUnique(field) ? [] : ['_id'])];
+    const key = [field.stored, ...(isUnique(field) ? [] : ['_id'])];
+    const path = isWithin && prefix !== undefined ? [prefix, ...key] : key;
+    const standardName = path.map((name) => `${name}_1`).join('_');
+    const options = {
+      ...(isUnique(field) ? { unique: true } : {}),
+      // Tombstones have no keys, of which there may be but one.
+      ...(isUnique(field) && hasTombstones ? { partialFilterExpression: isPresent(field) } : {}),
+    };
     return {
       fields: Object.fromEntries(path.map((name) => [name, 1])),
-      options: {
-        name: isWithin || index === undefined ? path.map((name) => `${name}_1`).join('_') : index,
-        ...(isUniqueHere ? { unique: true } : {}),
-        // Tombstones have no keys, of which there may be but one.
-        ...(isUniqueHere && hasTombstones ? { partialFilterExpression: isPresent(field) } : {}),
-      },
+      options: isWithin ? { name: standardName } : { name: field.index ?? standardName, ...options },
     };
   }
 
-  function demandsOf(conditions: readonly Condition<Field>[]): Demands<Field> | undefined {
-    const demands = new Map<Field, readonly Filter[]>();
+  function indexNameOf(field: ListField, isWithin: boolean): string {
+    return field.stored === '_id' && !isWithin ? '_id_' : indexOf(field, isWithin).options.name;
+  }
+
+  /** The normalized conditions on each field; undefined when no document can meet them. */
+  function askedOf(conditions: readonly Condition<Field>[]): Map<Field, Condition[]> | undefined {
+    const asked = new Map<Field, Condition[]>();
     for (const name of new Set(conditions.map(({ field }) => field))) {
-      const filters = filtersOf(fields[name], about(conditions, name), hasTombstones);
-      if (filters === undefined) return undefined;
-      if (filters.length > 0) demands.set(name, filters);
+      const own = normalized(
+        fields[name],
+        conditions.filter(({ field }) => field === name),
+      );
+      if (own === undefined) return undefined;
+      if (own.length > 0) asked.set(name, own);
     }
-    return demands;
+    return asked;
   }
 
-  /** The field by which few documents are left: one that few share the value of, or one of an unusual choice. */
-  function narrowest(
-    demands: Demands<Field>,
-    conditions: readonly Condition<Field>[],
-  ): (ListField & { name: Field }) | undefined {
-    const asked = names.filter((name) => demands.has(name));
-    const isEqual = (name: Field) =>
-      (fields[name].type === 'string' || fields[name].type === 'folded') &&
-      conditions.some((it) => it.field === name && isEquality(it));
-    const choices = asked.filter((name) => choicesOf(fields[name], []) !== undefined);
+  /** All that is asked, but on the field `apart`. */
+  function filterOf(first: readonly Filter[], asked: Map<Field, Condition[]>, apart?: Field): Filter {
+    const others = [...asked].filter(([name]) => name !== apart);
+    return allOf([...first, ...others.flatMap(([name, own]) => demandsOn(name, own))]);
+  }
+
+  function demandsOn(name: Field, conditions: readonly Condition[] = []): Filter[] {
+    return conditions.flatMap((condition) => filtersOf(fields[name], condition, hasTombstones));
+  }
+
+  /** The field by which few documents are left: an equal text, or else a choice, rather an unusual one. */
+  function narrowest(asked: Map<Field, Condition[]>): Field | undefined {
+    const texts = [...asked].filter(([name]) => ['string', 'folded'].includes(fields[name].type));
+    const choices = names.filter((name) => asked.has(name) && choicesOf(fields[name]) !== undefined);
     const isUnusual = (name: Field) => {
-      const field = fields[name];
-      return !('usual' in field) || !choicesOf(field, about(conditions, name))?.includes(field.usual ?? '');
+      const { usual } = { usual: undefined, ...fields[name] };
+      return usual === undefined || !asked.get(name)?.some(({ values }) => values.includes(usual));
     };
-    const name = asked.find(isEqual) ?? choices.find(isUnusual) ?? choices[0];
-    return name && { ...fields[name], name };
+    const [equal] = texts.find(([, own]) => own.some(isEquality)) ?? [];
+    return equal ?? choices.find(isUnusual) ?? choices[0];
   }
 
-  /** Tombstones have nothing but an id: a demand on anything else leaves them out. */
-  function notDeletedUnlessSaid(demands: Demands<Field>, within: string | undefined): Filter[] {
-    const isSaid = within !== undefined || [...demands.keys()].some((name) => fields[name].stored !== '_id');
+  /** Tombstones have nothing but an id: whatever is asked of anything else leaves them out. */
+  function notDeletedUnlessSaid(asked: Map<Field, Condition[]>, within: string | undefined): Filter[] {
+    const isSaid = within !== undefined || [...asked.keys()].some((name) => fields[name].stored !== '_id');
     return isSaid || notDeleted === undefined ? [] : [notDeleted];
   }
 
@@ -110,70 +122,55 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   }
 
   return {
-    indexes: [false, ...(prefix === undefined ? [] : [true])]
-      .flatMap((isWithin) => names.map((name) => indexOf(fields[name], isWithin)))
-      .filter(({ options }) => options.name !== '_id_'),
+    indexes: (prefix === undefined ? [false] : [false, true]).flatMap((isWithin) =>
+      names
+        .filter((name) => isWithin || fields[name].stored !== '_id')
+        .map((name) => indexOf(fields[name], isWithin)),
+    ),
 
     keys: names.map((name) => fields[name].stored),
 
     read({ conditions, sort: { field: name, descending } }, within) {
-      const demands = demandsOf(conditions);
-      if (demands === undefined) return undefined;
+      const asked = askedOf(conditions);
+      if (asked === undefined) return undefined;
       const field = fields[name];
+      const type = field.type === 'folded' || field.type === 'choice' ? 'string' : field.type;
+      const sort = { field: field.stored, type, unique: isUnique(field), descending };
       const isWithin = within !== undefined;
-      const sort = { field: field.stored, type: sortTypeOf(field), unique: isUnique(field), descending };
-      const identified = names.find((it) => isUnique(fields[it]) && about(conditions, it).some(isEquality));
+      const list = { few: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) };
+
+      const identified = names.find((it) => isUnique(fields[it]) && asked.get(it)?.some(isEquality));
       if (identified !== undefined) {
-        const filter = allOf([prefixOf(within), notDeleted ?? {}], demands);
-        return { few: true, sort, index: indexOf(fields[identified], false).options.name, filter };
+        const filter = filterOf([list.prefix, notDeleted ?? {}], asked);
+        return { few: true, sort, index: indexNameOf(fields[identified], false), filter };
       }
-      const list = {
-        few: false,
-        sort,
-        index: indexOf(field, isWithin).options.name,
-        prefix: prefixOf(within),
-      };
       if (!sort.unique) {
-        const { range, isComplete } = rangeOf(field, about(conditions, name), hasTombstones);
-        return { ...list, range, filter: allOf([], isComplete ? without(demands, name) : demands) };
+        const { range, isComplete } = rangeOf(field, asked.get(name) ?? [], hasTombstones);
+        return { ...list, range, filter: filterOf([], asked, isComplete ? name : undefined) };
       }
       if (sort.field !== '_id') {
-        return { ...list, filter: allOf(hasTombstones ? [isPresent(field)] : [], demands) };
+        return { ...list, filter: filterOf(hasTombstones ? [isPresent(field)] : [], asked) };
       }
-      const first = narrowest(demands, conditions);
-      if (first === undefined) {
-        return { ...list, filter: allOf(notDeletedUnlessSaid(demands, within), demands) };
-      }
-      const chosen = allOf([], new Map([[first.name, demands.get(first.name) ?? []]]));
+      const first = narrowest(asked);
+      if (first === undefined)
+        return { ...list, filter: filterOf(notDeletedUnlessSaid(asked, within), asked) };
       return {
         ...list,
-        index: indexOf(first, isWithin).options.name,
-        prefix: { ...list.prefix, ...chosen },
-        filter: allOf([], without(demands, first.name)),
+        index: indexNameOf(fields[first], isWithin),
+        prefix: { ...list.prefix, ...allOf(demandsOn(first, asked.get(first))) },
+        filter: filterOf([], asked, first),
       };
     },
 
     count(conditions, within) {
-      const demands = demandsOf(conditions);
+      const asked = askedOf(conditions);
       // One condition alone is then counted on its index, and no document is read.
-      return demands && allOf([prefixOf(within), ...notDeletedUnlessSaid(demands, within)], demands);
+      return asked && filterOf([prefixOf(within), ...notDeletedUnlessSaid(asked, within)], asked);
     },
   };
 }
 
-function about<Field extends string>(conditions: readonly Condition<Field>[], name: Field) {
-  return conditions.filter(({ field }) => field === name);
-}
-
-function isEquality({ operator }: Condition): boolean {
-  return operator === 'eq' || operator === 'in';
-}
-
-function without<Field extends string>(demands: Demands<Field>, name: Field): Demands<Field> {
-  return new Map([...demands].filter(([field]) => field !== name));
-}
-
-function allOf(first: readonly Filter[], demands: Demands<string>): Filter {
-  const filters = [...first.filter((it) => Object.keys(it).length > 0), ...[...demands.values()].flat()];
-  return filters.length > 1 ? { $and: filters } : (filters[0] ?? {});
+function allOf(filters: readonly Filter[]): Filter {
+  const all = filters.filter((filter) => Object.keys(filter).length > 0);
+  return all.length > 1 ? { $and: all } : (all[0] ?? {});
 }
