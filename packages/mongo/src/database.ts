@@ -5,7 +5,7 @@ import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import mongoose, { type Connection } from 'mongoose';
 
 export type Database = {
-  /** For defining models on; usable at once, connected after start(). */
+  /** For defining collections on; usable at once, connected after start(). */
   connection: Connection;
   /** Resolves when connected and every model's indexes exist; tries for as long as it takes. */
   start(): Promise<void>;
@@ -71,7 +71,7 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     for (const model of Object.values(connection.models)) await model.createIndexes();
   }
 
-  /** Tries for as long as it takes; throws what waiting cannot mend, and when stop() comes first. */
+  /** Tries for as long as it takes; throws when waiting cannot help, and when stop() comes first. */
   async function connectAtLast(): Promise<void> {
     let delay = RETRY_DELAY_MS.first;
     while (!stopping.signal.aborted) {
@@ -164,7 +164,7 @@ function ownWriteConcern(uri: string): number | undefined {
  * How long a query over many documents may take, in milliseconds: set as maxTimeMS, so that the database gives it up.
  * Well below the time after which the driver would give up the connection.
  */
-export const LONGEST_QUERY_MS = 5000;
+export const MAX_QUERY_MS = 5000;
 const MAX_TIME_EXPIRED = 50;
 
 /** A server that shuts down, steps down or recovers says so: InterruptedAtShutdown, NotWritablePrimary and so on. */

@@ -2,7 +2,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import type { KeysetPage, OffsetPage, Position, Rows } from '@gatehouse/kit/list-query';
 import mongoose from 'mongoose';
 import type { DocumentCollection, StoredDocument } from './collection.ts';
-import { LONGEST_QUERY_MS } from './database.ts';
+import { MAX_QUERY_MS } from './database.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -153,13 +153,7 @@ function find<D extends StoredDocument>(
         .min({ ...prefix, [field]: low.value, _id: low.id })
         .max({ ...prefix, [field]: high.value, _id: high.id })
         .sort(Object.fromEntries([...Object.keys(prefix), field, '_id'].map((name) => [name, direction])));
-  return found
-    .hint(index)
-    .project<D>(projection)
-    .skip(skip)
-    .limit(limit)
-    .maxTimeMS(LONGEST_QUERY_MS)
-    .toArray();
+  return found.hint(index).project<D>(projection).skip(skip).limit(limit).maxTimeMS(MAX_QUERY_MS).toArray();
 }
 
 async function exists(list: SortedList, span: Span): Promise<boolean> {
@@ -201,7 +195,7 @@ function positionOf({ field }: Sort, document: StoredDocument): Position {
   };
 }
 
-/** A position's value as stored: whoever asks may send any, which must not come before the database. */
+/** A position's value as stored. The caller may send anything, which must not reach the database. */
 function storedValue({ field, type, unique }: Sort, { value, id }: Position): unknown {
   if (field === '_id' && value === null) return id;
   if (value === null && !unique) return null;

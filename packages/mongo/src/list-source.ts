@@ -1,7 +1,7 @@
 import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gatehouse/kit/list-query';
 import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
-import { LONGEST_QUERY_MS } from './database.ts';
+import { MAX_QUERY_MS } from './database.ts';
 import { keysetPage, offsetPage, pageOfFew } from './keyset.ts';
 import type { ListPlan } from './list-plan.ts';
 
@@ -37,7 +37,7 @@ export function createListSource<Field extends string, D extends { _id: string }
           .find(list.filter ?? {})
           .hint(list.index)
           .project<StoredDocument>(projection);
-        found = pageOfFew(list, await all.maxTimeMS(LONGEST_QUERY_MS).toArray(), page);
+        found = pageOfFew(list, await all.maxTimeMS(MAX_QUERY_MS).toArray(), page);
       } else {
         found = await ('offset' in page ? offsetPage(source, page) : keysetPage(source, page));
       }
@@ -55,7 +55,7 @@ export function createListSource<Field extends string, D extends { _id: string }
         // Without any condition the database would read the documents.
         const hint = Object.keys(filter).length === 0 ? { hint: '_id_' } : {};
         return counts.count(key, () =>
-          collection.countDocuments(filter, { maxTimeMS: LONGEST_QUERY_MS, ...hint }),
+          collection.countDocuments(filter, { maxTimeMS: MAX_QUERY_MS, ...hint }),
         );
       },
     };

@@ -5,7 +5,7 @@ import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 import { type OutboxEvent, outboxEvent } from './outbox.ts';
 
-/** What a write makes of the version and the time of an aggregate. */
+/** The version and the time that an aggregate gets by a write. */
 export type Revision = { version: number; updatedAt: Date };
 
 /** What others are told of a write. */
@@ -14,13 +14,13 @@ export type DomainEvent = { subject: string; data: Record<string, unknown> };
 /** What an aggregate becomes by a change, and the events of that. */
 export type Change<T> = { next: T; events?: readonly DomainEvent[] };
 
-/** What is left of a document that is deleted until its events are delivered: those, and the fields to keep. */
+/** What is left of a deleted document until its events are delivered: those, and the fields to keep. */
 export type Deletion = { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
 
 /** Which versions a write is for; any, when it is absent. */
 export type IfVersion = readonly number[] | undefined;
 
-/** What a document has beside the fields of its aggregate. One of before there were versions has none, which is 0. */
+/** What a document has beside the fields of its aggregate. One from before there were versions has none, which is 0. */
 export type VersionedDocument = {
   _id: string;
   version?: number;
@@ -30,11 +30,11 @@ export type VersionedDocument = {
 };
 
 /**
- * Writes that lose nothing to each other. What is decided is a pure function of the aggregate as it is: it is asked
- * again when another write came first, and may throw a ServiceError. Events are stored with their cause.
+ * Writes of which none undoes another. `decide` is a pure function of the aggregate as it is: it is called again when
+ * another write came first, and may throw a ServiceError. Events are stored in the same write as their cause.
  *
  * `update` and `remove` throw `not_found`, `precondition_failed` when the document is in none of the versions given, and
- * `unavailable` when others are always faster.
+ * `unavailable` when other processes are always faster.
  */
 export type VersionedWrites<T> = {
   insert(aggregate: T, events?: readonly DomainEvent[]): Promise<void>;
@@ -44,10 +44,7 @@ export type VersionedWrites<T> = {
     decide: (current: T, revision: Revision) => C,
     ifVersion?: IfVersion,
   ): Promise<C>;
-  /**
-   * With events, a tombstone stays until they are delivered; without any nothing stays, not even older events that
-   * wait.
-   */
+  /** With events, a tombstone stays until they are delivered. Without any nothing stays, nor do older events. */
   remove<R extends Deletion>(
     id: string,
     decide: (current: T, revision: Revision) => R,
@@ -55,9 +52,8 @@ export type VersionedWrites<T> = {
   ): Promise<R>;
 };
 
-/** How long a write may lose against those of other processes, in milliseconds. */
+/** How long a write may wait for others of its process, and then lose against those of other processes. */
 const MAX_WAIT_MS = 5000;
-/** The longest pause before the next attempt, in milliseconds. */
 const MAX_PAUSE_MS = 64;
 
 /**
@@ -78,11 +74,14 @@ export function createVersionedWrites<
   duplicate?: (field: string) => Error | undefined;
 }): VersionedWrites<T> {
   const { collection, noun, read, write, counts, duplicate } = options;
-  /** The last write of this process that is under way, by document: they need not race with each other. */
+  /** By document, the last write of this process that is under way: they need not race with each other. */
   const underWay = new Map<string, Promise<unknown>>();
 
   async function inTurn<R>(id: string, run: () => Promise<R>): Promise<R> {
-    const turn = (underWay.get(id) ?? Promise.resolve()).then(run, run);
+    const before = underWay.get(id)?.catch(() => {});
+    // Not for ever: when the database hangs they are not to fail one after the other.
+    const isOurs = before && Promise.race([before, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
+    const turn = isOurs === undefined ? run() : isOurs.then(run);
     underWay.set(id, turn);
     try {
       return await turn;

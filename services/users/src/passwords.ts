@@ -9,10 +9,10 @@ import type { Passwords } from './user-service.ts';
  */
 const ARGON2ID = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** A hash of the same cost (PHC string) with salt and digest all zero: of no password that anybody knows. */
+/** A hash of the same cost (PHC string) whose salt and digest are zero: of no password that anybody knows. */
 const NOBODYS = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=${ARGON2ID.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** How many may wait; more would only be answered after their callers have given up. */
+/** How many may wait; any more would be answered only after their callers have given up. */
 const MAX_WAITING = 500;
 
 /**

@@ -36,8 +36,8 @@ import { createAccountEvents } from './user-events.ts';
 import { createUserService, type UserService } from './user-service.ts';
 
 /** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
-const GUESSES = { most: 10, seconds: 300 };
-const ALL_GUESSES = { most: 30, seconds: 300 };
+const GUESSES = { max: 10, seconds: 300 };
+const ALL_GUESSES = { max: 30, seconds: 300 };
 
 /**
  * The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. A

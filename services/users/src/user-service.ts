@@ -2,6 +2,7 @@ import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { Attempts } from './attempts.ts';
 import { DERIVATIONS, derivedUsername } from './derived-username.ts';
 import {
@@ -30,7 +31,7 @@ export type Passwords = {
   verify(hash: string | null, password: string): Promise<boolean>;
 };
 
-/** What the use cases stand on. */
+/** What the use cases depend on. */
 export type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
@@ -38,7 +39,7 @@ export type UserServiceDependencies = {
   announce(event: AccountChanged): Promise<void>;
   /** Bounds how often somebody may guess the current password of one user by one way, such as an application. */
   guesses: Attempts;
-  /** The same by all ways together: there may be as many as somebody cares to make. */
+  /** The same by all ways together, since anybody can make as many applications as they like. */
   allGuesses: Attempts;
 };
 
@@ -48,21 +49,17 @@ export type UserService = {
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
   list: ListSource<UserField, User>;
-  /** Throws `precondition_failed` when the user is in none of these versions. */
+  /** This and all changes below throw `precondition_failed` when the user is in none of these versions. */
   update(id: string, changes: Update, ifVersion?: IfVersion): Promise<User>;
-  /** Throws `precondition_failed` when the user is in none of these versions. */
   remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
-   * Who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user without
-   * one and an inactive user. The epochs are those of the moment at which the password was the right one.
+   * The user who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user
+   * without one and an inactive user. The epochs are those of the moment at which the password was right.
    */
   checkPassword(login: string, password: string): Promise<User | undefined>;
-  /** Whom a username or a verified email means, active or not. */
+  /** The user whose username or verified email this is, active or not. */
   lookUp(login: string): Promise<User | undefined>;
-  /**
-   * Throws a WrongPasswordError when a current password is given and is not right, and `rate_limited` after too
-   * many of those. This and the two below throw `precondition_failed` as `update` does.
-   */
+  /** Throws a WrongPasswordError when a current password is given and is wrong, and `rate_limited` after too many. */
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
   changeRole(id: string, role: UserRole, ifVersion?: IfVersion): Promise<User>;
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
@@ -73,7 +70,7 @@ export type UserService = {
 export type PasswordChange = {
   newPassword: string;
   currentPassword?: string;
-  /** The way by which it comes, such as an application: wrong ones are counted for each by itself. */
+  /** The way by which it comes, such as an application: wrong passwords are counted for each way by itself. */
   through?: string;
 };
 
@@ -85,7 +82,7 @@ export function createUserService({
   guesses,
   allGuesses,
 }: UserServiceDependencies): UserService {
-  /** Throws unless the password is that of the user; the hash that it was checked against. */
+  /** Throws unless the password is that of the user; returns the hash that it was checked against. */
   async function checkCurrent(id: string, password: string, through: string): Promise<string> {
     const key = `${id} ${through}`;
     const takeBack = () => {
@@ -95,7 +92,7 @@ export function createUserService({
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
     // Counted before the check, so that many at a time cannot slip through, and taken back when it was right.
-    // One way that is closed is not counted any more, or it would close all others.
+    // What one way refuses is not counted for all together, or it would close the other ways.
     guesses.count(key);
     allGuesses.count(id);
     let right: boolean;
@@ -110,12 +107,15 @@ export function createUserService({
     return hash;
   }
 
+  async function announced({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
+    for (const event of events) await announce(event);
+    return user;
+  }
+
   /** Makes the change and announces it; the user as they are when there is nothing to change. */
-  async function secure(id: string, change: SecurityChange, ifVersion: IfVersion): Promise<User> {
-    const done = await store.changeSecurity(id, change, ifVersion);
-    if (done === undefined) return found(await store.findById(id));
-    for (const event of done.events) await announce(event);
-    return done.user;
+  async function changeSecurity(id: string, change: SecurityChange, ifVersion: IfVersion): Promise<User> {
+    const changed = await store.changeSecurity(id, change, ifVersion);
+    return changed === undefined ? found(await store.findById(id)) : announced(changed);
   }
 
   return {
@@ -123,10 +123,7 @@ export function createUserService({
       refuse(draftProblems(draft));
       const { id = newId('usr'), username, email, password } = draft;
       // Asked before hashing, which is the expensive part; the store's unique keys have the last word.
-      const [taken] = await store.taken({
-        ...(username === undefined ? {} : { username }),
-        ...(email === undefined ? {} : { email }),
-      });
+      const [taken] = await store.taken(omitUndefined({ username, email }));
       if (taken !== undefined) throw new TakenError(taken);
       const passwordHash = password === undefined ? null : await passwords.hash(password);
       for (let attempt = 0; ; attempt += 1) {
@@ -137,7 +134,7 @@ export function createUserService({
           return userOf(record);
         } catch (error) {
           const isLast = username !== undefined || attempt + 1 === DERIVATIONS;
-          // A derived one that somebody has: another will do.
+          // Somebody has the derived one already: another will do.
           if (isLast || !(error instanceof TakenError) || error.field !== 'username') throw error;
         }
       }
@@ -150,11 +147,9 @@ export function createUserService({
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
     async update(id, { password, ...changes }, ifVersion) {
-      refuse(fieldProblems({ ...changes, ...(password === undefined ? {} : { password }) }));
+      refuse(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
-      const done = await store.update(id, { ...changes, ...hashed }, ifVersion);
-      for (const event of done.events) await announce(event);
-      return done.user;
+      return announced(await store.update(id, { ...changes, ...hashed }, ifVersion));
     },
 
     async remove(id, ifVersion) {
@@ -175,30 +170,23 @@ export function createUserService({
       refuse(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
-      const currentHash =
-        currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword, through);
+      const checked =
+        currentPassword === undefined
+          ? {}
+          : { currentHash: await checkCurrent(id, currentPassword, through) };
       const passwordHash = await passwords.hash(newPassword);
-      return secure(
-        id,
-        {
-          reason: 'password',
-          passwordHash,
-          // Another change may come first: then the password that was checked is not the current one any more.
-          ...(currentHash === undefined ? {} : { currentHash }),
-        },
-        ifVersion,
-      );
+      return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },
 
-    changeRole: (id, role, ifVersion) => secure(id, { reason: 'role', role }, ifVersion),
+    changeRole: (id, role, ifVersion) => changeSecurity(id, { reason: 'role', role }, ifVersion),
 
-    changeStatus: (id, status, ifVersion) => secure(id, { reason: 'status', status }, ifVersion),
+    changeStatus: (id, status, ifVersion) => changeSecurity(id, { reason: 'status', status }, ifVersion),
 
     verifyEmail: store.verifyEmail,
   };
 }
 
-/** Who the draft makes, at this moment. */
+/** The user that the draft makes, at this moment. */
 function recordOf(draft: NewUser, { id, username }: { id: string; username: string }): UserRecord {
   const now = new Date();
   const email = draft.email ?? null;
@@ -222,7 +210,7 @@ function recordOf(draft: NewUser, { id, username }: { id: string; username: stri
   };
 }
 
-/** What a login is looked up by. One that is too long to be anybody's costs no more than any other. */
+/** What a login is looked up by. One that is too long for anybody costs no more than any other. */
 function loginOf(login: string): Login {
   const key = (login.length > EMAIL_MAX ? '' : foldedKey(login)) || NOBODY;
   return key.includes('@') ? { emailKey: key } : { usernameKey: key };

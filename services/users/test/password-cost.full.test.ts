@@ -21,8 +21,8 @@ const users = createUserService({
   store,
   passwords: createPasswords({ concurrency: 1 }),
   announce: async () => {},
-  guesses: createAttempts({ most: 10, seconds: 300 }),
-  allGuesses: createAttempts({ most: 30, seconds: 300 }),
+  guesses: createAttempts({ max: 10, seconds: 300 }),
+  allGuesses: createAttempts({ max: 30, seconds: 300 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

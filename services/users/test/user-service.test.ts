@@ -22,8 +22,8 @@ const users = createUserService({
   store,
   passwords,
   announce: async (event) => void announced.push(event),
-  guesses: createAttempts({ most: 10, seconds: 300 }),
-  allGuesses: createAttempts({ most: 30, seconds: 300 }),
+  guesses: createAttempts({ max: 10, seconds: 300 }),
+  allGuesses: createAttempts({ max: 30, seconds: 300 }),
 });
 
 const PASSWORD = 'correct horse';
