@@ -1,6 +1,6 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { checkSubject, encode } from './listeners.ts';
-import type { OutboxEvent } from './outbox-lane.ts';
 
 /** Takes a service's events to their consumers. */
 export type EventTransport = {

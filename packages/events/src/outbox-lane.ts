@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Database } from '@gatehouse/mongo/database';
-
-/** An event waiting in the document that caused it. */
-export type OutboxEvent = { id: string; subject: string; at: Date; data: Record<string, unknown> };
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 
 /** A collection with the OUTBOX_INDEX, whose documents hold an array `outbox` of {id, subject, at, data}. */
 export type OutboxCollection = ReturnType<Database['connection']['collection']>;

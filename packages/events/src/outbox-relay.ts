@@ -1,25 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import {
-  createFailureLog,
-  createOutboxLane,
-  type OutboxCollection,
-  type OutboxEvent,
-  type OutboxLane,
-} from './outbox-lane.ts';
-
-export type { OutboxCollection, OutboxEvent } from './outbox-lane.ts';
-
-/**
- * The index by which documents with undelivered events are found: `schema.index(OUTBOX_INDEX.fields,
- * OUTBOX_INDEX.options)`. No other document is in it.
- */
-export const OUTBOX_INDEX = {
-  fields: { 'outbox.at': 1 },
-  options: { name: 'outbox', partialFilterExpression: { 'outbox.at': { $gt: new Date(0) } } },
-} as const;
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
+import { createFailureLog, createOutboxLane, type OutboxCollection, type OutboxLane } from './outbox-lane.ts';
 
 export type OutboxRelayOptions = {
   collection: OutboxCollection;
@@ -55,11 +38,6 @@ export type OutboxRelay = {
 const BATCH_SIZE = 100;
 /** The greatest share of the time that is spent on searching. */
 const MAX_SEARCH_SHARE = 0.1;
-
-/** A new event, to be written into the `outbox` of the document that causes it, in the same write. */
-export function outboxEvent(subject: string, data: Record<string, unknown>): OutboxEvent {
-  return { id: newId('evt'), subject, at: new Date(), data };
-}
 
 /**
  * Delivers the events that wait in documents, at least once: an event is removed from its document only after deliver()

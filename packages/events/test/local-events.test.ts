@@ -1,7 +1,7 @@
 import { createLogger } from '@gatehouse/kit/logger';
+import { type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
 import t, { type Test } from 'tap';
 import { createLocalEvents } from '../src/local-events.ts';
-import { type OutboxEvent, outboxEvent } from '../src/outbox-relay.ts';
 
 function setUp() {
   const lines: Record<string, unknown>[] = [];

@@ -1,15 +1,10 @@
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
-import {
-  createOutboxRelay,
-  OUTBOX_INDEX,
-  type OutboxEvent,
-  type OutboxRelayOptions,
-  outboxEvent,
-} from '../src/outbox-relay.ts';
+import { createOutboxRelay, type OutboxRelayOptions } from '../src/outbox-relay.ts';
 
 type Thing = { _id: string; outbox: OutboxEvent[]; deleted_at?: Date };
 

@@ -2,7 +2,8 @@
 // of them tombstones, delivers some through a relay of its own, and prints the ids of what was acknowledged, until it is killed.
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
-import { createOutboxRelay, OUTBOX_INDEX, outboxEvent } from '../src/outbox-relay.ts';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import { createOutboxRelay } from '../src/outbox-relay.ts';
 
 const logger = createLogger({ name: 'writer', level: 'silent', readable: false });
 const database = createDatabase({ uri: process.argv[2] ?? '', name: 'test', logger });

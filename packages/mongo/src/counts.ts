@@ -1,33 +1,33 @@
 /** Counts that are exact, and kept for some seconds when they are slow. */
 export type Counts = {
   /**
-   * What `run` counts, now or some seconds ago: never before a write of this process that has resolved. The empty
+   * What `run` counts, now or some seconds ago, but not before a write of this process that has resolved. The empty
    * key means that everything is counted.
    */
   count(key: string, run: () => Promise<number>): Promise<number>;
   /**
-   * Around each write of this process that may change how many there are; `by` tells of its result by how many. One
+   * Wraps each write of this process that may change how many there are; `by` says how many its result adds. A write
    * that fails may have happened.
    */
   resize<T>(run: () => Promise<T>, by: (result: T) => number): Promise<T>;
-  /** Around every other write of this process, which changes what is counted under conditions. */
+  /** Wraps every other write of this process, which changes what is counted under conditions. */
   change<T>(run: () => Promise<T>): Promise<T>;
 };
 
 const EVERYTHING = '';
 
-/** Writes that have begun, and those of them that are under way. */
+/** How many writes have begun, and how many of them are under way. */
 type Writes = { begun: number; underWay: number };
 type Running = { promise: Promise<number>; next?: Promise<number> };
 
 /**
- * Keeps slow counts, in memory alone, so that a list that many look at is not counted for each of them. One that is
- * quick is never kept: it is as true as can be. `now` is in milliseconds.
+ * Keeps slow counts in memory, so that a popular list is not counted for each of its readers. A quick count is never
+ * kept, and so never out of date. `now` is in milliseconds.
  */
 export function createCounts(
-  options: { keepSeconds?: number; slowMs?: number; mostKeys?: number; now?: () => number } = {},
+  options: { keepSeconds?: number; slowMs?: number; maxKeys?: number; now?: () => number } = {},
 ): Counts {
-  const { keepSeconds = 5, slowMs = 20, mostKeys = 100, now = () => performance.now() } = options;
+  const { keepSeconds = 5, slowMs = 20, maxKeys = 100, now = () => performance.now() } = options;
   const kept = new Map<string, { total: number; until: number }>();
   const running = new Map<string, Running>();
   const resizing: Writes = { begun: 0, underWay: 0 };
@@ -39,16 +39,16 @@ export function createCounts(
     const wasQuiet = sum(writes.map(({ underWay }) => underWay)) === 0;
     const begin = now();
     const total = await run();
-    // Whether it has counted a write of meanwhile nobody knows.
+    // Nobody knows whether a write that happened meanwhile has been counted.
     const isCertain = wasQuiet && sum(writes.map(({ begun }) => begun)) === begunBefore;
     if (isCertain && now() - begin >= slowMs) {
-      if (kept.size >= mostKeys) kept.delete(kept.keys().next().value ?? '');
+      if (kept.size >= maxKeys) kept.delete(kept.keys().next().value ?? '');
       kept.set(key, { total, until: now() + keepSeconds * 1000 });
     }
     return total;
   }
 
-  /** One at a time: who comes while one runs shares the next one, which sees all that was written before. */
+  /** One at a time: all who ask while one runs share the next one, which sees everything written before. */
   function inTurn(key: string, run: () => Promise<number>): Promise<number> {
     const before = running.get(key);
     if (before !== undefined) {
@@ -63,7 +63,7 @@ export function createCounts(
     return promise;
   }
 
-  /** Forgets what the write may have changed: all but the count of everything, which `by` corrects. */
+  /** Forgets what the write may have changed, which is all but the count of everything: `by` corrects that one. */
   async function around<T>(writes: Writes, run: () => Promise<T>, by: (result: T) => number): Promise<T> {
     writes.begun += 1;
     writes.underWay += 1;

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import mongoose, { type Connection } from 'mongoose';
 
 export type Database = {
-  /** For defining models on; usable at once, connected after start(). */
+  /** For defining collections on; usable at once, connected after start(). */
   connection: Connection;
   /** Resolves when connected and every model's indexes exist; tries for as long as it takes. */
   start(): Promise<void>;
@@ -27,9 +28,9 @@ const TIMEOUTS = {
   answer: 10_000,
   ping: 1500,
 };
-/** How often a connected database is looked after, and how long the driver has to find back by itself. */
-const WATCH = { every: 2000, patience: 6000 };
-const RETRY_DELAY = { first: 200, most: 5000 };
+/** How often a connected database is looked after, and how long the driver has to find its way back by itself. */
+const WATCH = { everyMs: 2000, reconnectAfterMs: 6000 };
+const RETRY_DELAY_MS = { first: 200, max: 5000 };
 
 /**
  * A service's own database. The name is used where the URI names none. Every write is acknowledged only when it
@@ -42,7 +43,12 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
   // not a wait, and only as an instance's setting does that hold before the first connection, too.
   const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
   const stopping = new AbortController();
-  let watching: Promise<void> | undefined;
+  let awaySince: number | undefined;
+  const watching = createPeriodicTask({
+    run: watch,
+    everyMs: WATCH.everyMs,
+    onError: (error) => logger.error({ err: error }, 'could not connect anew'),
+  });
 
   async function connect(): Promise<void> {
     await connection.openUri(uri, {
@@ -65,9 +71,9 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     for (const model of Object.values(connection.models)) await model.createIndexes();
   }
 
-  /** Tries for as long as it takes; throws what waiting cannot mend, and when stop() comes first. */
+  /** Tries for as long as it takes; throws when waiting cannot help, and when stop() comes first. */
   async function connectAtLast(): Promise<void> {
-    let delay = RETRY_DELAY.first;
+    let delay = RETRY_DELAY_MS.first;
     while (!stopping.signal.aborted) {
       try {
         await connect();
@@ -79,31 +85,24 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
         await connection.close().catch(() => {});
       }
       await pause(delay);
-      delay = Math.min(delay * 2, RETRY_DELAY.most);
+      delay = Math.min(delay * 2, RETRY_DELAY_MS.max);
     }
     throw new Error('stopped while waiting for the database');
   }
 
-  /** Connects anew when the driver has not found back to the database by itself. */
+  /** Connects anew when the driver has not found its way back to the database by itself. */
   async function watch(): Promise<void> {
-    let awaySince: number | undefined;
-    while (!stopping.signal.aborted) {
-      await pause(WATCH.every);
-      if (stopping.signal.aborted) return;
-      if (await answers()) {
-        awaySince = undefined;
-        continue;
-      }
-      awaySince ??= performance.now();
-      if (performance.now() - awaySince < WATCH.patience) continue;
-      logger.warn('the database has been away for a while; connecting anew');
-      // Not by force: mongoose would refuse every operation from then on.
-      await connection.close().catch(() => {});
-      await connectAtLast().catch((error: unknown) => {
-        if (!stopping.signal.aborted) logger.error({ err: error }, 'could not connect anew');
-      });
+    if (await answers()) {
       awaySince = undefined;
+      return;
     }
+    awaySince ??= performance.now();
+    if (performance.now() - awaySince < WATCH.reconnectAfterMs || stopping.signal.aborted) return;
+    logger.warn('the database has been away for a while; connecting anew');
+    // Not by force: mongoose would refuse every operation from then on.
+    await connection.close().catch(() => {});
+    awaySince = undefined;
+    await connectAtLast();
   }
 
   /** Whether the server answers in time; the driver notices only later that one hangs. */
@@ -124,15 +123,16 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     connection,
     async start() {
       await connectAtLast();
-      watching = watch();
+      watching.start();
     },
     async stop() {
+      const watched = watching.stop();
       stopping.abort();
       // mongoose would wait for a connection that is being made; the driver breaks it off.
       if (connection.readyState === mongoose.ConnectionStates.connecting)
         await connection.getClient()?.close();
       await connection.close();
-      await watching;
+      await watched;
     },
     async unready() {
       if (connection.db === undefined) return 'not yet connected to its database';
@@ -164,7 +164,7 @@ function ownWriteConcern(uri: string): number | undefined {
  * How long a query over many documents may take, in milliseconds: set as maxTimeMS, so that the database gives it up.
  * Well below the time after which the driver would give up the connection.
  */
-export const LONGEST_QUERY_MS = 5000;
+export const MAX_QUERY_MS = 5000;
 const MAX_TIME_EXPIRED = 50;
 
 /** A server that shuts down, steps down or recovers says so: InterruptedAtShutdown, NotWritablePrimary and so on. */

@@ -1,13 +1,14 @@
-import mongoose, { type Connection } from 'mongoose';
+import type { Connection } from 'mongoose';
+import { defineCollection } from './collection.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 
-/** The collection of the keys; the sweeper removes what has expired from it. */
+/** The collection of the keys, from which the sweeper removes what has expired. */
 export const IDEMPOTENCY_KEYS = 'idempotency_keys';
 
 type KeyDocument = {
   _id: string;
   fingerprint: string;
-  /** The attempt that may answer, and until when it may be left to it alone. */
+  /** The attempt that may answer, and until when it alone may. */
   holder: string;
   lease_until: Date;
   reserved_id: string;
@@ -15,27 +16,13 @@ type KeyDocument = {
   expires_at: Date;
 };
 
-/** Between a look and the next step, a key can come or go; nobody has this much bad luck. */
-const ROUNDS = 5;
+/** A key can come or go between a look and the next step, but hardly this many times in a row. */
+const MAX_ATTEMPTS = 5;
 
 /** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/resource/idempotency. */
 export function createIdempotencyStore(connection: Connection) {
-  const schema = new mongoose.Schema<KeyDocument>(
-    {
-      _id: String,
-      fingerprint: String,
-      holder: String,
-      lease_until: Date,
-      reserved_id: String,
-      answer: String,
-      expires_at: Date,
-    },
-    { collection: IDEMPOTENCY_KEYS, versionKey: false },
-  );
-  schema.index({ expires_at: 1 });
-  // Makes the index when the database starts.
-  connection.model('IdempotencyKey', schema);
-  const keys = connection.collection<KeyDocument>(IDEMPOTENCY_KEYS);
+  const index = { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } } as const;
+  const keys = defineCollection<KeyDocument>(connection, IDEMPOTENCY_KEYS, [index]);
 
   return {
     async claim(claim: {
@@ -55,7 +42,7 @@ export function createIdempotencyStore(connection: Connection) {
         reserved_id: reservedId,
         expires_at: expiresAt,
       };
-      for (let round = 0; round < ROUNDS; round += 1) {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         try {
           await keys.insertOne({ _id: id, ...ours });
           return { state: 'ours' as const, reservedId, again: false };
@@ -64,7 +51,7 @@ export function createIdempotencyStore(connection: Connection) {
         }
         const found = await keys.findOne({ _id: id });
         if (found === null) continue;
-        // The sweeper comes late.
+        // The sweeper may not have come yet.
         const expired = found.expires_at <= now;
         if (!expired) {
           if (found.fingerprint !== fingerprint) return { state: 'reused' as const };

@@ -1,12 +1,10 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { KeysetPage, OffsetPage, Position, Rows } from '@gatehouse/kit/list-query';
-import mongoose, { type Connection } from 'mongoose';
-import { LONGEST_QUERY_MS } from './database.ts';
+import mongoose from 'mongoose';
+import type { DocumentCollection, StoredDocument } from './collection.ts';
+import { MAX_QUERY_MS } from './database.ts';
 
 type Fields = Record<string, unknown>;
-
-/** A document of a list, with at least its sort field. */
-export type Listed = { _id: string } & Fields;
 
 /** By what a list is sorted; documents that are equal by it come in the order of their ids, descending as the list. */
 export type Sort = {
@@ -22,7 +20,7 @@ export type Limit = { value: unknown; inclusive: boolean };
 
 /** A sorted list of documents whose ids are strings, and the index that is read in its order. */
 export type SortedList = {
-  collection: ReturnType<Connection['collection']>;
+  collection: DocumentCollection;
   /** Brings what the rows need and the sort field; `_id` comes by itself. */
   projection: Fields;
   sort: Sort;
@@ -34,7 +32,7 @@ export type SortedList = {
   /** Conditions on the fields that the index begins with: equalities or, when the sort field is unique, sets. */
   prefix?: Fields;
   /** Where the list begins and ends by its sort field. Documents without that have null, the least of all. */
-  range?: { lower?: Limit; upper?: Limit };
+  range?: { lower?: Limit | undefined; upper?: Limit | undefined };
   /** What else must hold. It is checked on each document that the index yields, so that few should fail it. */
   filter?: Fields;
 };
@@ -51,7 +49,10 @@ type Cut = { value: unknown; id: unknown };
 type Span = { low: Cut; high: Cut };
 
 /** A page of the list by offset. */
-export async function offsetPage<D extends Listed>(list: SortedList, page: OffsetPage): Promise<Rows<D>> {
+export async function offsetPage<D extends StoredDocument>(
+  list: SortedList,
+  page: OffsetPage,
+): Promise<Rows<D>> {
   const { limit, offset } = page;
   const span = wholeOf(list);
   const up = !list.sort.descending;
@@ -65,7 +66,10 @@ export async function offsetPage<D extends Listed>(list: SortedList, page: Offse
  * equal by the sort field: the page's own keys are read, and one on the other side of the position.
  * @throws ServiceError `invalid` when the position is not one of such a list
  */
-export async function keysetPage<D extends Listed>(list: SortedList, page: KeysetPage): Promise<Rows<D>> {
+export async function keysetPage<D extends StoredDocument>(
+  list: SortedList,
+  page: KeysetPage,
+): Promise<Rows<D>> {
   const { limit, from } = page;
   const { descending } = list.sort;
   const { low, high } = wholeOf(list);
@@ -92,7 +96,7 @@ export async function keysetPage<D extends Listed>(list: SortedList, page: Keyse
  * A page of the documents given, for a list of which so few can be that all are read: those of some ids.
  * @throws ServiceError `invalid` when the position is not one of such a list
  */
-export function pageOfFew<D extends Listed>(
+export function pageOfFew<D extends StoredDocument>(
   { sort }: { sort: Sort },
   documents: readonly D[],
   page: OffsetPage | KeysetPage,
@@ -132,7 +136,7 @@ function cutOf(sort: Sort, { position, direction, inclusive }: NonNullable<Keyse
   return { value, id: isBehind ? `${position.id}\0` : position.id };
 }
 
-function find<D extends Listed>(
+function find<D extends StoredDocument>(
   { collection, projection, sort, index, prefix = {}, filter = {} }: SortedList,
   { low, high }: Span,
   { up, limit, skip = 0 }: { up: boolean; limit: number; skip?: number },
@@ -149,13 +153,7 @@ function find<D extends Listed>(
         .min({ ...prefix, [field]: low.value, _id: low.id })
         .max({ ...prefix, [field]: high.value, _id: high.id })
         .sort(Object.fromEntries([...Object.keys(prefix), field, '_id'].map((name) => [name, direction])));
-  return found
-    .hint(index)
-    .project<D>(projection)
-    .skip(skip)
-    .limit(limit)
-    .maxTimeMS(LONGEST_QUERY_MS)
-    .toArray();
+  return found.hint(index).project<D>(projection).skip(skip).limit(limit).maxTimeMS(MAX_QUERY_MS).toArray();
 }
 
 async function exists(list: SortedList, span: Span): Promise<boolean> {
@@ -179,7 +177,7 @@ function allOf(conditions: Fields[]): Fields {
   return all.length > 1 ? { $and: all } : (all[0] ?? {});
 }
 
-function rowsOf<D extends Listed>(
+function rowsOf<D extends StoredDocument>(
   { sort }: { sort: Sort },
   items: D[],
   sides: { hasNext: boolean; hasPrevious: boolean },
@@ -189,7 +187,7 @@ function rowsOf<D extends Listed>(
   return { items, first: positionOf(sort, first), last: positionOf(sort, last), ...sides };
 }
 
-function positionOf({ field }: Sort, document: Listed): Position {
+function positionOf({ field }: Sort, document: StoredDocument): Position {
   const value = field === '_id' ? null : (document[field] ?? null);
   return {
     value: value instanceof Date ? value.getTime() : (value as Position['value']),
@@ -197,7 +195,7 @@ function positionOf({ field }: Sort, document: Listed): Position {
   };
 }
 
-/** A position's value as stored: whoever asks may send any, which must not come before the database. */
+/** A position's value as stored. The caller may send anything, which must not reach the database. */
 function storedValue({ field, type, unique }: Sort, { value, id }: Position): unknown {
   if (field === '_id' && value === null) return id;
   if (value === null && !unique) return null;
@@ -212,7 +210,7 @@ function storedValue({ field, type, unique }: Sort, { value, id }: Position): un
   });
 }
 
-function keyOf({ field }: Sort, document: Listed): Cut {
+function keyOf({ field }: Sort, document: StoredDocument): Cut {
   return { value: document[field] ?? null, id: document._id };
 }
 
@@ -221,7 +219,8 @@ function compare(a: Cut, b: Cut): number {
   return compareValues(a.value, b.value) || compareValues(a.id, b.id);
 }
 
-function compareValues(a: unknown, b: unknown): number {
+/** As the database compares values. */
+export function compareValues(a: unknown, b: unknown): number {
   const byKind = kindOf(a) - kindOf(b);
   if (byKind !== 0) return byKind;
   // Texts by their bytes in UTF-8.

@@ -1,9 +1,9 @@
 import type { Connection } from 'mongoose';
 
 /**
- * Does something once in the life of a database, such as creating its first account: what people change or
- * remove later does not come back with the next start. A crash in between means that it is done again, so the
- * action must bear that. Several processes may do it at the same moment.
+ * Does something once in the life of a database, such as creating its first account, so that what people change or
+ * remove later does not come back with the next start. After a crash in between it is done again, and several
+ * processes may do it at the same moment: the action must be safe to repeat.
  */
 export async function onceInDatabase(
   connection: Connection,

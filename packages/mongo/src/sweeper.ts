@@ -1,9 +1,8 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
 import type { Connection } from 'mongoose';
 
-export type Sweeper = { start(): void; stop(): Promise<void> };
-
-/** How many documents one step removes: small, so that a sweep never holds up other writes for long. */
+/** How many documents one step removes: few, so that a sweep never holds up other writes for long. */
 const BATCH = 500;
 
 /**
@@ -15,24 +14,14 @@ export function createSweeper(
   connection: Connection,
   collections: readonly string[],
   options: { logger: Logger; everySeconds?: number },
-): Sweeper {
+): PeriodicTask {
   const { logger, everySeconds = 20 } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-  let stopped = false;
+  const warn = (error: unknown, collection?: string) =>
+    logger.warn({ err: error, collection }, 'a sweep failed; the next one goes on');
 
-  async function sweep(): Promise<void> {
-    for (const name of collections) {
-      // One collection that cannot be swept must not keep the others from it.
-      await sweepOne(name).catch((error: unknown) =>
-        logger.warn({ err: error, collection: name }, 'a sweep failed; the next one goes on'),
-      );
-    }
-  }
-
-  async function sweepOne(name: string): Promise<void> {
+  async function sweep(name: string, signal: AbortSignal): Promise<void> {
     const collection = connection.collection(name);
-    for (let full = true; full && !stopped; ) {
+    for (let full = true; full && !signal.aborted; ) {
       const due = { expires_at: { $lte: new Date() } };
       const expired = await collection.find(due, { projection: { _id: 1 }, limit: BATCH }).toArray();
       // What was renewed since the look is not due any more.
@@ -43,21 +32,12 @@ export function createSweeper(
     }
   }
 
-  function schedule(): void {
-    timer = setTimeout(() => {
-      running = sweep().finally(() => {
-        if (!stopped) schedule();
-      });
-    }, everySeconds * 1000);
-    timer.unref();
-  }
-
-  return {
-    start: schedule,
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
+  return createPeriodicTask({
+    async run(signal) {
+      // One collection that cannot be swept must not keep the others from it.
+      for (const name of collections) await sweep(name, signal).catch((error: unknown) => warn(error, name));
     },
-  };
+    everyMs: everySeconds * 1000,
+    onError: warn,
+  });
 }

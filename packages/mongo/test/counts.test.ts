@@ -5,7 +5,7 @@ import { createCounts } from '../src/counts.ts';
 function build({ takesMs = 100 } = {}) {
   let clock = 0;
   const state = { size: 10, counted: 0, takesMs };
-  const counts = createCounts({ keepSeconds: 5, slowMs: 20, mostKeys: 3, now: () => clock });
+  const counts = createCounts({ keepSeconds: 5, slowMs: 20, maxKeys: 3, now: () => clock });
   const run = async () => {
     state.counted += 1;
     const size = state.size;

@@ -3,21 +3,22 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
+import type { StoredDocument } from '../src/collection.ts';
 import { createDatabase } from '../src/database.ts';
-import { keysetPage, type Listed, offsetPage, pageOfFew, type SortedList } from '../src/keyset.ts';
+import { keysetPage, offsetPage, pageOfFew, type SortedList } from '../src/keyset.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'keyset', logger });
 await database.start();
 t.teardown(() => database.stop());
-const collection = database.connection.collection<Listed>('things');
+const collection = database.connection.collection<StoredDocument>('things');
 await collection.createIndex({ owner: 1, price: 1, _id: 1 }, { name: 'price' });
 await collection.createIndex({ owner: 1, _id: 1 }, { name: 'owner' });
 await collection.createIndex({ at: 1, _id: 1 }, { name: 'at' });
 await collection.createIndex({ sku: 1 }, { name: 'sku', unique: true });
 
 let made = 0;
-function thing(i: number): Listed {
+function thing(i: number): StoredDocument {
   made += 1;
   return {
     _id: `thg_${String(i).padStart(4, '0')}_${made}`,
@@ -31,7 +32,7 @@ function thing(i: number): Listed {
 }
 
 const shared = {
-  collection: database.connection.collection('things'),
+  collection,
   projection: { price: 1, at: 1, sku: 1 },
 };
 const PRICE = { field: 'price', type: 'number', unique: false } as const;
@@ -69,7 +70,7 @@ const LISTS: Record<string, Omit<SortedList, 'sort'> & { sort: Omit<SortedList['
 };
 
 /** The whole list, sorted by the database itself. */
-function whole({ sort, prefix = {}, range, filter = {} }: SortedList): Promise<Listed[]> {
+function whole({ sort, prefix = {}, range, filter = {} }: SortedList): Promise<StoredDocument[]> {
   const limits = {
     ...(range?.lower && { [range.lower.inclusive ? '$gte' : '$gt']: range.lower.value }),
     ...(range?.upper && { [range.upper.inclusive ? '$lte' : '$lt']: range.upper.value }),
@@ -82,7 +83,7 @@ function whole({ sort, prefix = {}, range, filter = {} }: SortedList): Promise<L
     .toArray();
 }
 
-const idsOf = (documents: readonly Listed[]) => documents.map(({ _id }) => _id);
+const idsOf = (documents: readonly StoredDocument[]) => documents.map(({ _id }) => _id);
 const random = (below: number) => Math.floor(Math.random() * below);
 
 t.beforeEach(async () => {
@@ -102,9 +103,9 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
         const seen: string[] = [];
         let from: KeysetPage['from'];
         for (let more = true; more; ) {
-          const rows = await keysetPage<Listed>(list, { limit, ...(from && { from }) });
+          const rows = await keysetPage<StoredDocument>(list, { limit, ...(from && { from }) });
           if (from !== undefined) {
-            const back = await keysetPage<Listed>(list, {
+            const back = await keysetPage<StoredDocument>(list, {
               limit,
               from: { position: rows.first as Position, direction: 'previous', inclusive: false },
             });
@@ -116,7 +117,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
           from = { position: rows.last as Position, direction: 'next', inclusive: false };
         }
         t.same(seen, all);
-        const offset = await offsetPage<Listed>(list, { limit, offset: 5 });
+        const offset = await offsetPage<StoredDocument>(list, { limit, offset: 5 });
         t.same(idsOf(offset.items), all.slice(5, 5 + limit));
         t.match(offset, { hasNext: all.length > 5 + limit, hasPrevious: true });
       }
@@ -150,7 +151,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
             const from = { position, direction, inclusive };
             const expected = direction === 'next' ? page.slice(0, 4) : page.slice(-4);
             for (const rows of [
-              await keysetPage<Listed>(list, { limit: 4, from }),
+              await keysetPage<StoredDocument>(list, { limit: 4, from }),
               pageOfFew(
                 list,
                 left.toSorted(() => Math.random() - 0.5),
@@ -188,7 +189,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
       const seen: string[] = [];
       let from: KeysetPage['from'];
       for (let more = true; more; ) {
-        const rows = await keysetPage<Listed>(list, { limit: 3, ...(from && { from }) });
+        const rows = await keysetPage<StoredDocument>(list, { limit: 3, ...(from && { from }) });
         seen.push(...idsOf(rows.items));
         const position = rows.last ?? from?.position;
         if (position !== undefined) from = { position, direction: 'next', inclusive: false };
@@ -265,7 +266,7 @@ t.test('a position outside of the range has the list on one side', async (t) => 
   ] as const) {
     // Outside of it, and of the rows that are there as well.
     const from = { position: { value, id: value === 0 ? 'a' : 'x' }, direction, inclusive: false };
-    const rows = await keysetPage<Listed>(list, { limit: 100, from });
+    const rows = await keysetPage<StoredDocument>(list, { limit: 100, from });
     t.same(idsOf(rows.items), expected);
     t.match(rows, sides);
   }

@@ -49,11 +49,12 @@ const PACKAGES: Record<string, string[]> = {
   'packages/testing': ['*'],
 };
 
-const AGGREGATE = /^\.\/(?:.+\/)?(?:user|user-access|order|product|item|application|notification)\.ts$/;
+const AGGREGATE =
+  /^\.\/(?:.+\/)?(?:user|user-changes|user-access|order|product|item|application|notification)\.ts$/;
 const KIT = /^@gatehouse\/kit\//;
-/** A store, or a part of one that grew: user-store.ts, user-store-lists.ts. */
-const STORE = /-store(?:-[a-z]+)*\.ts$/;
-const STORE_PART = /^\.\/(?:.+\/)?[a-z-]+-store-[a-z-]+\.ts$/;
+/** A store, or a part of one that grew: user-store.ts, user-store-lists.ts, store/user-document.ts. */
+const STORE = /(?:\/store\/[a-z-]+|-store(?:-[a-z]+)*)\.ts$/;
+const STORE_PART = /^\.\/(?:.+\/)?(?:store\/[a-z-]+|[a-z-]+-store-[a-z-]+)\.ts$/;
 /** The files of a service that may import nothing but what is listed; `./` is the service's src. */
 const ONLY: { files: RegExp; may: RegExp[]; rule: string }[] = [
   { files: AGGREGATE, may: [AGGREGATE, KIT, /^node:crypto$/], rule: 'an aggregate imports only kit' },

@@ -4,7 +4,7 @@ import { newId } from '@gatehouse/kit/ids';
 import Fastify from 'fastify';
 import mongoose from 'mongoose';
 import { Type } from 'typebox';
-import { PUBLIC_FIELDS, type UserDocument } from '../src/user-store-document.ts';
+import { PUBLIC_FIELDS, type UserDocument } from '../src/store/user-document.ts';
 
 const { PORT = '', USERS_MONGODB_URI = '' } = process.env;
 const client = new mongoose.mongo.MongoClient(USERS_MONGODB_URI, {

@@ -6,9 +6,9 @@ import type { Condition, ListQuery, Position } from '@gatehouse/kit/list-query';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
+import type { UserDocument } from '../src/store/user-document.ts';
+import { createUserStore } from '../src/store/user-store.ts';
 import type { UserField } from '../src/user.ts';
-import { createUserStore } from '../src/user-store.ts';
-import { INDEX, type UserDocument } from '../src/user-store-document.ts';
 
 const total = Number(process.argv[2] ?? 1_000_000);
 const LIMIT = 20;
@@ -21,10 +21,10 @@ const SECOND = 1000;
 
 /** By what lists are sorted, as stored, and the index of it. */
 const PLACES: Partial<Record<UserField, [string, string]>> & { id: [string, string] } = {
-  id: ['_id', INDEX.id],
-  username: ['username_key', INDEX.username],
-  createdAt: ['created_at', INDEX.createdAt],
-  role: ['role', INDEX.role],
+  id: ['_id', '_id_'],
+  username: ['username_key', 'living_username_key'],
+  createdAt: ['created_at', 'created_at_1__id_1'],
+  role: ['role', 'role_1__id_1'],
 };
 
 /** Those of which the index holds the id, too. */
@@ -141,7 +141,7 @@ async function positionAt(
   const collection = database.connection.collection('users');
   const found = await collection
     .find(filter)
-    .hint(status === undefined ? index : INDEX.status)
+    .hint(status === undefined ? index : 'status_1__id_1')
     // From the index alone: half of the documents are not read.
     .project({ _id: 0, [stored]: 1, ...(INDEX_WITH_ID.includes(stored) ? { _id: 1 } : {}) })
     .skip(Math.floor((await store.count(conditions)) * share))

@@ -12,7 +12,7 @@ import { freePort, until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import mongoose from 'mongoose';
-import type { UserDocument } from '../src/user-store-document.ts';
+import type { UserDocument } from '../src/store/user-document.ts';
 
 const total = Number(process.argv[2] ?? 20_000);
 const ROUNDS = Number(process.argv[3] ?? 15);

@@ -4,15 +4,20 @@ import { ServiceError } from '@gatehouse/kit/errors';
 export type Attempts = {
   /** Counts an attempt; throws `rate_limited` (RFC 9110 §10.2.3: with Retry-After) when there were too many. */
   count(key: string): void;
-  /** The attempt that was counted was no failure. */
+  /** The attempt that was counted has not failed. */
   takeBack(key: string): void;
 };
 
-/** How many keys are kept; beyond it the one whose window began first is forgotten. */
+/** How many keys are kept; beyond that the one whose window began first is forgotten. */
 const MAX_KEYS = 10_000;
 
-/** At most `most` failures in `seconds`, in this process's memory. */
-export function createAttempts({ most, seconds }: { most: number; seconds: number }): Attempts {
+/**
+ * At most `max` failures in `seconds`, in this process's memory.
+ *
+ * Not by rate-limiter-flexible: it counts attempts that are refused, keeps any number of keys, and what is taken back
+ * after its window has ended allows one failure more in the next.
+ */
+export function createAttempts({ max, seconds }: { max: number; seconds: number }): Attempts {
   // In the order in which the windows began, which is that in which they end.
   const windows = new Map<string, { failed: number; ends: number }>();
 
@@ -30,7 +35,7 @@ export function createAttempts({ most, seconds }: { most: number; seconds: numbe
   return {
     count(key) {
       const window = windowOf(key);
-      if (window.failed >= most) {
+      if (window.failed >= max) {
         const retryAfter = Math.max(1, Math.ceil((window.ends - performance.now()) / 1000));
         throw new ServiceError('rate_limited', `Too many wrong passwords: try again in ${retryAfter} s.`, {
           headers: { 'retry-after': String(retryAfter) },

@@ -3,19 +3,19 @@ import { newId } from '@gatehouse/kit/ids';
 import type { NewUser } from './user.ts';
 import { USERNAME_LENGTH } from './user-fields.ts';
 
-/** How many random characters there are at the end: more with each attempt, as the one before was in use. */
+/** How many random characters are at the end: more with each attempt, as the one before was in use. */
 const RANDOM = [0, 5, 8, 16];
 export const DERIVATIONS = RANDOM.length;
 
-/** Whatever a username may not hold or does not show; of dots in a row one is enough. */
+/** What a username may not hold, or does not show; one dot stands for several in a row. */
 const REFUSED = /(?:[^\p{L}\p{M}\p{N}_+-]|\p{Default_Ignorable_Code_Point})+/gu;
 /** Dots at the ends, and marks that would stand on nothing. */
 const LOOSE = /^[.\p{M}]+|\.+$/gu;
 
 /**
- * A username for somebody who has chosen none, in lower case and allowed characters: of their email's local part or,
- * without an email, of their name. The first attempt (0) is that alone; each later one, below DERIVATIONS, has a
- * longer random end.
+ * A username for somebody who has chosen none, in lower case and allowed characters: made of the local part of their
+ * email or, without an email, of their name. Attempt 0 is that alone; each later one, below DERIVATIONS, has a longer
+ * random end.
  */
 export function derivedUsername({ email, name, firstName, lastName }: NewUser, attempt: number): string {
   const fullName = name ?? [firstName, lastName].filter((part) => part !== undefined).join(' ');
@@ -30,6 +30,6 @@ export function derivedUsername({ email, name, firstName, lastName }: NewUser, a
 }
 
 /** At most so many characters, without a dot at the end. */
-function cut(text: string, most: number): string {
-  return [...text].slice(0, most).join('').replace(LOOSE, '');
+function cut(text: string, max: number): string {
+  return [...text].slice(0, max).join('').replace(LOOSE, '');
 }

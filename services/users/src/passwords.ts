@@ -1,7 +1,7 @@
 import { unavailable } from '@gatehouse/kit/errors';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
-import type { Passwords } from './users.ts';
+import type { Passwords } from './user-service.ts';
 
 /**
  * argon2id with 19 MiB, 2 passes, 1 lane: the first choice of the OWASP password storage cheat sheet.
@@ -9,10 +9,10 @@ import type { Passwords } from './users.ts';
  */
 const ARGON2ID = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** A hash of the same cost (PHC string) with salt and digest all zero: of no password that anybody knows. */
+/** A hash of the same cost (PHC string) whose salt and digest are zero: of no password that anybody knows. */
 const NOBODYS = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=${ARGON2ID.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** How many may wait; more would only be answered after their callers have given up. */
+/** How many may wait; any more would be answered only after their callers have given up. */
 const MAX_WAITING = 500;
 
 /**

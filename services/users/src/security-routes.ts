@@ -7,9 +7,9 @@ import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { GivenPassword } from './profiles/user-profile.ts';
-import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
+import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus, WrongPasswordError } from './user.ts';
 import { mayChange, mayGovern, needsCurrentPassword } from './user-access.ts';
-import { type Users, WrongPasswordError } from './users.ts';
+import type { UserService } from './user-service.ts';
 
 /** Where the routes are, and how errors are written there: no version means the latest one. */
 const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
@@ -25,7 +25,7 @@ const Role = Type.Object({ role: Type.Unsafe<UserRole>({ type: 'string', enum: [
 const Status = Type.Object({ status: Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] }) });
 
 type OneUser = { Params: { id: string } };
-type Dependencies = { users: Users; authenticate: onRequestAsyncHookHandler };
+type Dependencies = { users: UserService; authenticate: onRequestAsyncHookHandler };
 type Guard = (request: FastifyRequest<OneUser>) => void;
 
 /**

@@ -18,14 +18,14 @@ import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
 import { createUserResource } from './profiles/user-resource.ts';
 import { mountSecurityRoutes } from './security-routes.ts';
+import { createUserStore } from './store/user-store.ts';
 import { type NewUser, TakenError } from './user.ts';
 import { createAccountEvents } from './user-events.ts';
-import { createUserStore } from './user-store.ts';
-import { createUsers, type Users } from './users.ts';
+import { createUserService, type UserService } from './user-service.ts';
 
 /** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
-const GUESSES = { most: 10, seconds: 300 };
-const ALL_GUESSES = { most: 30, seconds: 300 };
+const GUESSES = { max: 10, seconds: 300 };
+const ALL_GUESSES = { max: 30, seconds: 300 };
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
@@ -67,7 +67,7 @@ export function createUsersService(
       logger: context.logger,
       transport,
     });
-    const users = createUsers({
+    const users = createUserService({
       store: events.publishing(store),
       passwords: createPasswords({ concurrency: config.hashConcurrency }),
       announce: events.announce,
@@ -97,7 +97,7 @@ export function createUsersService(
  * Creates who is not there yet; their addresses count as verified. Whoever has the id, the name or the address
  * already is left as they are.
  */
-async function createFirst(users: Users, drafts: readonly NewUser[]): Promise<void> {
+async function createFirst(users: UserService, drafts: readonly NewUser[]): Promise<void> {
   for (const draft of drafts) {
     try {
       await users.create({ ...draft, emailVerified: true });

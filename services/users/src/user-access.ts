@@ -1,12 +1,12 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { UserRole } from './user.ts';
 
-/** Who acts: a person, under whose role and ownership the request stands, or a machine of its own standing. */
+/** Who acts: a person, whose role and ownership decide, or a machine in its own right. */
 export type Actor = { person: { id: string; role: UserRole } | undefined };
 
 /**
- * Who may do what to which user, beside the scope that the operation needs. Each throws `forbidden`, also
- * for a user who does not exist: whoever may not look does not learn that either.
+ * Who may do what to which user, beside the scope that the operation needs. Each throws `forbidden`, also for a user
+ * who does not exist: callers who may not look do not learn that either.
  */
 
 export function mayList({ person }: Actor): void {
@@ -29,7 +29,7 @@ export function mayChange({ person }: Actor, id: string): void {
     throw forbidden('change this user', 'the person, admins and trusted applications');
 }
 
-/** Whether somebody may change roles and statuses; their own are no exception. */
+/** Whether somebody may change roles and statuses, including their own. */
 export function governs({ person }: Actor): boolean {
   return person === undefined || person.role === 'admin';
 }
@@ -39,8 +39,8 @@ export function mayGovern(actor: Actor): void {
 }
 
 /**
- * Whether a password changes only for who knows the current one: of one's own a token alone does not show that it is
- * them, whatever their role.
+ * Whether a change of the password needs the current one. People need it for their own, whatever their role: a token
+ * alone does not prove that it is them.
  */
 export function needsCurrentPassword({ person }: Actor, id: string): boolean {
   return person !== undefined && (person.role !== 'admin' || person.id === id);

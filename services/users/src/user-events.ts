@@ -1,18 +1,17 @@
 import type { EventTransport } from '@gatehouse/events/local-events';
-import { createOutboxRelay, type OutboxEvent } from '@gatehouse/events/outbox-relay';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Database } from '@gatehouse/mongo/database';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { RevocationSet } from '@gatehouse/tokens/revocations';
 import type { AccountChanged, UserStore } from './user.ts';
+import { ACCOUNT_CHANGED } from './user-changes.ts';
 
-/** How long the request that made a change waits for identity to know of it, in milliseconds. */
-const PATIENCE = 500;
-/** No token lives longer than this, in seconds. */
-const LONGEST_TOKEN = 86_400;
-
-/** Identity is told of accounts whose tokens end, all others of users; neither waits for the other. */
-type Lane = 'account' | 'user';
+/** How long the request that made a change waits for identity to know of it. */
+const MAX_WAIT_MS = 500;
+/** No token lives longer than this. */
+const MAX_TOKEN_SECONDS = 86_400;
 
 export type AccountEvents = {
   /** Starts looking for events that were not delivered, of this process and of any other. */
@@ -25,9 +24,9 @@ export type AccountEvents = {
 };
 
 /**
- * What users publishes: to identity that the epochs of an account have been raised (`users.account.changed`), and to
- * whoever listens that a user was created, changed or deleted (`users.user.*`). Events are stored with their cause, and
- * delivered as often as it takes. What is left of an account that was deleted goes with its last event.
+ * What users publishes: to identity that the epochs of an account have been raised (`users.account.changed`), and to all
+ * listeners that a user was created, changed or deleted (`users.user.*`). Events are stored with their cause, and
+ * delivered as often as it takes.
  */
 export function createAccountEvents(options: {
   connection: Database['connection'];
@@ -45,52 +44,23 @@ export function createAccountEvents(options: {
     if (status >= 400) throw new Error(`identity has not taken the event: it answered ${status}`);
   }
 
-  const relay = createOutboxRelay({
+  const publisher = createOutboxPublisher({
     collection: connection.collection('users'),
-    lane: laneOf,
-    deliver: async (event) => (laneOf(event) === 'account' ? tellIdentity(event) : transport?.publish(event)),
     logger,
-    tombstone: { deleted_at: { $gt: new Date(0) } },
+    transport,
+    receivers: { [ACCOUNT_CHANGED]: tellIdentity },
   });
 
-  /** Not waited for: whoever listens does so in their own time. */
-  function send(id: string): void {
-    void relay.push(id, undefined, 'user' satisfies Lane);
-  }
-
   return {
-    start: relay.start,
-    stop: relay.stop,
+    start: publisher.start,
+    stop: publisher.stop,
     async announce({ userId, epoch }) {
       // Here at once, whatever becomes of identity.
-      const expiresAt = Math.floor(Date.now() / 1000) + LONGEST_TOKEN;
+      const expiresAt = Math.floor(Date.now() / 1000) + MAX_TOKEN_SECONDS;
       revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
-      await relay.push(userId, PATIENCE, 'account' satisfies Lane);
+      await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
     },
-    publishing(store) {
-      function afterwards<A extends [id: string, ...rest: unknown[]], R>(write: (...given: A) => Promise<R>) {
-        return async (...given: A): Promise<R> => {
-          const done = await write(...given);
-          // Otherwise nothing was written.
-          if (done !== undefined) send(given[0]);
-          return done;
-        };
-      }
-      return {
-        ...store,
-        async insert(user) {
-          await store.insert(user);
-          send(user.id);
-        },
-        update: afterwards(store.update),
-        verifyEmail: afterwards(store.verifyEmail),
-        changeStanding: afterwards(store.changeStanding),
-        remove: afterwards(store.remove),
-      };
-    },
+    publishing: (store) =>
+      publisher.publishing(store, ['insert', 'update', 'verifyEmail', 'changeSecurity', 'remove']),
   };
-}
-
-function laneOf({ subject }: OutboxEvent): Lane {
-  return subject.startsWith('users.user.') ? 'user' : 'account';
 }

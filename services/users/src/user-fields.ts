@@ -1,7 +1,7 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
 
-/** What is wrong with a value, in words that follow the field's name; undefined when nothing is. */
+/** What is wrong with a value, in words that follow the field's name; undefined when nothing is wrong. */
 type Rule = (value: string) => string | undefined;
 
 /** Lengths in characters (code points), both ends included. */
@@ -10,12 +10,12 @@ export const PASSWORD_LENGTH = { min: 8, max: 256 };
 export const EMAIL_MAX = 254;
 export const NAME_MAX = 200;
 const PICTURE_MAX = 2000;
-/** E.164 has 15 digits at most; the shortest numbers that people are reached by have 5. */
+/** E.164 allows 15 digits at most; the shortest numbers that reach people have 5. */
 const PHONE_DIGITS = { min: 5, max: 15 };
 
-/** Characters that show nothing, by which two names could look the same and differ (UAX #31 §2.3). */
+/** Characters that show nothing, with which two different names could look the same (UAX #31 §2.3). */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
-/** Controls, line separators, and what turns the direction of the text around it (UAX #9 §2). */
+/** Controls, line separators, and what changes the direction of the text around it (UAX #9 §2). */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 /** A character that can be seen; the braille pattern without dots is a symbol that cannot. */
 const VISIBLE = /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u2800]]/v;
@@ -71,7 +71,7 @@ const phone: Rule = (value) => {
 
 const picture: Rule = (value) => {
   if (value.length > PICTURE_MAX) return `must have at most ${PICTURE_MAX} characters`;
-  // What the parser would mend in silence is refused, and so is a URL with a name and a password.
+  // What the parser would silently repair is refused, and so is a URL with a name and a password.
   const url = /^https:\/\/[^\s\\"'<>`\p{Cc}]+$/u.test(value) ? URL.parse(value) : null;
   return url === null || url.username !== '' || url.password !== '' ? 'must be an https URL' : undefined;
 };
@@ -99,7 +99,7 @@ const OUTSIDE: Record<string, string> = { firstName: 'first_name', lastName: 'la
 
 type Fields = Omit<UserChanges, 'email'> & { email?: string | null; password?: string };
 
-/** What is wrong with the fields that are there; a null takes a value away and needs no rule. */
+/** What is wrong with the fields that are there; null removes a value and needs no rule. */
 export function fieldProblems(fields: Fields): FieldProblem[] {
   return (Object.keys(RULES) as (keyof typeof RULES)[]).flatMap((key) => {
     const value = fields[key];
@@ -108,7 +108,7 @@ export function fieldProblems(fields: Fields): FieldProblem[] {
   });
 }
 
-/** What is wrong with a draft: its fields, or that there is nothing to know the person by. */
+/** What is wrong with a draft: its fields, or that nothing identifies the person. */
 export function draftProblems(draft: NewUser): FieldProblem[] {
   const { username, email, name, firstName, lastName } = draft;
   const problems = fieldProblems(draft);

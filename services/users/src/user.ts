@@ -35,8 +35,11 @@ export type User = {
 export const USER_FIELDS = ['id', 'username', 'email', 'role', 'status', 'createdAt', 'updatedAt'] as const;
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** A user as stored: who has chosen no name gets one at each reading, so that it follows what it is made of. */
+/** A user as stored: a name that nobody has chosen is made at each reading, so that it follows what it is made of. */
 export type UserRecord = Omit<User, 'name'> & { name: string | null };
+
+/** A user with what is never shown of them; no password means that they cannot sign in with one. */
+export type Account = UserRecord & { passwordHash: string | null };
 
 export function userOf(record: UserRecord): User {
   const { name, firstName, lastName, username } = record;
@@ -45,9 +48,9 @@ export function userOf(record: UserRecord): User {
 }
 
 /**
- * What it takes to make a user: a username, an email or a name at least. Who has no username gets one made of the
- * others; without an email nobody is reached and without a password nobody signs in. The password is in plain text
- * here, and nowhere after.
+ * What it takes to make a user: a username, an email or a name at least. A missing username is made of the others;
+ * without an email nobody is reached and without a password nobody signs in. The password is in plain text here, and
+ * nowhere after.
  */
 export type NewUser = {
   id?: string;
@@ -64,7 +67,7 @@ export type NewUser = {
 
 /**
  * Fields to change; what is absent stays. An email that changes is unverified again, and a role or status that
- * changes ends tokens, as a StandingChange does.
+ * changes ends tokens, as a SecurityChange does.
  */
 export type UserChanges = {
   username?: string;
@@ -78,32 +81,32 @@ export type UserChanges = {
   status?: UserStatus;
 };
 
-/** Changes as they are asked for: with a password as well, which ends tokens and sessions; in plain text here. */
+/** Changes as they are requested: with a password as well, which ends tokens and sessions; in plain text here. */
 export type Update = UserChanges & { password?: string };
 
 /**
  * A change that ends tokens. `currentHash` makes it conditional: on the password still being the one that was
  * checked. A password that changes and a person who is deactivated end sessions, too.
  */
-export type StandingChange =
+export type SecurityChange =
   | { reason: 'password'; passwordHash: string; currentHash?: string }
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus };
 
-/** What others learn of a StandingChange or a deletion: from now on these are the epochs. */
+/** What others learn of a SecurityChange or a deletion: from now on these are the epochs. */
 export type AccountChanged = {
   userId: string;
   epoch: number;
   signInEpoch: number;
-  reason: StandingChange['reason'] | 'deleted';
+  reason: SecurityChange['reason'] | 'deleted';
 };
 
 /** Which versions a write is for: it happens only when the user is in one of them. Any, when it is absent. */
 export type IfVersion = readonly number[] | undefined;
 
 /**
- * What everybody who listens learns of a write: that it happened, and the names of the fields that are different
- * now, never their values. Who wants those reads the user.
+ * What every listener learns of a write: that it happened, and the names of the fields that are different now, never
+ * their values. To know those, they read the user.
  */
 export type UserEvent = {
   subject: 'users.user.created' | 'users.user.changed' | 'users.user.deleted';
@@ -114,43 +117,36 @@ export type UserEvent = {
 export type Login = { usernameKey: string } | { emailKey: string };
 
 /**
- * What the use cases need of a store. Writes are durable when they resolve, raise the version and keep an event of
- * it for its delivery (see UserEvent). Whoever is deleted is not there any more for any of these, though their last
- * events may still wait in the store.
+ * What the use cases need of a store. Writes are durable when they resolve, raise the version, make updatedAt later than
+ * before and keep their events for delivery (see user-changes.ts). A deleted user does not exist any more for any of
+ * these, though their last events may still wait in the store.
+ *
+ * The writes to a user throw `not_found` and, when the user is in none of the versions, `precondition_failed`.
  */
 export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
-  insert(user: UserRecord & { passwordHash: string | null }): Promise<void>;
+  insert(account: Account): Promise<void>;
   findById(id: string): Promise<User | undefined>;
   /** By a username or a verified email, in one query. */
   findByLogin(login: Login): Promise<{ user: User; passwordHash: string | null } | undefined>;
   /** null for a user who has no password. */
   passwordHashOf(id: string): Promise<string | null | undefined>;
-  /**
-   * The changed user, with an updatedAt later than before, and what others learn of a role or a status that is
-   * another now, and of a password. Undefined when there is no such user in one of these versions; throws a TakenError as insert does.
-   */
+  /** Throws a TakenError as insert does. */
   update(
     id: string,
     changes: UserChanges & { passwordHash?: string },
     ifVersion?: IfVersion,
-  ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
-  /** Marks the address as verified, if it is still theirs. */
-  verifyEmail(id: string, email: string): Promise<User | undefined>;
-  /**
-   * Makes the change and raises the epochs, in one write. Undefined when there is no such user, when the condition
-   * does not hold, or when role or status are so already.
-   */
-  changeStanding(
+  ): Promise<{ user: User; events: AccountChanged[] }>;
+  /** Marks the address as verified; throws `conflict` when it is not theirs any more. */
+  verifyEmail(id: string, email: string): Promise<User>;
+  /** Undefined when the role or the status is so already; throws a WrongPasswordError when currentHash is not so. */
+  changeSecurity(
     id: string,
-    change: StandingChange,
+    change: SecurityChange,
     ifVersion?: IfVersion,
-  ): Promise<{ user: User; event: AccountChanged } | undefined>;
-  /**
-   * Forgets everything but the epochs, the version and the events that are not delivered yet. Undefined when there
-   * is no such user in one of these versions.
-   */
-  remove(id: string, ifVersion?: IfVersion): Promise<AccountChanged | undefined>;
+  ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
+  /** Forgets everything but the epochs, the version and the events that are not delivered yet. */
+  remove(id: string, ifVersion?: IfVersion): Promise<AccountChanged>;
   /** Which of the two belong to users already. */
   taken(names: { username?: string; email?: string | null }): Promise<('username' | 'email')[]>;
 };
@@ -162,5 +158,11 @@ export class TakenError extends ServiceError {
     const message = `This ${field} is already taken.`;
     super('conflict', message, { details: [{ field, message: 'is already taken' }] });
     this.field = field;
+  }
+}
+
+export class WrongPasswordError extends ServiceError {
+  constructor() {
+    super('forbidden', 'The current password is not right.');
   }
 }

@@ -2,7 +2,7 @@ import { internalRoutesOf, isUnder, SERVICE_NAMES } from '@gatehouse/kit/service
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';
-import type { Users } from '../src/users.ts';
+import type { UserService } from '../src/user-service.ts';
 import { build } from './build.ts';
 
 const { issuer, call, internal } = await build(t);
@@ -258,7 +258,7 @@ t.test('every internal route that is mounted has an entry', async (t) => {
   const app = Fastify();
   const mounted: string[] = [];
   app.addHook('onRoute', ({ url }) => void mounted.push(url));
-  mountAccountRoutes(app, { users: {} as Users, authenticate: async () => {} });
+  mountAccountRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   t.ok(mounted.length > 0, 'there are routes');
   for (const { prefix } of internalRoutesOf('users')) {
     t.ok(

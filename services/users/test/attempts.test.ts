@@ -3,7 +3,7 @@ import t from 'tap';
 import { createAttempts } from '../src/attempts.ts';
 
 t.test('each key may fail so often in its window, and no more', async (t) => {
-  const attempts = createAttempts({ most: 2, seconds: 60 });
+  const attempts = createAttempts({ max: 2, seconds: 60 });
   attempts.count('a');
   attempts.count('a');
   t.throws(() => attempts.count('a'), /try again in 60 s/);
@@ -11,7 +11,7 @@ t.test('each key may fail so often in its window, and no more', async (t) => {
 });
 
 t.test('what was no failure is taken back', async (t) => {
-  const attempts = createAttempts({ most: 2, seconds: 60 });
+  const attempts = createAttempts({ max: 2, seconds: 60 });
   for (let i = 0; i < 10; i += 1) {
     attempts.count('a');
     attempts.takeBack('a');
@@ -25,7 +25,7 @@ t.test('what was no failure is taken back', async (t) => {
 });
 
 t.test('a window ends', async (t) => {
-  const attempts = createAttempts({ most: 1, seconds: 0.02 });
+  const attempts = createAttempts({ max: 1, seconds: 0.02 });
   attempts.count('a');
   t.throws(() => attempts.count('a'));
   await sleep(30);
@@ -33,7 +33,7 @@ t.test('a window ends', async (t) => {
 });
 
 t.test('it keeps no more keys than it must', async (t) => {
-  const attempts = createAttempts({ most: 1, seconds: 60 });
+  const attempts = createAttempts({ max: 1, seconds: 60 });
   attempts.count('first');
   for (let i = 0; i < 20_000; i += 1) attempts.count(`k${i}`);
   attempts.count('first');

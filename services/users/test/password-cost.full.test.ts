@@ -5,8 +5,8 @@ import { verify } from '@node-rs/argon2';
 import t from 'tap';
 import { createAttempts } from '../src/attempts.ts';
 import { createPasswords } from '../src/passwords.ts';
-import { createUserStore } from '../src/user-store.ts';
-import { createUsers } from '../src/users.ts';
+import { createUserStore } from '../src/store/user-store.ts';
+import { createUserService } from '../src/user-service.ts';
 
 const WARM_UP = 30;
 const ROUNDS = 61;
@@ -17,12 +17,12 @@ const database = createDatabase({ uri: await testDatabase(t), name: 'users', log
 const store = createUserStore(database.connection);
 await database.start();
 t.teardown(() => database.stop());
-const users = createUsers({
+const users = createUserService({
   store,
   passwords: createPasswords({ concurrency: 1 }),
   announce: async () => {},
-  guesses: createAttempts({ most: 10, seconds: 300 }),
-  allGuesses: createAttempts({ most: 30, seconds: 300 }),
+  guesses: createAttempts({ max: 10, seconds: 300 }),
+  allGuesses: createAttempts({ max: 30, seconds: 300 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

@@ -1,15 +1,15 @@
 import { createLocalEvents, type EventTransport } from '@gatehouse/events/local-events';
-import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/events/outbox-relay';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import t, { type Test } from 'tap';
+import { createUserStore } from '../src/store/user-store.ts';
 import type { UserRecord } from '../src/user.ts';
 import { createAccountEvents } from '../src/user-events.ts';
-import { createUserStore } from '../src/user-store.ts';
 
 type Stored = { _id: string; outbox?: OutboxEvent[] };
 
@@ -88,11 +88,11 @@ t.test('each write is published: what happened to whom, and nothing personal', a
       { subject: 'users.user.changed', data: { version: 3, changed: ['email_verified'] } },
     ],
     [
-      () => users.changeStanding(id, { reason: 'role', role: 'editor' }),
+      () => users.changeSecurity(id, { reason: 'role', role: 'editor' }),
       { subject: 'users.user.changed', data: { version: 4, changed: ['role'] } },
     ],
     [
-      () => users.changeStanding(id, { reason: 'password', passwordHash: 'secret-hash-2' }),
+      () => users.changeSecurity(id, { reason: 'password', passwordHash: 'secret-hash-2' }),
       { subject: 'users.user.changed', data: { version: 5, changed: ['password'] } },
     ],
     [() => users.remove(id), { subject: 'users.user.deleted', data: { user_id: id, version: 6 } }],
@@ -194,10 +194,12 @@ t.test('what is not written is not published', async (t) => {
   await users.insert(user);
   await until(() => taken.length === 1, 5000);
   await t.rejects(users.insert({ ...somebody(), username: user.username }), { message: /taken/ });
-  t.equal(await users.update('usr_unknown', { name: 'x' }), undefined);
-  t.equal(await users.remove('usr_unknown'), undefined);
-  t.equal(await users.verifyEmail(user.id, 'other@example.org'), undefined);
-  t.equal(await users.changeStanding(user.id, { reason: 'role', role: 'user' }), undefined);
+  await t.rejects(users.update('usr_unknown', { name: 'x' }), { message: 'There is no such user.' });
+  await t.rejects(users.remove('usr_unknown'), { message: 'There is no such user.' });
+  await t.rejects(users.verifyEmail(user.id, 'other@example.org'), {
+    message: 'This is not the current email address any more.',
+  });
+  t.equal(await users.changeSecurity(user.id, { reason: 'role', role: 'user' }), undefined);
   t.equal(await waiting(), 0);
   t.same(taken, ['users.user.created']);
 });

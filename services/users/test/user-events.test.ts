@@ -1,7 +1,7 @@
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import type { OutboxEvent } from '@gatehouse/events/outbox-relay';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from './build.ts';

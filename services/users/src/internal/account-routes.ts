@@ -6,7 +6,7 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import type { User } from '../user.ts';
-import type { Users } from '../users.ts';
+import type { UserService } from '../user-service.ts';
 
 const PREFIX = internalPrefix('users');
 
@@ -62,7 +62,7 @@ type OneAccount = { Params: { id: string } };
  */
 export function mountAccountRoutes(
   app: FastifyInstance,
-  { users, authenticate }: { users: Users; authenticate: onRequestAsyncHookHandler },
+  { users, authenticate }: { users: UserService; authenticate: onRequestAsyncHookHandler },
 ): void {
   // Both run before the body is read.
   const guard = {

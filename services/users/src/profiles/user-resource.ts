@@ -11,7 +11,7 @@ import {
   mayRead,
   needsCurrentPassword,
 } from '../user-access.ts';
-import type { Users } from '../users.ts';
+import type { UserService } from '../user-service.ts';
 import { USER_PATHS } from './paths.ts';
 import type { UserTypes } from './user-profile.ts';
 
@@ -20,7 +20,7 @@ const READ_OWN = [...READ, 'read:profile', 'profile'];
 const WRITE = ['write:users'];
 
 /** Users as a resource: who may do what, and which use case does it. */
-export function createUserResource(users: Users): Resource<UserTypes> {
+export function createUserResource(users: UserService): Resource<UserTypes> {
   return {
     noun: { one: 'a user', many: 'users' },
     idPrefix: 'usr',
@@ -64,7 +64,7 @@ function scopedTo(scopes: readonly string[], may: (caller: Caller, id: string) =
  * The changes that the caller may make. Only those who govern change roles and statuses; others may repeat what they
  * have read. A password that is set in this way does not need the current one, so it is never one's own.
  */
-async function permitted(caller: Caller, id: string, changes: Update, users: Users): Promise<Update> {
+async function permitted(caller: Caller, id: string, changes: Update, users: UserService): Promise<Update> {
   const { status, password, ...others } = changes;
   if (password !== undefined && needsCurrentPassword(caller, id)) {
     throw invalidFields([{ field: 'password', message: 'is changed at the path of the user and /password' }]);

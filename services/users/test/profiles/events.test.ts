@@ -1,5 +1,5 @@
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import type { OutboxEvent } from '@gatehouse/events/outbox-relay';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from '../build.ts';

@@ -6,9 +6,9 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createAttempts } from '../src/attempts.ts';
 import { createPasswords } from '../src/passwords.ts';
-import { type AccountChanged, type NewUser, TakenError } from '../src/user.ts';
-import { createUserStore } from '../src/user-store.ts';
-import { createUsers, WrongPasswordError } from '../src/users.ts';
+import { createUserStore } from '../src/store/user-store.ts';
+import { type AccountChanged, type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
+import { createUserService } from '../src/user-service.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
@@ -18,12 +18,12 @@ t.teardown(() => database.stop());
 
 const announced: AccountChanged[] = [];
 const passwords = createPasswords({ concurrency: 1 });
-const users = createUsers({
+const users = createUserService({
   store,
   passwords,
   announce: async (event) => void announced.push(event),
-  guesses: createAttempts({ most: 10, seconds: 300 }),
-  allGuesses: createAttempts({ most: 30, seconds: 300 }),
+  guesses: createAttempts({ max: 10, seconds: 300 }),
+  allGuesses: createAttempts({ max: 30, seconds: 300 }),
 });
 
 const PASSWORD = 'correct horse';

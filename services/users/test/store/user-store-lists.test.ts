@@ -7,8 +7,8 @@ import { createDatabase } from '@gatehouse/mongo/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { USER_FIELDS, type User, type UserField, type UserRecord } from '../src/user.ts';
-import { createUserStore } from '../src/user-store.ts';
+import { createUserStore } from '../../src/store/user-store.ts';
+import { USER_FIELDS, type User, type UserField, type UserRecord } from '../../src/user.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = monitored(await testDatabase(t));
@@ -309,11 +309,11 @@ t.test('counts that are kept know of own writes', async (t) => {
   t.same(await all(), [2, 2, 0]);
   await counter.update(first.id, { status: 'inactive' });
   t.same(await all(), [2, 1, 1]);
-  await counter.changeStanding(second.id, { reason: 'status', status: 'inactive' });
+  await counter.changeSecurity(second.id, { reason: 'status', status: 'inactive' });
   t.same(await all(), [2, 0, 2]);
   await counter.remove(first.id);
   t.same(await all(), [1, 0, 1]);
-  t.equal(await counter.remove(first.id), undefined);
+  await t.rejects(counter.remove(first.id), { message: 'There is no such user.' });
   t.same(await all(), [1, 0, 1]);
   counted = 0;
   await t.rejects(counter.insert({ ...second, passwordHash: null }));

@@ -1,12 +1,12 @@
-import { OUTBOX_INDEX } from '@gatehouse/events/outbox-relay';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { TakenError, type UserRecord, userOf } from '../src/user.ts';
-import { createUserStore } from '../src/user-store.ts';
+import { createUserStore } from '../../src/store/user-store.ts';
+import { TakenError, type UserRecord, userOf, WrongPasswordError } from '../../src/user.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
@@ -128,7 +128,9 @@ t.test('only a verified address identifies, and another one is unverified', asyn
   const emailKey = foldedKey(email ?? '');
   t.match(await store.findByLogin({ usernameKey: 'login' }), { user: { id }, passwordHash: 'hash' });
   t.equal(await store.findByLogin({ emailKey }), undefined);
-  t.equal(await store.verifyEmail(id, 'another@example.org'), undefined);
+  await t.rejects(store.verifyEmail(id, 'another@example.org'), {
+    message: 'This is not the current email address any more.',
+  });
   t.match(await store.verifyEmail(id, email ?? ''), { emailVerified: true });
   t.match(await store.findByLogin({ emailKey }), { user: { id } });
   t.match(
@@ -141,7 +143,7 @@ t.test('only a verified address identifies, and another one is unverified', asyn
   t.equal(await store.findByLogin({ emailKey: `x${emailKey}` }), undefined);
 });
 
-t.test('a change of standing raises the epochs and keeps its event, in one write', async (t) => {
+t.test('a change of security raises the epochs and keeps its event, in one write', async (t) => {
   const { id, ...rest } = user({ epoch: 5, signInEpoch: 2 });
   await store.insert({ id, ...rest });
   const steps = [
@@ -153,18 +155,21 @@ t.test('a change of standing raises the epochs and keeps its event, in one write
   ] as const;
   for (const { change, epoch, signInEpoch } of steps) {
     const { reason } = change;
-    t.match(await store.changeStanding(id, change), {
+    t.match(await store.changeSecurity(id, change), {
       user: { id, epoch, signInEpoch },
-      event: { userId: id, epoch, signInEpoch, reason },
+      events: [{ userId: id, epoch, signInEpoch, reason }],
     });
   }
   for (const change of [
     { reason: 'role', role: 'editor' },
     { reason: 'status', status: 'active' },
-    { reason: 'password', passwordHash: 'x', currentHash: 'hash' },
   ] as const) {
-    t.equal(await store.changeStanding(id, change), undefined, `${change.reason}: not a change`);
+    t.equal(await store.changeSecurity(id, change), undefined, `${change.reason}: not a change`);
   }
+  await t.rejects(
+    store.changeSecurity(id, { reason: 'password', passwordHash: 'x', currentHash: 'hash' }),
+    new WrongPasswordError(),
+  );
   t.match(await store.findById(id), { role: 'editor', status: 'active', epoch: 10, signInEpoch: 5 });
   t.equal(await store.passwordHashOf(id), 'newer');
   const outbox = await outboxOf(id);
@@ -290,16 +295,17 @@ t.test('a password in a change ends tokens and sessions, beside what else does',
 t.test('a write for some versions happens in those alone', async (t) => {
   const { id, ...rest } = user();
   await store.insert({ id, ...rest });
-  t.equal(await store.update(id, { name: 'x' }, [2, 3]), undefined);
-  t.equal(await store.update(id, { name: 'x' }, []), undefined);
-  t.equal(await store.update(id, { name: 'x' }, [0]), undefined);
+  const meanwhile = { kind: 'precondition_failed', message: 'This user has been changed meanwhile.' };
+  for (const versions of [[2, 3], [], [0]]) {
+    await t.rejects(store.update(id, { name: 'x' }, versions), meanwhile);
+  }
   t.match(await store.update(id, { name: 'x' }, [1, 2]), { user: { version: 2 } });
   t.match(await store.update(id, { name: 'y' }, [1, 2]), { user: { version: 3 } });
-  t.equal(await store.remove(id, [2]), undefined);
+  await t.rejects(store.remove(id, [2]), meanwhile);
   t.match(await store.findById(id), { name: 'y', version: 3 });
   await collection.updateOne({ _id: id as never }, { $unset: { version: 1 } });
   t.equal((await store.findById(id))?.version, 0);
-  t.equal(await store.update(id, {}, [1]), undefined);
+  await t.rejects(store.update(id, {}, [1]), meanwhile);
   t.match(await store.update(id, {}, [0]), { user: { version: 1 } }, 'none is as good as 0');
   t.match(await store.remove(id, [1]), { userId: id });
 });
@@ -309,11 +315,11 @@ t.test('fifty changes at a time: every one counts', async (t) => {
   await store.insert({ id, ...rest });
   const done = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
-      store.changeStanding(id, { reason: 'password', passwordHash: `hash${i}` }),
+      store.changeSecurity(id, { reason: 'password', passwordHash: `hash${i}` }),
     ),
   );
   t.same(
-    done.map((it) => it?.event.epoch).sort((a = 0, b = 0) => a - b),
+    done.map((it) => it?.events[0]?.epoch).sort((a = 0, b = 0) => a - b),
     Array.from({ length: 50 }, (_, i) => i + 1),
   );
 });
@@ -322,7 +328,7 @@ t.test('a deletion leaves the epochs and the events, and nothing of the person',
   const { id, ...rest } = user({ epoch: 1, emailVerified: true, phone: '+4912345' });
   const before = await store.count([]);
   await store.insert({ id, ...rest });
-  await store.changeStanding(id, { reason: 'role', role: 'admin' });
+  await store.changeSecurity(id, { reason: 'role', role: 'admin' });
   t.equal(await store.count([]), before + 1);
   t.same(await store.remove(id), { userId: id, epoch: 3, signInEpoch: 1, reason: 'deleted' });
 
@@ -352,10 +358,11 @@ t.test('a deletion leaves the epochs and the events, and nothing of the person',
   t.equal(await store.findByLogin({ usernameKey: foldedKey(rest.username) }), undefined);
   t.equal(await store.findByLogin({ emailKey: foldedKey(rest.email ?? '') }), undefined);
   t.same(await store.taken(rest), []);
-  t.equal(await store.update(id, { phone: null }), undefined);
-  t.equal(await store.verifyEmail(id, rest.email ?? ''), undefined);
-  t.equal(await store.changeStanding(id, { reason: 'status', status: 'inactive' }), undefined);
-  t.equal(await store.remove(id), undefined);
+  const none = { kind: 'not_found', message: 'There is no such user.' };
+  await t.rejects(store.update(id, { phone: null }), none);
+  await t.rejects(store.verifyEmail(id, rest.email ?? ''), none);
+  await t.rejects(store.changeSecurity(id, { reason: 'status', status: 'inactive' }), none);
+  await t.rejects(store.remove(id), none);
   t.equal(await store.count([]), before);
 
   await t.rejects(store.insert({ id, ...rest }), new TakenError('id'), 'the id does not return');
@@ -387,9 +394,9 @@ t.test('documents and indexes of earlier versions', async (t) => {
   t.match(await store.update(id, { email: rest.email ?? '' }), {
     user: { emailVerified: false, version: 1 },
   });
-  t.match(await store.changeStanding(id, { reason: 'role', role: 'editor' }), {
+  t.match(await store.changeSecurity(id, { reason: 'role', role: 'editor' }), {
     user: { version: 2 },
-    event: { epoch: 1, signInEpoch: 0 },
+    events: [{ epoch: 1, signInEpoch: 0 }],
   });
 
   // Two deleted ones would be two users without a name under it.

@@ -2,6 +2,7 @@ import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { Attempts } from './attempts.ts';
 import { DERIVATIONS, derivedUsername } from './derived-username.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type IfVersion,
   type Login,
   type NewUser,
+  type SecurityChange,
   TakenError,
   type Update,
   type User,
@@ -18,6 +20,7 @@ import {
   type UserStatus,
   type UserStore,
   userOf,
+  WrongPasswordError,
 } from './user.ts';
 import { draftProblems, EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
 
@@ -28,39 +31,35 @@ export type Passwords = {
   verify(hash: string | null, password: string): Promise<boolean>;
 };
 
-/** What the use cases stand on. */
-export type UsersDependencies = {
+/** What the use cases depend on. */
+export type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
   /** Tells those who hold tokens and sessions; resolves when they know or when it takes too long, never rejects. */
   announce(event: AccountChanged): Promise<void>;
   /** Bounds how often somebody may guess the current password of one user by one way, such as an application. */
   guesses: Attempts;
-  /** The same by all ways together: there may be as many as somebody cares to make. */
+  /** The same by all ways together, since anybody can make as many applications as they like. */
   allGuesses: Attempts;
 };
 
 /** The use cases; they throw ServiceErrors that say what is wrong with the request. */
-export type Users = {
+export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
   list: ListSource<UserField, User>;
-  /** Throws `precondition_failed` when the user is in none of these versions. */
+  /** This and all changes below throw `precondition_failed` when the user is in none of these versions. */
   update(id: string, changes: Update, ifVersion?: IfVersion): Promise<User>;
-  /** Throws `precondition_failed` when the user is in none of these versions. */
   remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
-   * Who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user without
-   * one and an inactive user. The epochs are those of the moment at which the password was the right one.
+   * The user who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user
+   * without one and an inactive user. The epochs are those of the moment at which the password was right.
    */
   checkPassword(login: string, password: string): Promise<User | undefined>;
-  /** Whom a username or a verified email means, active or not. */
+  /** The user whose username or verified email this is, active or not. */
   lookUp(login: string): Promise<User | undefined>;
-  /**
-   * Throws a WrongPasswordError when a current password is given and is not right, and `rate_limited` after too
-   * many of those. This and the two below throw `precondition_failed` as `update` does.
-   */
+  /** Throws a WrongPasswordError when a current password is given and is wrong, and `rate_limited` after too many. */
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
   changeRole(id: string, role: UserRole, ifVersion?: IfVersion): Promise<User>;
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
@@ -71,19 +70,19 @@ export type Users = {
 export type PasswordChange = {
   newPassword: string;
   currentPassword?: string;
-  /** The way by which it comes, such as an application: wrong ones are counted for each by itself. */
+  /** The way by which it comes, such as an application: wrong passwords are counted for each way by itself. */
   through?: string;
 };
 
-export class WrongPasswordError extends ServiceError {
-  constructor() {
-    super('forbidden', 'The current password is not right.');
-  }
-}
-
 /** The use cases. They know no caller: who may do what is in user-access.ts. */
-export function createUsers({ store, passwords, announce, guesses, allGuesses }: UsersDependencies): Users {
-  /** Throws unless the password is that of the user; the hash that it was checked against. */
+export function createUserService({
+  store,
+  passwords,
+  announce,
+  guesses,
+  allGuesses,
+}: UserServiceDependencies): UserService {
+  /** Throws unless the password is that of the user; returns the hash that it was checked against. */
   async function checkCurrent(id: string, password: string, through: string): Promise<string> {
     const key = `${id} ${through}`;
     const takeBack = () => {
@@ -93,7 +92,7 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
     // Counted before the check, so that many at a time cannot slip through, and taken back when it was right.
-    // One way that is closed is not counted any more, or it would close all others.
+    // What one way refuses is not counted for all together, or it would close the other ways.
     guesses.count(key);
     allGuesses.count(id);
     let right: boolean;
@@ -108,29 +107,15 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
     return hash;
   }
 
-  /** Why a write for some versions found nobody: they are in another one, or not there. */
-  async function missed(id: string): Promise<never> {
-    found(await store.findById(id));
-    throw changedMeanwhile();
-  }
-
-  /** The user, when a write did not happen though they are there; throws unless they are in one of the versions. */
-  async function current(id: string, ifVersion: IfVersion): Promise<User> {
-    const user = found(await store.findById(id));
-    if (ifVersion !== undefined && !ifVersion.includes(user.version)) throw changedMeanwhile();
+  async function announced({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
+    for (const event of events) await announce(event);
     return user;
   }
 
-  /** Of a role or a status: nothing happens when it is so already. */
-  async function changed(
-    id: string,
-    change: { reason: 'role'; role: UserRole } | { reason: 'status'; status: UserStatus },
-    ifVersion: IfVersion,
-  ) {
-    const done = await store.changeStanding(id, change, ifVersion);
-    if (done === undefined) return current(id, ifVersion);
-    await announce(done.event);
-    return done.user;
+  /** Makes the change and announces it; the user as they are when there is nothing to change. */
+  async function changeSecurity(id: string, change: SecurityChange, ifVersion: IfVersion): Promise<User> {
+    const changed = await store.changeSecurity(id, change, ifVersion);
+    return changed === undefined ? found(await store.findById(id)) : announced(changed);
   }
 
   return {
@@ -138,10 +123,7 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
       refuse(draftProblems(draft));
       const { id = newId('usr'), username, email, password } = draft;
       // Asked before hashing, which is the expensive part; the store's unique keys have the last word.
-      const [taken] = await store.taken({
-        ...(username === undefined ? {} : { username }),
-        ...(email === undefined ? {} : { email }),
-      });
+      const [taken] = await store.taken(omitUndefined({ username, email }));
       if (taken !== undefined) throw new TakenError(taken);
       const passwordHash = password === undefined ? null : await passwords.hash(password);
       for (let attempt = 0; ; attempt += 1) {
@@ -152,7 +134,7 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
           return userOf(record);
         } catch (error) {
           const isLast = username !== undefined || attempt + 1 === DERIVATIONS;
-          // A derived one that somebody has: another will do.
+          // Somebody has the derived one already: another will do.
           if (isLast || !(error instanceof TakenError) || error.field !== 'username') throw error;
         }
       }
@@ -165,18 +147,13 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
     async update(id, { password, ...changes }, ifVersion) {
-      refuse(fieldProblems({ ...changes, ...(password === undefined ? {} : { password }) }));
+      refuse(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
-      const done = await store.update(id, { ...changes, ...hashed }, ifVersion);
-      if (done === undefined) return missed(id);
-      for (const event of done.events) await announce(event);
-      return done.user;
+      return announced(await store.update(id, { ...changes, ...hashed }, ifVersion));
     },
 
     async remove(id, ifVersion) {
-      const event = await store.remove(id, ifVersion);
-      if (event === undefined) return missed(id);
-      await announce(event);
+      await announce(await store.remove(id, ifVersion));
     },
 
     async checkPassword(login, password) {
@@ -193,40 +170,23 @@ export function createUsers({ store, passwords, announce, guesses, allGuesses }:
       refuse(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
-      const currentHash =
-        currentPassword === undefined ? undefined : await checkCurrent(id, currentPassword, through);
+      const checked =
+        currentPassword === undefined
+          ? {}
+          : { currentHash: await checkCurrent(id, currentPassword, through) };
       const passwordHash = await passwords.hash(newPassword);
-      const change = {
-        reason: 'password' as const,
-        passwordHash,
-        ...(currentHash === undefined ? {} : { currentHash }),
-      };
-      const done = await store.changeStanding(id, change, ifVersion);
-      if (done === undefined) {
-        await current(id, ifVersion);
-        // Another change came first: the password that was checked is not the current one any more.
-        throw new WrongPasswordError();
-      }
-      await announce(done.event);
-      return done.user;
+      return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },
 
-    changeRole: (id, role, ifVersion) => changed(id, { reason: 'role', role }, ifVersion),
+    changeRole: (id, role, ifVersion) => changeSecurity(id, { reason: 'role', role }, ifVersion),
 
-    changeStatus: (id, status, ifVersion) => changed(id, { reason: 'status', status }, ifVersion),
+    changeStatus: (id, status, ifVersion) => changeSecurity(id, { reason: 'status', status }, ifVersion),
 
-    async verifyEmail(id, email) {
-      const user = await store.verifyEmail(id, email);
-      if (user !== undefined) return user;
-      found(await store.findById(id));
-      throw new ServiceError('conflict', 'This is not the current email address any more.', {
-        details: [{ field: 'email', message: 'is not the current one' }],
-      });
-    },
+    verifyEmail: store.verifyEmail,
   };
 }
 
-/** Who the draft makes, at this moment. */
+/** The user that the draft makes, at this moment. */
 function recordOf(draft: NewUser, { id, username }: { id: string; username: string }): UserRecord {
   const now = new Date();
   const email = draft.email ?? null;
@@ -250,7 +210,7 @@ function recordOf(draft: NewUser, { id, username }: { id: string; username: stri
   };
 }
 
-/** What a login is looked up by. One that is too long to be anybody's costs no more than any other. */
+/** What a login is looked up by. One that is too long for anybody costs no more than any other. */
 function loginOf(login: string): Login {
   const key = (login.length > EMAIL_MAX ? '' : foldedKey(login)) || NOBODY;
   return key.includes('@') ? { emailKey: key } : { usernameKey: key };
@@ -272,10 +232,6 @@ function found(user: User | undefined): User {
 
 function notFound(): ServiceError {
   return new ServiceError('not_found', 'There is no such user.');
-}
-
-function changedMeanwhile(): ServiceError {
-  return new ServiceError('precondition_failed', 'This user has been changed meanwhile.');
 }
 
 function refuse(problems: readonly FieldProblem[]): void {

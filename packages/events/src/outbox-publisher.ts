@@ -1,0 +1,67 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import { type OutboxEvent, TOMBSTONES } from '@gatehouse/mongo/outbox';
+import type { EventTransport } from './local-events.ts';
+import type { OutboxCollection } from './outbox-lane.ts';
+import { createOutboxRelay } from './outbox-relay.ts';
+
+/** A write of the document that has the id given first, or of a new document, whose aggregate is given. */
+type Write = (target: never, ...rest: never[]) => Promise<unknown>;
+
+export type OutboxPublisher = {
+  /** Starts looking for events that were not delivered, of this process and of any other. */
+  start(): void;
+  /** Lets the deliveries under way end, and begins no other. */
+  stop(): Promise<void>;
+  /**
+   * The store, with the events of each of these writes on their way to the transport when it resolves: not waited for,
+   * since listeners take their own time.
+   */
+  publishing<K extends string, S extends Record<K, Write>>(store: S, writes: readonly K[]): S;
+  /** Delivers the events of a document that go to the receiver of this subject, for `waitMs` at most. Never rejects. */
+  deliver(documentId: string, subject: string, waitMs: number): Promise<boolean>;
+};
+
+/**
+ * Publishes the events of a collection: those of a write right after it, and others, such as those of a process that was
+ * killed, at the next sweep. What is left of a deleted document goes with its last event.
+ *
+ * @param options.transport where events go; without it nobody listens, and they are let go
+ * @param options.receivers who gets the events of some subjects instead of the transport. None of them waits for another,
+ * nor for the transport. A receiver rejects to be given the event again
+ */
+export function createOutboxPublisher(options: {
+  collection: OutboxCollection;
+  logger: Logger;
+  transport?: EventTransport | undefined;
+  receivers?: Readonly<Record<string, (event: OutboxEvent) => Promise<void>>>;
+}): OutboxPublisher {
+  const { collection, logger, transport, receivers = {} } = options;
+  const laneOf = ({ subject }: { subject: string }) => (Object.hasOwn(receivers, subject) ? subject : '');
+  const relay = createOutboxRelay({
+    collection,
+    ...(Object.keys(receivers).length === 0 ? {} : { lane: laneOf }),
+    async deliver(event) {
+      const receive = receivers[laneOf(event)];
+      await (receive === undefined ? transport?.publish(event) : receive(event));
+    },
+    logger,
+    tombstone: TOMBSTONES,
+  });
+
+  return {
+    start: relay.start,
+    stop: relay.stop,
+    publishing(store, writes) {
+      const published = writes.map((name) => [
+        name,
+        async (target: string | { id: string }, ...rest: unknown[]) => {
+          const result: unknown = await Reflect.apply(store[name], store, [target, ...rest]);
+          void relay.push(typeof target === 'string' ? target : target.id, undefined, '');
+          return result;
+        },
+      ]);
+      return { ...store, ...Object.fromEntries(published) };
+    },
+    deliver: (documentId, subject, waitMs) => relay.push(documentId, waitMs, laneOf({ subject })),
+  };
+}

@@ -1,0 +1,88 @@
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { until } from '@gatehouse/testing/processes';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import t, { type Test } from 'tap';
+import { createLocalEvents } from '../src/local-events.ts';
+import { createOutboxPublisher } from '../src/outbox-publisher.ts';
+
+type Receivers = Parameters<typeof createOutboxPublisher>[0]['receivers'];
+
+/** A store of things, those who listen to it, and what they have heard. */
+async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
+  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
+  t.teardown(() => database.stop());
+  await database.start();
+  const things = database.connection.collection<{ _id: string; outbox: OutboxEvent[] }>('things');
+  await things.createIndex({ ...OUTBOX_INDEX.fields }, { ...OUTBOX_INDEX.options });
+  const transport = createLocalEvents();
+  const heard: string[] = [];
+  transport.subscribe('>', ({ subject, data }) => heard.push(`${subject} ${data.id}`));
+  const store = {
+    name: 'things',
+    insert: (thing: { id: string }) =>
+      things.insertOne({ _id: thing.id, outbox: [outboxEvent('things.made', thing)] }),
+    async change(id: string, subject: string) {
+      await things.updateOne({ _id: id }, { $push: { outbox: outboxEvent(subject, { id }) } });
+      return subject;
+    },
+    async remove(id: string): Promise<void> {
+      const outbox = [outboxEvent('things.removed', { id })];
+      await things.replaceOne({ _id: id }, { deleted_at: new Date(), outbox } as never);
+    },
+    fail: (id: string): Promise<void> => Promise.reject(new Error(id)),
+  };
+  const collection = database.connection.collection('things');
+  const publisher = createOutboxPublisher({ collection, logger, transport, receivers });
+  t.teardown(() => publisher.stop());
+  return { store, heard, things, publisher };
+}
+
+t.test('the events of each write are published, and its result is its own', async (t) => {
+  const { store, heard, things, publisher } = await setUp(t);
+  const published = publisher.publishing(store, ['insert', 'change', 'remove', 'fail']);
+  const id = newId('thg');
+  t.match(await published.insert({ id }), { insertedId: id });
+  await until(() => heard.length === 1, 5000);
+  t.equal(await published.change(id, 'things.changed'), 'things.changed');
+  await until(() => heard.length === 2, 5000);
+  await published.remove(id);
+  await until(async () => (await things.findOne({ _id: id })) === null, 5000);
+  t.same(heard, [`things.made ${id}`, `things.changed ${id}`, `things.removed ${id}`]);
+  t.equal(published.name, 'things');
+  await t.rejects(published.fail(id), { message: id });
+});
+
+t.test('what no write of this process has published is found by the sweep', async (t) => {
+  const { store, heard, publisher } = await setUp(t);
+  const published = publisher.publishing(store, ['change']);
+  await published.insert({ id: 'a' });
+  t.same(heard, [], 'not among the writes');
+  publisher.start();
+  await until(() => heard.length === 1, 5000);
+});
+
+t.test('a receiver gets its subject alone, and who is away keeps nobody else waiting', async (t) => {
+  const received: string[] = [];
+  const { promise, resolve: comeBack } = Promise.withResolvers<void>();
+  const receive = async ({ data }: OutboxEvent) => {
+    await promise;
+    received.push(`${data.id}`);
+  };
+  const { store, heard, things, publisher } = await setUp(t, { 'things.told': receive });
+  const published = publisher.publishing(store, ['insert', 'change']);
+  await published.insert({ id: 'a' });
+  await published.change('a', 'things.told');
+  await published.change('a', 'things.changed');
+  t.equal(await publisher.deliver('a', 'things.told', 20), false, 'not in time');
+  await until(() => heard.length === 2, 5000);
+  t.same(heard, ['things.made a', 'things.changed a']);
+  t.match((await things.findOne({ _id: 'a' }))?.outbox, [{ subject: 'things.told' }]);
+  comeBack();
+  t.equal(await publisher.deliver('a', 'things.told', 5000), true);
+  t.same(received, ['a']);
+  t.same((await things.findOne({ _id: 'a' }))?.outbox, []);
+});

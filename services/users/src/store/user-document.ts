@@ -1,0 +1,131 @@
+import { foldedKey } from '@gatehouse/kit/folded-key';
+import { createListPlan } from '@gatehouse/mongo/list-plan';
+import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import {
+  type Account,
+  USER_ROLES,
+  USER_STATUSES,
+  type User,
+  type UserField,
+  type UserRole,
+  type UserStatus,
+  userOf,
+} from '../user.ts';
+
+/**
+ * As stored. The keys are what usernames and emails are unique and sorted by. Fields that may be absent are so in
+ * documents of earlier versions.
+ */
+export type UserDocument = VersionedDocument & {
+  username: string;
+  username_key: string;
+  email: string | null;
+  email_key: string;
+  email_verified?: boolean;
+  name?: string | null;
+  first_name?: string | null;
+  last_name?: string | null;
+  phone?: string | null;
+  picture?: string | null;
+  role: UserRole;
+  status: UserStatus;
+  password_hash: string | null;
+  epoch?: number;
+  sign_in_epoch?: number;
+  created_at: Date;
+};
+
+/** Every user who is not deleted; served, and counted, from the index on username_key. */
+export const NOT_DELETED = { username_key: { $gt: '' } };
+
+/**
+ * What sorts before every address: the key of a user who has none is this and their id. So one index keeps addresses
+ * unique and sorts everybody, and those without one come first. No folded text has it.
+ */
+export const NO_ADDRESS = '\0';
+
+export const USER_LISTS = createListPlan<UserField>({
+  fields: {
+    id: { stored: '_id', type: 'string', unique: true },
+    username: { stored: 'username_key', type: 'folded', unique: true, index: 'living_username_key' },
+    email: { stored: 'email_key', type: 'folded', unique: true, absent: NO_ADDRESS },
+    role: { stored: 'role', type: 'choice', values: USER_ROLES, usual: 'user' },
+    status: { stored: 'status', type: 'choice', values: USER_STATUSES, usual: 'active' },
+    createdAt: { stored: 'created_at', type: 'date' },
+    updatedAt: { stored: 'updated_at', type: 'date' },
+  },
+  notDeleted: NOT_DELETED,
+});
+
+/** What a read brings along: everything of a User, and never the password's hash. */
+export const PUBLIC_FIELDS = {
+  username: 1,
+  email: 1,
+  email_verified: 1,
+  name: 1,
+  first_name: 1,
+  last_name: 1,
+  phone: 1,
+  picture: 1,
+  role: 1,
+  status: 1,
+  epoch: 1,
+  sign_in_epoch: 1,
+  version: 1,
+  created_at: 1,
+  updated_at: 1,
+} as const;
+
+/** A document as PUBLIC_FIELDS bring it. */
+export type PublicDocument = Pick<UserDocument, '_id' | keyof typeof PUBLIC_FIELDS>;
+
+export function userOfDocument(document: PublicDocument): User {
+  return userOf(recordOf(document));
+}
+
+export function accountOf(document: UserDocument): Account {
+  return { ...recordOf(document), passwordHash: document.password_hash };
+}
+
+function recordOf(document: PublicDocument): Omit<Account, 'passwordHash'> {
+  return {
+    id: document._id,
+    username: document.username,
+    email: document.email,
+    emailVerified: document.email_verified ?? false,
+    name: document.name ?? null,
+    firstName: document.first_name ?? null,
+    lastName: document.last_name ?? null,
+    phone: document.phone ?? null,
+    picture: document.picture ?? null,
+    role: document.role,
+    status: document.status,
+    epoch: document.epoch ?? 0,
+    signInEpoch: document.sign_in_epoch ?? 0,
+    version: document.version ?? 0,
+    createdAt: document.created_at,
+    updatedAt: document.updated_at,
+  };
+}
+
+/** Beside what every versioned document has. */
+export function storedFields(account: Account): Omit<UserDocument, keyof VersionedDocument> {
+  return {
+    username: account.username,
+    username_key: foldedKey(account.username),
+    email: account.email,
+    email_key: account.email === null ? NO_ADDRESS + account.id : foldedKey(account.email),
+    email_verified: account.emailVerified,
+    name: account.name,
+    first_name: account.firstName,
+    last_name: account.lastName,
+    phone: account.phone,
+    picture: account.picture,
+    role: account.role,
+    status: account.status,
+    password_hash: account.passwordHash,
+    epoch: account.epoch,
+    sign_in_epoch: account.signInEpoch,
+    created_at: account.createdAt,
+  };
+}

@@ -1,0 +1,146 @@
+import { foldedKey } from '@gatehouse/kit/folded-key';
+import { defineCollection } from '@gatehouse/mongo/collection';
+import { type Counts, createCounts } from '@gatehouse/mongo/counts';
+import { createListSource } from '@gatehouse/mongo/list-source';
+import { onceInDatabase } from '@gatehouse/mongo/once';
+import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
+import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
+import type { Connection } from 'mongoose';
+import { type Account, TakenError, type UserStore, userOf } from '../user.ts';
+import { changeSecurity, changeUser, deleteUser, userCreated, verifyEmail } from '../user-changes.ts';
+import {
+  accountOf,
+  NO_ADDRESS,
+  NOT_DELETED,
+  PUBLIC_FIELDS,
+  storedFields,
+  USER_LISTS,
+  type UserDocument,
+  userOfDocument,
+} from './user-document.ts';
+
+/** The unique fields, by the names under which they are stored. */
+const UNIQUE_FIELDS = { _id: 'id', username_key: 'username', email_key: 'email' } as const;
+
+/** Users in MongoDB; defines its collection on the connection. */
+export function createUserStore(
+  connection: Connection,
+  counts: Counts = createCounts(),
+): UserStore & { prepare(): Promise<void> } {
+  const collection = defineCollection(connection, 'users', [...USER_LISTS.indexes, OUTBOX_INDEX]);
+  const { byOffset, byKeyset, count } = createListSource({
+    collection,
+    plan: USER_LISTS,
+    projection: PUBLIC_FIELDS,
+    read: userOfDocument,
+    counts,
+  });
+  const writes = createVersionedWrites({
+    collection,
+    noun: 'user',
+    read: accountOf,
+    write: storedFields,
+    counts,
+    duplicate(key) {
+      const field = UNIQUE_FIELDS[key as keyof typeof UNIQUE_FIELDS];
+      return field && new TakenError(field);
+    },
+  });
+
+  return {
+    byOffset,
+    byKeyset,
+    count,
+
+    /**
+     * To be called once the connection is there, for what earlier versions have stored: takes away the index by which
+     * they kept usernames unique, and gives a key to users without an address.
+     */
+    async prepare() {
+      await collection.dropIndex('username_key_1').catch((error: unknown) => {
+        if ((error as { codeName?: string }).codeName !== 'IndexNotFound') throw error;
+      });
+      await onceInDatabase(connection, 'keys of users without an address', async () => {
+        const withoutKey = { ...NOT_DELETED, email_key: null };
+        await collection.updateMany(withoutKey, [{ $set: { email_key: { $concat: [NO_ADDRESS, '$_id'] } } }]);
+      });
+    },
+
+    insert: (account) => writes.insert(account, [userCreated(account)]),
+
+    async findById(id) {
+      // By the id alone, which the database finds without planning; a tombstone has no name.
+      const document = await collection.findOne<UserDocument>({ _id: id }, { projection: PUBLIC_FIELDS });
+      return document?.username === undefined ? undefined : userOfDocument(document);
+    },
+
+    async findByLogin(login) {
+      const filter =
+        'emailKey' in login
+          ? { email_key: login.emailKey, email_verified: true }
+          : { username_key: login.usernameKey };
+      const projection = { ...PUBLIC_FIELDS, password_hash: 1 };
+      const document = await collection.findOne<UserDocument>(filter, { projection });
+      return document === null
+        ? undefined
+        : { user: userOfDocument(document), passwordHash: document.password_hash };
+    },
+
+    async passwordHashOf(id) {
+      const projection = { password_hash: 1 };
+      return (await collection.findOne<UserDocument>({ _id: id }, { projection }))?.password_hash;
+    },
+
+    async update(id, changes, ifVersion) {
+      const update = await writes.update(id, (it, revision) => changeUser(it, changes, revision), ifVersion);
+      return { user: shown(update.next), events: update.accountChanges };
+    },
+
+    async verifyEmail(id, email) {
+      return shown((await writes.update(id, (it, revision) => verifyEmail(it, email, revision))).next);
+    },
+
+    async changeSecurity(id, change, ifVersion) {
+      const update = await writes.update(
+        id,
+        (it, revision) => changeSecurity(it, change, revision),
+        ifVersion,
+      );
+      return update && { user: shown(update.next), events: update.accountChanges };
+    },
+
+    async remove(id, ifVersion) {
+      const { accountChange } = await writes.remove(
+        id,
+        (current, revision) => {
+          const deletion = deleteUser(current, revision);
+          const { epoch, signInEpoch } = deletion.accountChange;
+          return { ...deletion, keep: { epoch, sign_in_epoch: signInEpoch } };
+        },
+        ifVersion,
+      );
+      return accountChange;
+    },
+
+    async taken({ username, email }) {
+      const usernameKey = username === undefined ? undefined : foldedKey(username);
+      const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
+      const keys = [
+        ...(usernameKey === undefined ? [] : [{ username_key: usernameKey }]),
+        ...(emailKey === undefined ? [] : [{ email_key: emailKey }]),
+      ];
+      if (keys.length === 0) return [];
+      const others = await collection
+        .find({ $or: keys }, { projection: { username_key: 1, email_key: 1 } })
+        .toArray();
+      return [
+        ...(others.some((other) => other.username_key === usernameKey) ? (['username'] as const) : []),
+        ...(others.some((other) => other.email_key === emailKey) ? (['email'] as const) : []),
+      ];
+    },
+  };
+}
+
+function shown({ passwordHash: _, ...record }: Account) {
+  return userOf(record);
+}

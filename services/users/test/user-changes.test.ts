@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { type Account, type SecurityChange, type UserChanges, WrongPasswordError } from '../src/user.ts';
+import {
+  type AccountUpdate,
+  changeSecurity,
+  changeUser,
+  deleteUser,
+  userCreated,
+  verifyEmail,
+} from '../src/user-changes.ts';
+
+const ANN: Account = {
+  id: 'usr_ann',
+  username: 'ann',
+  email: 'ann@example.org',
+  emailVerified: true,
+  name: null,
+  firstName: 'Ann',
+  lastName: null,
+  phone: null,
+  picture: null,
+  role: 'user',
+  status: 'active',
+  passwordHash: 'hash',
+  epoch: 5,
+  signInEpoch: 2,
+  version: 7,
+  createdAt: new Date('2026-01-01T00:00:00Z'),
+  updatedAt: new Date('2026-01-02T00:00:00Z'),
+};
+const REVISION = { version: 8, updatedAt: new Date('2026-01-03T00:00:00Z') };
+
+/** What others learn: each end of tokens as [reason, epoch, signInEpoch], and the fields that are different. */
+function learned({ accountChanges, events }: AccountUpdate) {
+  const changed = events.flatMap(({ data }) => ('changed' in data ? (data.changed ?? []) : []));
+  return [accountChanges.map(({ reason, epoch, signInEpoch }) => [reason, epoch, signInEpoch]), changed];
+}
+
+type Changes = UserChanges & { passwordHash?: string };
+const CHANGES: [Changes, ends: [string, number, number][], changed: string[]][] = [
+  [{}, [], []],
+  [{ username: 'ann', firstName: 'Ann', name: null, role: 'user', status: 'active' }, [], []],
+  [{ username: 'Ann', phone: '+4912345' }, [], ['username', 'phone']],
+  [
+    { picture: 'p', lastName: 'l', firstName: null, name: 'n' },
+    [],
+    ['name', 'first_name', 'last_name', 'picture'],
+  ],
+  [{ email: 'ann@example.org' }, [], []],
+  [{ email: 'ANN@example.org' }, [], ['email', 'email_verified']],
+  [{ role: 'editor' }, [['role', 6, 2]], ['role']],
+  [{ status: 'inactive' }, [['status', 6, 3]], ['status']],
+  [{ passwordHash: 'new' }, [['password', 6, 3]], ['password']],
+  [
+    { passwordHash: 'new', status: 'inactive', role: 'admin', phone: '1' },
+    [
+      ['role', 6, 2],
+      ['status', 7, 3],
+      ['password', 8, 4],
+    ],
+    ['phone', 'role', 'status', 'password'],
+  ],
+];
+
+t.test('what a change does', async (t) => {
+  for (const [changes, ends, changed] of CHANGES) {
+    const about = JSON.stringify(changes);
+    const update = changeUser(ANN, changes, REVISION);
+    const [epoch, signInEpoch] = ends.at(-1)?.slice(1) ?? [5, 2];
+    const emailVerified = !changed.includes('email_verified');
+    t.strictSame(update.next, { ...ANN, ...changes, emailVerified, epoch, signInEpoch, ...REVISION }, about);
+    t.strictSame(learned(update), [ends, changed], about);
+    t.same(
+      update.events.map(({ subject }) => subject),
+      [...ends.map(() => 'users.account.changed'), 'users.user.changed'],
+      'the account comes before the user',
+    );
+  }
+  t.match(changeUser({ ...ANN, status: 'inactive' }, { status: 'active' }, REVISION), {
+    accountChanges: [{ reason: 'status', epoch: 6, signInEpoch: 2 }],
+  });
+  const unverified = { ...ANN, emailVerified: false };
+  t.strictSame(learned(changeUser(unverified, { email: 'x@example.org' }, REVISION)), [[], ['email']]);
+});
+
+t.test('events carry ids, versions, epochs and names of fields, and no values', async (t) => {
+  const { events } = changeUser(ANN, { name: 'Secret', role: 'admin', passwordHash: 'Secret' }, REVISION);
+  t.strictSame(events, [
+    {
+      subject: 'users.account.changed',
+      data: { user_id: 'usr_ann', epoch: 6, sign_in_epoch: 2, reason: 'role' },
+    },
+    {
+      subject: 'users.account.changed',
+      data: { user_id: 'usr_ann', epoch: 7, sign_in_epoch: 3, reason: 'password' },
+    },
+    {
+      subject: 'users.user.changed',
+      data: { user_id: 'usr_ann', version: 8, changed: ['name', 'role', 'password'] },
+    },
+  ]);
+  t.strictSame(userCreated(ANN), {
+    subject: 'users.user.created',
+    data: { user_id: 'usr_ann', version: 7 },
+  });
+});
+
+t.test('a change of security: as in any change, or none', async (t) => {
+  const changes: [SecurityChange, Changes | undefined][] = [
+    [{ reason: 'role', role: 'user' }, undefined],
+    [{ reason: 'role', role: 'admin' }, { role: 'admin' }],
+    [{ reason: 'status', status: 'active' }, undefined],
+    [{ reason: 'status', status: 'inactive' }, { status: 'inactive' }],
+    [{ reason: 'password', passwordHash: 'new' }, { passwordHash: 'new' }],
+    [{ reason: 'password', passwordHash: 'new', currentHash: 'hash' }, { passwordHash: 'new' }],
+  ];
+  for (const [change, same] of changes) {
+    t.strictSame(changeSecurity(ANN, change, REVISION), same && changeUser(ANN, same, REVISION));
+  }
+  for (const passwordHash of ['other', null]) {
+    const change = { reason: 'password', passwordHash: 'new', currentHash: 'hash' } as const;
+    t.throws(() => changeSecurity({ ...ANN, passwordHash }, change, REVISION), new WrongPasswordError());
+  }
+});
+
+t.test('an address is verified while it is the current one', async (t) => {
+  const unverified = { ...ANN, emailVerified: false };
+  const update = verifyEmail(unverified, 'ann@example.org', REVISION);
+  t.strictSame(update.next, { ...ANN, ...REVISION });
+  t.strictSame(learned(update), [[], ['email_verified']]);
+  t.strictSame(learned(verifyEmail(ANN, 'ann@example.org', REVISION)), [[], []], 'once more');
+  for (const email of ['other@example.org', null]) {
+    t.throws(() => verifyEmail({ ...ANN, email }, 'ann@example.org', REVISION), {
+      message: 'This is not the current email address any more.',
+    });
+  }
+});
+
+t.test('a deletion ends tokens and sessions', async (t) => {
+  t.strictSame(deleteUser(ANN, REVISION), {
+    accountChange: { userId: 'usr_ann', epoch: 6, signInEpoch: 3, reason: 'deleted' },
+    events: [
+      {
+        subject: 'users.account.changed',
+        data: { user_id: 'usr_ann', epoch: 6, sign_in_epoch: 3, reason: 'deleted' },
+      },
+      { subject: 'users.user.deleted', data: { user_id: 'usr_ann', version: 8 } },
+    ],
+  });
+});
+
+t.test('whatever changes, epochs rise by one for each event, and nothing is changed in place', async () => {
+  const changes = fc.record(
+    {
+      username: fc.constantFrom('ann', 'bob'),
+      email: fc.constantFrom('ann@example.org', 'bob@example.org'),
+      role: fc.constantFrom('user', 'editor', 'admin'),
+      status: fc.constantFrom('active', 'inactive'),
+      passwordHash: fc.string(),
+    },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<Changes>;
+  const frozen = Object.freeze({ ...ANN });
+  const property = fc.property(fc.array(changes, { maxLength: 5 }), (all) => {
+    let current: Account = frozen;
+    for (const change of all) {
+      const { next, accountChanges } = changeUser(Object.freeze(current), change, REVISION);
+      const ends = accountChanges.filter((it) => it.reason !== 'role' && next.signInEpoch >= it.signInEpoch);
+      const isRisen =
+        next.epoch === current.epoch + accountChanges.length &&
+        next.signInEpoch <= current.signInEpoch + ends.length &&
+        accountChanges.every(({ epoch }, i) => epoch === current.epoch + i + 1);
+      if (!isRisen || (next.email !== current.email && next.emailVerified)) return false;
+      current = next;
+    }
+    return true;
+  });
+  fc.assert(property);
+});
