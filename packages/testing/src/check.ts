@@ -1,20 +1,20 @@
-// `npm run check`: format, lint, types and import rules. All of them run, also after one has failed.
+// `npm run check`: format, lint, types and import rules. All of them run, even when one fails.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findViolations, readSources } from './import-rules.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-// In a log the colours, which `biome ci` would write in any case, are noise.
+// `biome ci` writes colours by default, which are noise in a log.
 const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
-const checks: [name: string, isSound: () => boolean][] = [
+const checks: [name: string, passes: () => boolean][] = [
   ['format and lint (biome)', () => run('biome', ['ci', colors, '.'])],
-  // On one thread it is faster and takes a third of the memory, at the size of this repository.
+  // For a repository of this size one thread is faster, and takes a third of the memory.
   ['types (tsc)', () => run('tsc', ['-p', 'tsconfig.json', '--noEmit', '--singleThreaded'])],
-  ['import rules', keepsImportRules],
+  ['import rules', followsImportRules],
 ];
 
-const failed = checks.filter(([, isSound]) => !isSound()).map(([name]) => name);
+const failed = checks.filter(([, passes]) => !passes()).map(([name]) => name);
 process.stdout.write(failed.length === 0 ? 'All checks passed.\n' : `Failed: ${failed.join(', ')}.\n`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
@@ -24,7 +24,7 @@ function run(tool: string, args: string[]): boolean {
   return result.status === 0;
 }
 
-function keepsImportRules(): boolean {
+function followsImportRules(): boolean {
   const violations = findViolations(readSources(root));
   for (const violation of violations) process.stdout.write(`${violation}\n`);
   return violations.length === 0;

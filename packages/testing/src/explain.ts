@@ -6,7 +6,7 @@ type Explained = {
   executionStats: { totalKeysExamined: number; totalDocsExamined: number };
 };
 
-/** How the database has answered one query. */
+/** How the database answered one query. */
 export type QueryPlan = {
   /** The names of its stages, such as 'LIMIT FETCH IXSCAN', from the last one to the first. */
   stages: string;
@@ -15,26 +15,26 @@ export type QueryPlan = {
   documents: number;
 };
 
-/** The URI of a database whose client tells what it sends, as explainQueries needs it. */
+/** Turns on command monitoring in the URI of a database, which explainQueries needs. */
 export function monitored(uri: string): string {
   return `${uri}${uri.includes('?') ? '&' : '?'}monitorCommands=true`;
 }
 
 /**
- * The plans of all queries that `run` makes on the connection (its URI is `monitored`), in their order: of what is
- * really sent, so that a test does not explain a query that nobody makes. Nothing else may use the connection.
+ * The plans of all queries that `run` sends over the connection (its URI is `monitored`), in order. It explains what is
+ * really sent, not a copy of it in a test. Nothing else may use the connection meanwhile.
  */
 export async function explainQueries(
   connection: Database['connection'],
   run: () => Promise<unknown>,
 ): Promise<QueryPlan[]> {
   const sent: Record<string, unknown>[] = [];
-  const note = ({ command }: { command: Record<string, unknown> }) => {
+  const record = ({ command }: { command: Record<string, unknown> }) => {
     if ('find' in command || 'aggregate' in command) sent.push(command);
   };
   const client = connection.getClient();
-  client.on('commandStarted', note);
-  await run().finally(() => client.off('commandStarted', note));
+  client.on('commandStarted', record);
+  await run().finally(() => client.off('commandStarted', record));
   const plans: QueryPlan[] = [];
   for (const { lsid: _, $db: _db, ...command } of sent) {
     const answer = await connection.db?.command({ explain: command, verbosity: 'executionStats' });

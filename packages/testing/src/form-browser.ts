@@ -1,26 +1,26 @@
-/** A form on a page: where it goes, and what is filled in already. */
+/** A form on a page, with the values that are already filled in. */
 export type Form = { action: string; fields: Record<string, string>; html: string };
 
-/** A page, or the address at which a redirect left the site. */
+/** A page, or the URL to which a redirect left the site (its status is then 0 and its html empty). */
 export type Page = { url: URL; status: number; html: string; headers: Headers };
 
 export type FormBrowser = {
-  /** Follows redirects on the site; stops at the first that leads elsewhere, whose page is empty. */
+  /** Follows redirects within the site and stops at the first that leads elsewhere. */
   get(url: string): Promise<Page>;
-  /** Sends the page's first form, or the one whose markup contains `which`, with these fields over its own. */
+  /** Submits the page's first form, or the one whose markup contains `which`; `fields` replace the form's values. */
   submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page>;
-  /** The cookies as they would be sent to a path. */
+  /** The cookies that would be sent to a path. */
   cookies(path: string): Map<string, string>;
 };
 
 type Cookie = { name: string; value: string; path: string };
 
-/** As much of a browser as plain pages need: cookies, redirects, forms. No script runs in it. */
+/** As much of a browser as plain pages need: cookies, redirects and forms, but no scripts. */
 export function createFormBrowser(base: string): FormBrowser {
   const jar = new Map<string, Cookie>();
   const { origin } = new URL(base);
 
-  function keep(headers: Headers, url: URL): void {
+  function storeCookies(headers: Headers, url: URL): void {
     for (const line of headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
       const name = pair.slice(0, pair.indexOf('='));
@@ -29,18 +29,18 @@ export function createFormBrowser(base: string): FormBrowser {
         attributes.find((it) => it.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1);
       const path = attribute('path') ?? url.pathname.replace(/\/[^/]*$/, '') ?? '/';
       const expires = attribute('expires');
-      const over =
+      const isExpired =
         attribute('max-age') === '0' || (expires !== undefined && Date.parse(expires) < Date.now());
-      if (over || value === '') jar.delete(`${name} ${path}`);
+      if (isExpired || value === '') jar.delete(`${name} ${path}`);
       else jar.set(`${name} ${path}`, { name, value, path });
     }
   }
 
   function cookies(path: string): Map<string, string> {
-    const fitting = [...jar.values()].filter(
+    const matching = [...jar.values()].filter(
       (it) => path === it.path || it.path === '/' || path.startsWith(`${it.path.replace(/\/$/, '')}/`),
     );
-    return new Map(fitting.map(({ name, value }) => [name, value]));
+    return new Map(matching.map(({ name, value }) => [name, value]));
   }
 
   async function request(method: string, address: string, body?: URLSearchParams): Promise<Page> {
@@ -59,7 +59,7 @@ export function createFormBrowser(base: string): FormBrowser {
         },
         ...(send.body === undefined ? {} : { body: send.body.toString() }),
       });
-      keep(response.headers, url);
+      storeCookies(response.headers, url);
       const location = response.headers.get('location');
       const html = await response.text();
       if (location === null) return { url, status: response.status, html, headers: response.headers };

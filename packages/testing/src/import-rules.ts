@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { readImports } from './read-imports.ts';
 
 /** A file with its path relative to the repository's root: code, or the package.json of a workspace. */
 export type SourceFile = { path: string; text: string };
@@ -76,23 +77,6 @@ const WIRING: Record<string, string[]> = {
   './service.ts': ['./main.ts'],
   './config.ts': ['./main.ts', './service.ts'],
 };
-const READS_ENVIRONMENT = [
-  /\/(?:config|main)\.ts$/,
-  /^packages\/kit\/src\/process\.ts$/,
-  /^(?:deploy\/local|packages\/testing|packages\/local-mongo)\//,
-];
-
-// Comments, regular expressions, strings and templates are read as a whole, so that nothing in them counts.
-const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//;
-const REGEX = /(?<=[=(,:?!&|;{[]\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\//;
-const IMPORT =
-  /(?<![\w$.])(?:from\s*|import\s*\(?\s*|require\s*\(\s*)(?<quote>['"])(?<specifier>[^'"\n]+)\k<quote>/;
-const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/;
-const TEMPLATE = /(?<template>`(?:\\[\s\S]|[^`\\])*`)/;
-const TOKEN = new RegExp(
-  [COMMENT, REGEX, IMPORT, STRING, TEMPLATE].map((part) => part.source).join('|'),
-  'g',
-);
 
 /** Reads what the rules are about: all code below packages, services and deploy, and every package.json. */
 export function readSources(root: string): SourceFile[] {
@@ -115,22 +99,13 @@ export function findViolations(sources: SourceFile[]): string[] {
   for (const { path, text } of sources) {
     if (path.endsWith('package.json')) continue;
     const targets: string[] = [];
-    for (const { index, groups } of text.matchAll(TOKEN)) {
-      const specifier = groups?.specifier;
-      if (!specifier) continue;
-      const line = text.slice(0, index).split('\n').length;
+    for (const { specifier, line } of readImports(path, text)) {
       const fault = findFault(path, specifier, workspaces);
       if (fault) violations.push(`${path}:${line} imports '${specifier}': ${fault}`);
       const target = resolveImport(path, specifier, workspaces);
       if (target) targets.push(target);
     }
     graph.set(path, targets);
-    // Templates stay: what is between their braces is code.
-    const code = text.replace(TOKEN, (...args) => args.at(-1).template ?? '');
-    const mayRead = isTest(path) || READS_ENVIRONMENT.some((it) => it.test(path));
-    if (!mayRead && /\bprocess\??\.env\b/.test(code)) {
-      violations.push(`${path} reads process.env: only config.ts and main.ts do`);
-    }
   }
   const cycles = findCycles(graph).map((cycle) => `import cycle: ${cycle.join(' → ')}`);
   return [...violations, ...cycles];

@@ -7,7 +7,7 @@ import { freePort, until } from './processes.ts';
 
 type Teardown = { teardown(action: () => unknown): void };
 
-/** The nats-server of this machine, if it has one. Debian keeps it where only root's PATH leads. */
+/** The path of this machine's nats-server, if it has one. Debian installs it where only root's PATH leads. */
 export const natsServer = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
   .map((folder) => join(folder, 'nats-server'))
   .find((path) => {
@@ -19,10 +19,10 @@ export const natsServer = [...(process.env.PATH ?? '').split(delimiter), '/usr/s
     }
   });
 
-/** For the options of a test that needs one. */
+/** An option for tests that need a server. */
 export const skip = natsServer === undefined && 'there is no nats-server on this machine';
 
-/** A NATS server of its own for a test, that can die and come back on the same port. */
+/** Starts a NATS server for one test, which can be killed and started again on the same port. */
 export async function startNats(t: Teardown, ...args: string[]) {
   const port = await freePort();
   let child: ChildProcess | undefined;
@@ -49,7 +49,7 @@ export async function startNats(t: Teardown, ...args: string[]) {
     url: `nats://127.0.0.1:${port}`,
     start,
     kill,
-    /** Makes it hang; resolves when it does. */
+    /** Suspends it (SIGSTOP); resolves when it no longer answers. goOn() resumes it. */
     async hang(): Promise<void> {
       child?.kill('SIGSTOP');
       await until(async () => !(await answers(port)), 5000);
@@ -58,7 +58,7 @@ export async function startNats(t: Teardown, ...args: string[]) {
   };
 }
 
-/** Whether it greets a new connection. */
+/** Whether the server sends its greeting on a new connection. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

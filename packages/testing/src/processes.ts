@@ -4,13 +4,13 @@ import { createServer } from 'node:net';
 
 export type SpawnedNode = {
   child: ChildProcess;
-  /** Resolves when it is gone and all it wrote has been read. */
+  /** Resolves when the process has ended and all its output has been read. */
   ended: Promise<unknown>;
   /** All it has written so far, on both streams. */
   output(): string;
 };
 
-/** Runs a script, or one with arguments, as a process of its own, with these variables over the test's; undefined takes one away. */
+/** Runs a script, alone or with arguments, in its own process. `env` adds to the test's environment; undefined removes a variable. */
 export function spawnNode(
   script: string | readonly string[],
   env: Record<string, string | undefined>,
@@ -28,7 +28,7 @@ export function spawnNode(
   return { child, ended: once(child, 'close'), output: () => output };
 }
 
-/** A port on loopback that was free a moment ago, for what must know its port before it listens. */
+/** A port on loopback that was free a moment ago, for servers that must know their port before they listen. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -37,7 +37,7 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Asks every few milliseconds until it holds; throws when that takes longer than `limitMs`. */
+/** Polls every 20 ms until the condition holds; throws when that takes longer than `limitMs`. */
 export async function until(holds: () => boolean | Promise<boolean>, limitMs: number): Promise<void> {
   const deadline = performance.now() + limitMs;
   while (!(await holds())) {

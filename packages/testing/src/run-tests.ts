@@ -1,6 +1,8 @@
-// `node run-tests.ts [--full] [PATTERN…]` runs the test files whose path contains one of the patterns, or
-// all. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
+// `node run-tests.ts [--full] [PATTERN…]` runs the test files whose paths contain one of the patterns, or
+// all of them. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
+// Why this is not tap's own runner: docs/adr/0011-test-runner.md.
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import t from 'tap';
@@ -12,20 +14,21 @@ const FULL_TIMEOUT_MS = 600_000;
 
 const { values: options, positionals: patterns } = parseArgs({
   options: {
-    /** Also *.full.test.ts: the load, faults and browsers that take minutes. */
+    /** Includes *.full.test.ts: load, faults and browsers, which take minutes. */
     full: { type: 'boolean', default: false },
-    /** The folder that holds packages, services and deploy. */
+    /** The folder with packages, services and deploy. */
     root: { type: 'string', default: resolve(import.meta.dirname, '../../..') },
-    /** Seconds, instead of the usual minute. */
+    /** In seconds, for each file; one minute by default. */
     timeout: { type: 'string' },
   },
   allowPositionals: true,
 });
 const root = resolve(options.root);
-const jobs = Number(process.env.JOBS) || 2;
+// One more than there are processors: many files wait most of the time, for timeouts and for other processes.
+const jobs = Number(process.env.JOBS) || availableParallelism() + 1;
 const timeout = options.timeout ? Number(options.timeout) * 1000 : TIMEOUT_MS;
 
-// tap is here to count; the test that every process with it has would time out after 30 s.
+// tap is here to read results. The root test that it makes in every process would time out after 30 s.
 t.setTimeout(0);
 
 const stopping = new AbortController();
@@ -36,18 +39,18 @@ process.on('disconnect', () => stop(143));
 
 const files = findFiles();
 const results: FileResult[] = [];
-const mongo = files.length > 0 ? await findMongo() : undefined;
+const mongo = files.length > 0 ? await startMongo() : undefined;
 await runAll(
   files.filter((file) => !isFull(file)),
   jobs,
   timeout,
 );
-// One at a time: what measures or breaks things must neither disturb others nor be disturbed.
+// One at a time, because they measure or break things: they must neither disturb others nor be disturbed.
 await runAll(files.filter(isFull), 1, FULL_TIMEOUT_MS);
 await mongo?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
 
 const status = summarize();
-// Only when all is written: process.exit() drops what a pipe has not yet taken.
+// After the last write, because process.exit() drops what a pipe has not yet taken.
 process.stdout.write('', () => process.exit(stopping.signal.aborted ? stopping.signal.reason : status));
 
 function findFiles(): string[] {
@@ -70,8 +73,8 @@ function stop(exitStatus: number): void {
   stopping.abort(exitStatus);
 }
 
-/** One MongoDB for the whole run. Without any, the files that need it fail and say why, the others run. */
-async function findMongo() {
+/** Starts one MongoDB for the whole run. When there is none, the files that need it fail and say why. */
+async function startMongo() {
   if (process.env[MONGO_URI_VARIABLE]) return undefined;
   try {
     const started = await startTestMongo();
@@ -118,7 +121,7 @@ function summarize(): number {
   const failed = total((result) => result.failed);
   const skipped = total((result) => result.skipped);
   if (files.length === 0) process.stdout.write('No test file matches.\n');
-  // By file, and not in the order in which they happened to end.
+  // The order in which files end differs from run to run.
   results.sort((a, b) => (a.file < b.file ? -1 : 1));
   const notRun = results.flatMap((result) => result.notRun);
   if (notRun.length > 0) process.stdout.write(`\nNot run:\n${indent(notRun.join('\n'))}\n`);

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
 
-/** One publisher and its listeners, all in this process. */
+/** A publisher and its listeners, all in this process. */
 export type TestBroadcast = {
   subscribe(subject: string, listener: (message: unknown) => void): () => void;
   onReconnect(listener: () => void): () => void;
-  /** Sends the publisher's next message; without a revocation it is a heartbeat. */
+  /** Sends the publisher's next message: a revocation or, without one, a heartbeat. */
   send(revocation?: unknown): void;
-  /** While it is cut the publisher's messages, heartbeats too, get lost. */
+  /** Interrupts it: the publisher's messages, heartbeats included, are lost from now on. */
   cut(): void;
-  /** Ends the cut; the listeners are told that they are connected again. */
+  /** Ends the interruption; the listeners are told that they are connected again. */
   mend(): void;
 };
 
-/** How often the publisher sends a heartbeat, in milliseconds. */
-const HEARTBEAT = 2000;
+const HEARTBEAT_MS = 2000;
 
-/** A broadcast with a publisher that numbers its messages and sends heartbeats, until the test ends. */
+/** A broadcast whose publisher numbers its messages and sends heartbeats every two seconds until the test ends. */
 export function createTestBroadcast(t: { teardown(fn: () => void): void }, subject: string): TestBroadcast {
   const listeners = new Set<(message: unknown) => void>();
   const reconnected = new Set<() => void>();
@@ -28,7 +27,7 @@ export function createTestBroadcast(t: { teardown(fn: () => void): void }, subje
     const message = JSON.stringify({ from, n, ...(revocation === undefined ? {} : { revocation }) });
     if (!isCut) for (const listener of listeners) queueMicrotask(() => listener(JSON.parse(message)));
   };
-  const beating = setInterval(() => send(), HEARTBEAT).unref();
+  const beating = setInterval(() => send(), HEARTBEAT_MS).unref();
   t.teardown(() => clearInterval(beating));
 
   return {

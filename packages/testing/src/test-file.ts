@@ -13,7 +13,7 @@ export type FileResult = {
   seconds: number;
   /** One text per failure, of one or more lines; empty when nothing failed. */
   problems: string[];
-  /** What the file wrote besides TAP, its end if it is long. */
+  /** What the file wrote besides TAP; only the end when it is long. */
   output: string;
   /** One line per test that was skipped, with its reason. */
   notRun: string[];
@@ -23,7 +23,7 @@ type Failure = Base['lists']['fail'][number];
 
 const REPEATED = new Set(['source', 'test', 'handles', 'requests']);
 const NO_TESTS = 'no tests found';
-/** A file's own timer goes first: it can name the subtest that hangs. */
+/** The file's own timer, which can name the subtest that hangs, goes off first. */
 const TIMEOUT_GRACE_MS = 1000;
 const DUMP_MS = 500;
 const LEFT_BEHIND_MS = 1000;
@@ -31,14 +31,14 @@ const TERM_GRACE_MS = 2000;
 const MAX_OUTPUT = 8000;
 
 /**
- * Runs one test file in a process of its own and reads its TAP. Whatever way it ends, there is a result.
+ * Runs one test file in its own process and reads its TAP. However the file ends, there is a result.
  *
- * tap's own t.spawn is not used because it preloads a module for coverage into every process below the
- * test, servers under measurement included, and leaves a file in .tap for each.
+ * tap's own t.spawn would preload a module for coverage into every process that the test starts, even into
+ * servers that are being measured, and write a file to .tap for each of them.
  *
- * @param file path of the file, relative to `root`
+ * @param file its path, relative to `root`
  * @param options.timeout in ms, for the whole file
- * @param options.signal when it is aborted the file's processes are ended
+ * @param options.signal aborting it ends the file's processes
  */
 export async function runTestFile(
   file: string,
@@ -47,7 +47,7 @@ export async function runTestFile(
   const startedAt = performance.now();
   const tally = new Base({ name: file });
   tally.resume();
-  // A group of its own, so that nothing a test leaves running can disturb the files after it.
+  // In its own process group, so that whatever a test leaves running can be ended with it.
   const child = spawn(process.execPath, [file], {
     cwd: options.root,
     env: { ...options.env, TAP_TIMEOUT: String(options.timeout / 1000) },
@@ -75,7 +75,7 @@ export async function runTestFile(
   const [code, signal] = await once(child, 'exit');
   clearTimeout(limit);
   options.signal.removeEventListener('abort', end);
-  // What outlives the test may hold the pipes open, and they would never close.
+  // A process that outlives the test may hold the pipes open for ever.
   await Promise.race([closed, sleep(LEFT_BEHIND_MS, undefined, { ref: false })]);
   await end();
   child.stdout.destroy();
@@ -115,7 +115,7 @@ export async function runTestFile(
   };
 }
 
-/** Ends a process group. SIGTERM comes first: a server under test may have processes of its own to end. */
+/** Ends a process group, by SIGTERM first: a server under test may have to end processes of its own. */
 async function endGroup(leader: number | undefined): Promise<void> {
   const until = performance.now() + TERM_GRACE_MS;
   let isAlive = signalGroup(leader, 'SIGTERM');
@@ -139,7 +139,7 @@ function describeFailure(failure: Failure, file: string): string {
   const lines = [shortName(failure, file)];
   if (at?.fileName) lines.push(`at ${at.fileName}:${at.lineNumber}:${at.columnNumber}`);
   for (const [key, value] of Object.entries(details)) {
-    // The place is above, tap also writes the handles, and beside a difference the stack adds nothing.
+    // The place is printed above, tap itself prints open handles, and a diff needs no stack.
     if (value === null || REPEATED.has(key) || (key === 'stack' && 'diff' in details)) continue;
     const text = typeof value === 'string' ? value.trimEnd() : inspect(value, { depth: 6 });
     lines.push(text.includes('\n') ? `${key}:\n${indent(text)}` : `${key}: ${text}`);
@@ -151,7 +151,7 @@ function shortName(result: Failure, file: string): string {
   return result.fullname.replace(`${file} > `, '') || 'unnamed test';
 }
 
-/** Puts two spaces before every line. */
+/** Indents every line by two spaces. */
 export function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createLogger } from '@gatehouse/kit/logger';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 
-/** Where the test files find the MongoDB of the run. A developer may name another one. */
+/** Names the MongoDB of the run to the test files. A developer may set it to another one. */
 export const MONGO_URI_VARIABLE = 'GATEHOUSE_TEST_MONGODB_URI';
-/** Why there is no MongoDB, so that each file that needs one can say so without trying again. */
+/** Says why there is no MongoDB, so that a file that needs one can report it without trying again. */
 export const NO_MONGO_VARIABLE = 'GATEHOUSE_TEST_NO_MONGODB';
 
 type TestMongo = { uri: string; stop(): Promise<void> };
@@ -17,7 +17,7 @@ let users = 0;
 let shared: Promise<TestMongo> | undefined;
 
 /**
- * Starts a MongoDB with an empty data folder, which stop() removes.
+ * Starts a MongoDB with an empty data directory, which stop() removes.
  * @throws NoMongoError when this machine has none
  */
 export async function startTestMongo(): Promise<TestMongo> {
@@ -39,8 +39,8 @@ export async function startTestMongo(): Promise<TestMongo> {
 }
 
 /**
- * The URI of a MongoDB for tests: the one of the run or, in a file that is run by hand, one that is
- * started for this process and stopped after the last test that asked for it.
+ * The URI of a MongoDB for tests: the run's or, when a file is run by hand, one that is started for this process and
+ * stopped after the last test that asked for it.
  */
 export async function testMongoUri(t: Teardown): Promise<string> {
   const given = process.env[MONGO_URI_VARIABLE];
@@ -59,11 +59,11 @@ export async function testMongoUri(t: Teardown): Promise<string> {
 }
 
 /**
- * The URI of a database that no other test uses. Nobody has to drop it: the data folder goes with the run.
+ * The URI of a database that no other test uses. It needs no cleaning up: the data directory is removed after the run.
  */
 export async function testDatabase(t: Teardown): Promise<string> {
   const uri = await testMongoUri(t);
   const name = `test_${randomBytes(8).toString('hex')}`;
-  // Not by URL, which cannot read a socket's path or several hosts.
+  // The URL class cannot parse a socket's path or several hosts.
   return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/[^?]*)?/, `$1/${name}`);
 }
