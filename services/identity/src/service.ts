@@ -4,6 +4,7 @@ import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/ht
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
 import { prefixesOf } from '@gatehouse/kit/routes';
+import { deriveKey } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { onceInDatabase } from '@gatehouse/mongo/once';
@@ -35,9 +36,8 @@ import { createFirstApplications } from './first-applications.ts';
 import { type AccountChange, internalRoutes } from './internal/internal-routes.ts';
 import { createServiceClients, createServiceTokens } from './internal/service-tokens.ts';
 import { createKeyKeeper } from './keys/key-keeper.ts';
-import { createSealer, deriveKey } from './keys/sealing.ts';
 import { createSigningKeyStore } from './keys/signing-key-store.ts';
-import { SIGNING_KEYS_PURPOSE, type SigningKeySet } from './keys/signing-keys.ts';
+import { createSigningKeySealer, type SigningKeySet } from './keys/signing-keys.ts';
 import { createAccessTokenHandles } from './oidc/access-token-handles.ts';
 import {
   ACCOUNT_CLIENT,
@@ -208,7 +208,7 @@ export function createIdentityService(
 
   const keyKeeper = createKeyKeeper({
     store: createSigningKeyStore(connection),
-    sealer: createSealer(masterKey, SIGNING_KEYS_PURPOSE),
+    sealer: createSigningKeySealer(masterKey),
     rotateEveryDays: config.rotateKeysEveryDays,
     previousForSeconds: lifetimes.accessToken + MARGIN,
     onChange: useKeys,

@@ -1,6 +1,6 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import type { Sealer } from '@gatehouse/kit/sealing';
 import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys, withoutRetired } from './key-rotation.ts';
-import type { Sealer } from './sealing.ts';
 import { loadSigningKeys, type SigningKeySet, type SigningKeyStore, versionOf } from './signing-keys.ts';
 
 export type KeyKeeper = {

@@ -1,4 +1,4 @@
-import type { Sealer } from './sealing.ts';
+import type { Sealer } from '@gatehouse/kit/sealing';
 import {
   type KeyRing,
   keyIn,

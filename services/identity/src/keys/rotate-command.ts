@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { PUBLISHED_BEFORE_SIGNING, type Rotation, rotateSigningKeys } from './key-rotation.ts';
-import { createSealer } from './sealing.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
-import { SIGNING_KEYS_PURPOSE } from './signing-keys.ts';
+import { createSigningKeySealer } from './signing-keys.ts';
 
 /**
  * What `npm run keys:rotate` does: rotates the signing keys in the database, from where running services take them
@@ -29,7 +28,7 @@ export async function rotateKeysCommand(options: {
       write('The database of the identity service cannot be reached.');
       return 1;
     }
-    const sealer = createSealer(options.masterKey, SIGNING_KEYS_PURPOSE);
+    const sealer = createSigningKeySealer(options.masterKey);
     const { rotated } = await rotateSigningKeys(store, sealer, { compromised });
     for (const rotation of rotated) for (const line of report(rotation)) write(line);
     if (rotated.length === 0) write('Nothing to do: the keys were rotated by somebody else at this moment.');

@@ -1,13 +1,15 @@
 import { newId } from '@gatehouse/kit/ids';
+import { createSealer, deriveKey, type Sealer } from '@gatehouse/kit/sealing';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
-import type { Sealer } from './sealing.ts';
 
 /** ES256 signs access tokens; RS256 is what OpenID Connect Discovery §3 wants of every provider. */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** What the sealer of the signing keys is made for. */
-export const SIGNING_KEYS_PURPOSE = 'signing keys';
+/** Seals the private keys for storage under the deployment's master key. */
+export function createSigningKeySealer(masterKey: Buffer): Sealer {
+  return createSealer(deriveKey(masterKey, 'signing keys'));
+}
 
 /**
  * `current` signs. `next` is published already and signs after the next rotation, when every verifier has seen it.

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createSealer } from '@gatehouse/kit/sealing';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { createKeyKeeper, type KeyKeeperOptions } from '../../src/keys/key-keeper.ts';
 import { rotateSigningKeys } from '../../src/keys/key-rotation.ts';
-import { createSealer } from '../../src/keys/sealing.ts';
 import { loadSigningKeys, type SigningKeySet } from '../../src/keys/signing-keys.ts';
 import { setUpKeys } from './set-up.ts';
 
@@ -188,7 +188,7 @@ t.test('a database that fails is told once, and does not end the watch', async (
 t.test('another master key: the start is refused', async (t) => {
   const { keeper, store, sealer } = await setUp(t);
   await loadSigningKeys(store, sealer);
-  const one = keeper({ sealer: createSealer(Buffer.alloc(32), 'signing keys') });
+  const one = keeper({ sealer: createSealer(Buffer.alloc(32)) });
   await t.rejects(one.start(), /sealed under another master key/);
   t.same(one.changes, []);
 });
