@@ -7,7 +7,7 @@ import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import { readJson } from '../json-request.ts';
+import { readJson } from '../http/request-body.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
 import type { PasswordCheck } from '../sign-in/password-check.ts';
 

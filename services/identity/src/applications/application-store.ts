@@ -2,6 +2,7 @@ import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { type Connection, Schema } from 'mongoose';
 import {
   type Application,
+  type ApplicationCache,
   type ApplicationChanges,
   type ApplicationStore,
   type ApplicationType,
@@ -81,25 +82,21 @@ const schema = new Schema<ApplicationDocument>(
 schema.index({ owner: 1, _id: 1 });
 schema.index({ revocation_due: 1 }, { sparse: true });
 
-/** How long a read may be answered from memory, in milliseconds. */
-const CACHE_AGE = 5000;
-const CACHE_SIZE = 1000;
-/** How many applications one look for unwritten revocations finds. */
+/** How many applications one query for unwritten revocations returns. */
 const BATCH = 100;
 
-/** Applications in MongoDB, read through a cache of seconds, as every token request needs one. */
-export function createApplicationStore(connection: Connection): ApplicationStore {
+/** Applications in MongoDB, read through a cache; defines its model on the connection. */
+export function createApplicationStore(connection: Connection, cache: ApplicationCache): ApplicationStore {
   const applications = connection.model<ApplicationDocument>('Application', schema, 'applications');
-  const cache = new Map<string, { application: Application; until: number }>();
   let forgotten = 0;
 
-  /** What is read at this moment may be from before the change, too, and is not kept. */
+  /** A read that is under way may return what was there before the change, so it is not cached either. */
   function forget(id: string): void {
     forgotten += 1;
     cache.delete(id);
   }
 
-  /** A write after which every read of this process finds what it has written. */
+  /** A write that every later read in this process sees. */
   async function writing<T>(id: string, write: Promise<T>): Promise<T> {
     try {
       return await write;
@@ -118,8 +115,7 @@ export function createApplicationStore(connection: Connection): ApplicationStore
       return undefined;
     }
     const application = applicationOf(document);
-    if (cache.size >= CACHE_SIZE) cache.clear();
-    if (forgotten === before) cache.set(id, { application, until: Date.now() + CACHE_AGE });
+    if (forgotten === before) cache.set(id, application);
     return application;
   }
 
@@ -134,10 +130,7 @@ export function createApplicationStore(connection: Connection): ApplicationStore
       }
     },
 
-    async findById(id) {
-      const cached = cache.get(id);
-      return cached !== undefined && cached.until > Date.now() ? cached.application : findNow(id);
-    },
+    findById: async (id) => cache.get(id) ?? findNow(id),
 
     findNow,
 

@@ -63,6 +63,12 @@ export type ApplicationChanges = Partial<
   Omit<Application, 'id' | 'type' | 'owner' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt'>
 >;
 
+export type ApplicationCache = {
+  get(id: string): Application | undefined;
+  set(id: string, application: Application): unknown;
+  delete(id: string): unknown;
+};
+
 /** What identity needs of a store of applications. Writes are durable when they resolve. */
 export type ApplicationStore = {
   /** Inserts unless an application with this id exists; tells whether it did. */

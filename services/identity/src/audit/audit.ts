@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
 
@@ -101,8 +102,11 @@ export function createAudit(options: {
   const { store, key, keepDays, logger } = options;
   let waiting: AuditRecord[] = [];
   let lost = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
+  const writer = createPeriodicTask({
+    run: flush,
+    everyMs: BATCH_MS,
+    onError: (error) => logger.error({ err: error }, 'the audit log could not be written'),
+  });
 
   function toRecord({ login, ...entry }: AuditEntry): AuditRecord {
     const at = new Date();
@@ -116,7 +120,6 @@ export function createAudit(options: {
   }
 
   async function flush(): Promise<void> {
-    timer = undefined;
     const batch = waiting;
     waiting = [];
     if (lost > 0) logger.error({ lost }, 'entries of the audit log were lost');
@@ -130,9 +133,7 @@ export function createAudit(options: {
   function writeLater(record: AuditRecord): void {
     if (waiting.length < MAX_WAITING) waiting.push(record);
     else lost += 1;
-    timer ??= setTimeout(() => {
-      writing = writing.then(flush);
-    }, BATCH_MS);
+    writer.start();
   }
 
   const later: ReadonlySet<string> = new Set(WRITTEN_LATER);
@@ -142,9 +143,8 @@ export function createAudit(options: {
       else await store.insert(toRecord(entry));
     },
     async stop() {
-      clearTimeout(timer);
-      writing = writing.then(flush);
-      await writing;
+      await writer.stop();
+      await flush();
     },
   };
 }

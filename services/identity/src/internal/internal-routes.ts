@@ -6,7 +6,7 @@ import { INTERNAL_SCOPE } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { readJson } from '../json-request.ts';
+import { readJson } from '../http/request-body.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 
 /** Whoever owns the accounts, and nobody else, tells what has become of them. */

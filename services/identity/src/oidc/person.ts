@@ -1,4 +1,3 @@
-import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import type { Account as OidcAccount } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 
@@ -40,15 +39,4 @@ export function userInfo(account: Account, scopes: ReadonlySet<string>): Record<
   return Object.fromEntries(
     Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'),
   );
-}
-
-/** The one of two roles that may do less. */
-export function lesserRole(a: Role, b: Role): Role {
-  return ROLES.indexOf(a) < ROLES.indexOf(b) ? a : b;
-}
-
-/** The scopes of a list that the role allows, in the list's order. */
-export function withinCeiling(scopes: readonly string[], { role }: { role: Account['role'] }): string[] {
-  const ceiling: readonly string[] = ceilingOf(role);
-  return scopes.filter((scope) => ceiling.includes(scope));
 }

@@ -1,6 +1,6 @@
-import { gateDocument } from './document.ts';
+import { standalonePage } from './document.ts';
+import { duration, named } from './formatting.ts';
 import { html } from './html.ts';
-import { duration, named } from './words.ts';
 
 export type ErrorPageKind =
   | 'expired_sign_in'
@@ -16,12 +16,12 @@ export type ErrorPageModel = {
   kind: ErrorPageKind;
   requestId: string;
   /** The name of the application, where it is known. */
-  application?: string;
+  application?: string | undefined;
   /** Seconds to wait, for `too_many_attempts` and `unavailable`. */
-  retryAfter?: number;
+  retryAfter?: number | undefined;
   /** For the people who build the application: what is wrong in its request. Never a secret. */
-  detail?: string;
-  links?: { account?: string };
+  detail?: string | undefined;
+  links?: { account?: string } | undefined;
 };
 
 type Words = { title: string; what: string; next: string };
@@ -71,7 +71,7 @@ const WORDS: Record<ErrorPageKind, Words> = {
 export function errorPage(model: ErrorPageModel): string {
   const { title, what, next } = WORDS[model.kind];
   const { application, retryAfter, detail, links } = model;
-  return gateDocument({
+  return standalonePage({
     title,
     body: html`<h1>${title}</h1>
 <p>${what}</p>

@@ -1,6 +1,6 @@
 import { PRODUCT } from './document.ts';
+import { duration } from './formatting.ts';
 import { type Content, type Html, html, render } from './html.ts';
-import { duration } from './words.ts';
 
 /** A mail without its addresses; `text` and `html` say the same. */
 export type Mail = { subject: string; text: string; html: string };

@@ -14,8 +14,8 @@ export type ProfileModel = {
   email: 'verified' | 'unverified' | 'none';
   /** Sends the link that confirms the address once more. */
   sendLinkAgain: PageForm;
-  problems?: readonly FieldProblem[];
-  notice?: ProfileNotice;
+  problems?: readonly FieldProblem[] | undefined;
+  notice?: ProfileNotice | undefined;
 };
 
 /** `saved_and_link_sent`: the email address is a new one. */

@@ -1,12 +1,12 @@
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import { form, type PageForm } from './form.ts';
+import { dateAndTime, hostname } from './formatting.ts';
 import { type Html, html } from './html.ts';
 import { describeUserAgent } from './user-agent.ts';
-import { dateAndTime, hostname } from './words.ts';
 
 export type SessionView = {
   /** The User-Agent header of the sign-in. */
-  userAgent?: string;
+  userAgent?: string | undefined;
   /** The IP address. */
   address: string;
   signedInAt: Date;
@@ -20,7 +20,7 @@ export type SessionsModel = {
   frame: AccountFrame;
   sessions: readonly SessionView[];
   endOthers: PageForm;
-  notice?: 'ended' | 'others_ended';
+  notice?: 'ended' | 'others_ended' | undefined;
 };
 
 const NOTICES = { ended: 'The session is ended.', others_ended: 'All other sessions are ended.' };

@@ -1,7 +1,7 @@
-import { gateDocument, PRODUCT } from './document.ts';
+import { PRODUCT, standalonePage } from './document.ts';
 import { ALERT_ID, alertBox, field, form, type PageForm } from './form.ts';
+import { duration, named, type RequestingApplication, requestingApplication } from './formatting.ts';
 import { html } from './html.ts';
-import { type AskingApplication, asking, duration, named } from './words.ts';
 
 /** Why signing in did not work. `retryAfter` is in seconds. */
 export type SignInProblem =
@@ -12,12 +12,12 @@ export type SignInProblem =
 export type SignInModel = {
   form: PageForm;
   /** Absent when the person came by themselves, to the account pages. */
-  application?: AskingApplication;
+  application?: RequestingApplication | undefined;
   /** What was typed before, or what the application suggests (login_hint). */
-  username?: string;
+  username?: string | undefined;
   /** Who is signed in already and has to enter the password once more. */
-  signedInAs?: string;
-  problem?: SignInProblem;
+  signedInAs?: string | undefined;
+  problem?: SignInProblem | undefined;
   links: { forgottenPassword: string; createAccount?: string };
   /** Whether one can go back to the application: a second button, named `cancel`, of the same form. */
   cancel: boolean;
@@ -29,11 +29,11 @@ export function signInPage(model: SignInModel): string {
   const wrong = problem?.kind === 'wrong_password';
   const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
   const common = { required: true, invalid: wrong, describedBy: problem && ALERT_ID };
-  return gateDocument({
+  return standalonePage({
     title,
     failed: problem !== undefined,
     body: html`<h1>${title}</h1>
-${application ? html`<p class="before-asking">to continue to</p>${asking(application)}` : html`<p>to see your ${PRODUCT} account.</p>`}
+${application ? html`<p class="before-asking">to continue to</p>${requestingApplication(application)}` : html`<p>to see your ${PRODUCT} account.</p>`}
 ${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password once more.</p>`}
 ${problem && problemBox(problem)}
 ${form(

@@ -6,10 +6,13 @@ import {
   newApplication,
   newSecret,
 } from '../../src/applications/application.ts';
+import { createApplicationCache } from '../../src/applications/application-cache.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
-const { connection, store } = await withStores(t, (it) => ({ store: createApplicationStore(it) }));
+const { connection, store } = await withStores(t, (it) => ({
+  store: createApplicationStore(it, createApplicationCache()),
+}));
 const collection = connection.collection<{ _id: string }>('applications');
 let count = 0;
 

@@ -319,14 +319,14 @@ t.test('a crash before the revocation is made up for', async (t) => {
   api.fault.next = true;
   t.equal((await call('PATCH', `/${lost.id}`, { scopes: ['read:data'] })).status, 500);
   t.same(await revoked(lost.id), []);
-  await applications.finish();
+  await applications.resumeRevocations();
   t.match(await revoked(lost.id), [{ kind: 'client', epoch: 1 }]);
 
   const gone = await make();
   api.fault.next = true;
   t.equal((await call('DELETE', `/${gone.id}`)).status, 500);
   t.equal((await call('GET', `/${gone.id}`)).status, 404, 'nobody gets anything from it');
-  await applications.finish();
+  await applications.resumeRevocations();
   t.match(await revoked(gone.id), [{ kind: 'client' }]);
   t.same(await api.applicationStore.awaitingRevocation(), []);
 });

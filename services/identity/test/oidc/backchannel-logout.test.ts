@@ -9,13 +9,17 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import t, { type Test } from 'tap';
 import { hashSecret, newApplication } from '../../src/applications/application.ts';
+import { createApplicationCache } from '../../src/applications/application-cache.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { authorizeUrl, build, signInAndAllow } from '../build.ts';
 
 const REDIRECT_URI = 'https://listening.example.org/callback';
 
 /** An application that listens, on loopback: the applications API takes only https and host names. */
-async function setUp(t: Test, config: { tellPrivateNetworks?: 'on' } = { tellPrivateNetworks: 'on' }) {
+async function setUp(
+  t: Test,
+  config: { logoutToPrivateNetworks?: 'on' } = { logoutToPrivateNetworks: 'on' },
+) {
   const mongodbUri = await testDatabase(t);
   const heard: string[] = [];
   const answer = { status: 200 };
@@ -35,7 +39,7 @@ async function setUp(t: Test, config: { tellPrivateNetworks?: 'on' } = { tellPri
 
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const database = createDatabase({ uri: mongodbUri, name: 'identity', logger });
-  const applications = createApplicationStore(database.connection);
+  const applications = createApplicationStore(database.connection, createApplicationCache());
   await database.start();
   t.teardown(() => database.stop());
   const now = new Date();
