@@ -9,6 +9,7 @@ import { apiErrors, bearerError } from './http/api-errors.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
+import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
 import { providerPageHeaders } from './sign-in/page-response.ts';
 
@@ -19,12 +20,10 @@ export type AppOptions = {
   logger: Logger;
   toServiceError: ToServiceError;
   pageErrors: PageErrors;
-  /** What made oidc-provider answer a request with server_error. */
-  serverErrorOf(ctx: Context): unknown;
   /** Whether requests are limited by address. */
   rateLimit: boolean;
   routers: readonly Router[];
-  provider: Middleware;
+  provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
 };
 
 /** For people rather than programs. */
@@ -36,7 +35,8 @@ const API = ['/api/v1/auth', '/api/v1/applications'];
 
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
-  const { toServiceError, pageErrors, serverErrorOf, logger } = options;
+  const { toServiceError, pageErrors, provider, logger } = options;
+  const { serverErrorOf } = provider;
   const app = new Koa();
   app.keys = [options.cookieKey];
   // oidc-provider builds its URLs from the request: they must be the issuer's, whatever the caller sends.
@@ -65,7 +65,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   app.use(below(OAUTH_PAGES, providerPageHeaders));
   if (options.rateLimit) app.use(limitByAddress());
   for (const router of options.routers) mount(app, router);
-  app.use(below(OAUTH, options.provider));
+  app.use(below(OAUTH, provider.middleware));
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');

@@ -51,6 +51,8 @@ export type Applications = {
     manager: Manager,
     page: { after?: string; limit: number },
   ): Promise<{ applications: Application[]; next: string | undefined }>;
+  /** Any application; may have been read some seconds ago. */
+  find(id: string): Promise<Application | undefined>;
   read(manager: Manager, id: string): Promise<Application>;
   change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
   remove(manager: Manager, id: string): Promise<void>;
@@ -159,6 +161,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       const applications = found.slice(0, limit);
       return { applications, next: found.length > limit ? applications.at(-1)?.id : undefined };
     },
+
+    find: store.findById,
 
     read: (manager, id) => findManaged(store, manager, id),
 

@@ -1,4 +1,3 @@
-import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import type { Connection } from 'mongoose';
@@ -9,35 +8,26 @@ import { createApplicationStore } from './application-store.ts';
 import { type ApplicationDependencies, createApplications } from './applications.ts';
 import { createFirstApplications, type FirstApplication } from './first-applications.ts';
 
-/** How soon the revocations that a crash kept from being written are made up for. */
+/** How soon revocations that a crash kept from being written are resumed. */
 const RESUME_MS = 5000;
 
-/** Applications and API keys, and the tasks that go with them. */
+/** Applications and API keys, with their stores and background tasks. */
 export function createApplicationsModule(
   options: Omit<ApplicationDependencies, 'store' | 'keys'> & {
     connection: Connection;
     firstApplications: readonly FirstApplication[];
-    logger: Logger;
   },
 ) {
-  const { connection, firstApplications, ...rest } = options;
+  const { connection, firstApplications, logger } = options;
   const store = createApplicationStore(connection, createApplicationCache());
   const keys = createApiKeyStore(connection);
-  const applications = createApplications({ ...rest, store, keys });
-  const apiKeys = createApiKeys({ ...rest, store, keys });
-  const resume = [applications, apiKeys].map(({ resumeRevocations: run }) =>
-    createPeriodicTask({
-      run,
-      everyMs: RESUME_MS,
-      immediately: true,
-      onError: (error) =>
-        options.logger.warn({ err: error }, 'revocations could not be resumed; trying again'),
-    }),
-  );
+  const applications = createApplications({ ...options, store, keys });
+  const apiKeys = createApiKeys({ ...options, store, keys });
+  const onError = (error: unknown) =>
+    logger.warn({ err: error }, 'revocations could not be resumed; trying again');
   return {
     applications,
     apiKeys,
-    find: store.findById,
     forget: store.forget,
     collections: [keys.collection],
     /** Creates the applications that come with the deployment, once. */
@@ -47,6 +37,8 @@ export function createApplicationsModule(
         createFirstApplications({ store, keys }, firstApplications),
       );
     },
-    resumeTasks: resume,
+    resumeTasks: [applications, apiKeys].map(({ resumeRevocations: run }) =>
+      createPeriodicTask({ run, everyMs: RESUME_MS, immediately: true, onError }),
+    ),
   };
 }

@@ -15,8 +15,8 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider';
-import type { Account } from '../accounts/account.ts';
-import type { Application } from '../applications/application.ts';
+import type { Account, Accounts } from '../accounts/account.ts';
+import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
@@ -43,10 +43,8 @@ export type ProviderOptions = {
   cookieKey: string;
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
-  findApplication(id: string): Promise<Application | undefined>;
-  /** Whether this is a live secret of the application. */
-  checkSecret(id: string, secret: string): Promise<boolean>;
-  findAccount(id: string): Promise<Account | undefined>;
+  applications: Pick<Applications, 'find' | 'checkSecret'>;
+  accounts: Pick<Accounts, 'find'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
@@ -190,7 +188,7 @@ export function createProvider(options: ProviderOptions): Provider {
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
     },
     async findAccount(ctx, id, token) {
-      const account = await options.findAccount(id);
+      const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
       return signIns.holds(ctx, account, token !== undefined) ? personOf(account) : undefined;
     },
@@ -215,7 +213,7 @@ export function createProvider(options: ProviderOptions): Provider {
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
     const ofService = options.acceptsService(this.clientId, secret);
     if (ofService !== undefined) return ofService;
-    return options.checkSecret(this.clientId, secret);
+    return options.applications.checkSecret(this.clientId, secret);
   };
   // Signing out ends what was issued in the session, although its expiry does not.
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
@@ -231,9 +229,9 @@ export function createProvider(options: ProviderOptions): Provider {
   async function loadPermissions(
     clientId: string,
   ): Promise<(OwnerPermissions<Account> & { scopes: readonly string[] }) | undefined> {
-    const application = await options.findApplication(clientId);
+    const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
-    const permissions = await ownerPermissions(application, options.findAccount);
+    const permissions = await ownerPermissions(application, options.accounts.find);
     // RFC 6749 §5.2.
     if (!permissions.active) {
       throw new errors.UnauthorizedClient('the owner of this application has no active account');
@@ -268,7 +266,7 @@ export function createProvider(options: ProviderOptions): Provider {
     token: { clientId?: string | undefined; accountId?: string; grantId?: string },
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
-    const application = await options.findApplication(token.clientId ?? '');
+    const application = await options.applications.find(token.clientId ?? '');
     if (application === undefined) return undefined;
     const { epoch: client, profiles } = application;
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };

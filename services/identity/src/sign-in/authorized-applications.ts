@@ -1,4 +1,5 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
+import type { Applications } from '../applications/applications.ts';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
 
@@ -21,9 +22,9 @@ export type AuthorizedApplications = {
 /** What a person has allowed applications to do, seen from the person's side. */
 export function createAuthorizedApplications(options: {
   store: Pick<OidcStore, 'grantsOf' | 'endGrant'>;
-  findClient(id: string): Promise<{ name: string; redirectUris: readonly string[] } | undefined>;
+  applications: Pick<Applications, 'find'>;
 }): AuthorizedApplications {
-  const { store, findClient } = options;
+  const { store, applications } = options;
   return {
     async list(accountId) {
       const grants = await store.grantsOf(accountId);
@@ -31,7 +32,7 @@ export function createAuthorizedApplications(options: {
       byClient.delete(ACCOUNT_CLIENT);
       const authorizations = await Promise.all(
         [...byClient].map(async ([clientId, ofClient]) => {
-          const client = await findClient(clientId);
+          const client = await applications.find(clientId);
           const scopes = ofClient.map(({ payload }) => (payload.openid as { scope?: string })?.scope ?? '');
           return {
             clientId,

@@ -4,9 +4,10 @@ import { deriveKey } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
 import type Provider from 'oidc-provider';
 import type { Accounts } from '../accounts/account.ts';
-import type { AccountMails } from '../accounts/account-mails.ts';
-import type { OneTimeLinks } from '../accounts/one-time-link.ts';
-import type { Application } from '../applications/application.ts';
+import { createAccountMails } from '../accounts/account-mails.ts';
+import { createMailSender, type MailSettings } from '../accounts/mail-settings.ts';
+import { createOneTimeLinks } from '../accounts/one-time-link.ts';
+import { createOneTimeLinkStore } from '../accounts/one-time-link-store.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { ToServiceError } from '../http/service-error.ts';
@@ -27,64 +28,63 @@ import { recoveryRoutes } from './recovery-routes.ts';
 import { createSignInThrottle } from './sign-in-throttle.ts';
 import { createSignInThrottleStore } from './sign-in-throttle-store.ts';
 
-/** Accounts that can be created from one address in an hour. */
+/** How many accounts can be created from one address. */
 const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
 
-/** What limits attempts to sign in. */
-export function createThrottleModule(connection: Connection, masterKey: Buffer) {
-  const store = createSignInThrottleStore(connection);
-  const throttle = createSignInThrottle({ store, key: deriveKey(masterKey, 'sign-in guard') });
-  return { throttle, collections: [store.collection] };
-}
-
-/** The pages on which people sign in and manage their account. */
+/** The pages on which people sign in and manage their account, with the mails and the throttling they need. */
 export function createSignInModule(options: {
   issuer: string;
   masterKey: Buffer;
+  connection: Connection;
   provider(): Provider;
   store: OidcStore;
-  throttle: ReturnType<typeof createSignInThrottle>;
   accounts: Accounts;
-  links: OneTimeLinks;
-  mails: AccountMails;
-  applications: Pick<Applications, 'roleIn'>;
-  findApplication(id: string): Promise<Application | undefined>;
+  applications: Pick<Applications, 'find' | 'roleIn'>;
   audit: Audit;
   toServiceError: ToServiceError;
+  mail: MailSettings | undefined;
   /** In seconds. */
   sessionLifetime: number;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
   logger: Logger;
 }) {
-  const { masterKey, throttle, applications } = options;
+  const { masterKey, connection, applications } = options;
+  const counters = createSignInThrottleStore(connection);
+  const throttle = createSignInThrottle({ store: counters, key: deriveKey(masterKey, 'sign-in guard') });
+  const linkStore = createOneTimeLinkStore(connection);
+  const links = createOneTimeLinks(linkStore);
+  const mail = createMailSender(options.mail);
+  const countMail = (userId: string) => throttle.countMail({ userId });
+  const mails = createAccountMails({ ...options, links, mail, countMail });
+
   const formKey = deriveKey(masterKey, 'forms');
   const browser = createBrowserCookie(formKey);
   const forms = createCsrfForms(formKey, browser);
   const sessions = createBrowserSessions({ ...options, lifetime: options.sessionLifetime });
-  const checkPassword = createPasswordCheck(options);
-  const pageErrors = createPageErrors(options.toServiceError);
   const signUps = createRateLimiter(SIGN_UPS);
-  const parts = { ...options, browser, forms, sessions, checkPassword };
+  const shared = { ...options, throttle, links, mails, browser, forms, sessions };
+  const checkPassword = createPasswordCheck(shared);
+  const pageErrors = createPageErrors(options.toServiceError);
 
-  const accountRouter = createAccountRouter(parts);
-  addProfileRoutes(accountRouter, { account: createAccountService(options), sessions });
-  addAccessRoutes(accountRouter, {
-    ...parts,
-    applications: createAuthorizedApplications({ ...options, findClient: options.findApplication }),
-  });
+  const pages = createAccountRouter(shared);
+  addProfileRoutes(pages, { account: createAccountService(shared), sessions });
+  addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
   return {
     checkPassword,
     pageErrors,
-    providerPages: createProviderPages({ ...parts, pageErrors }),
+    providerPages: createProviderPages({ ...shared, pageErrors }),
     routers: [
       interactionRoutes({
-        ...parts,
+        ...shared,
+        checkPassword,
         roleIn: applications.roleIn,
         countSignUp: (address) => signUps.count(addressKey(address)),
       }),
-      accountRouter.router,
-      recoveryRoutes({ ...parts, countRequest: (address) => throttle.countMail({ address }) }),
+      pages.router,
+      recoveryRoutes({ ...shared, countRequest: (address) => throttle.countMail({ address }) }),
     ],
+    collections: [counters.collection, linkStore.collection],
+    stop: mail.stop,
   };
 }
