@@ -1,11 +1,12 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
+import type { AuditAction } from '../audit/audit.ts';
 import { type ApiKey, apiKeyOf, MAX_KEYS, type ResolvedApiKey } from './api-key.ts';
 import { excessProblems, nameProblems } from './application-rules.ts';
 import type { ApplicationDependencies } from './applications.ts';
 import { createLastUsedRecorder } from './last-used.ts';
-import { findManaged, type Manager, ownerPermissions } from './ownership.ts';
+import { findManaged, type Manager, ownerPermissions, recordBy } from './ownership.ts';
 
 /** A key with its text, which is shown only once. */
 export type NewKey = ApiKey & { key: string };
@@ -15,7 +16,7 @@ export type ApiKeys = {
   create(
     manager: Manager,
     clientId: string,
-    draft: { name: string; scopes: string[]; expiresIn?: number },
+    draft: { name: string; scopes: string[]; expiresIn: number | undefined },
   ): Promise<NewKey>;
   list(manager: Manager, clientId: string): Promise<ApiKey[]>;
   read(manager: Manager, clientId: string, id: string): Promise<ApiKey>;
@@ -45,20 +46,8 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
     await keys.revocationWritten(id);
   }
 
-  async function record(
-    manager: Manager,
-    action: 'api_key.created' | 'api_key.rotated' | 'api_key.revoked',
-    client: string,
-    details: Record<string, unknown>,
-  ): Promise<void> {
-    await audit.record({
-      action,
-      origin: manager.origin,
-      subject: manager.id,
-      client,
-      details: { ...details, by: manager.clientId },
-    });
-  }
+  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
+    recordBy(manager, audit, { action, client, details });
 
   async function insert(key: ApiKey): Promise<void> {
     if (await keys.insert(key)) return;

@@ -1,5 +1,6 @@
 import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { PAGE_SIZE } from '@gatehouse/lists/paging';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
@@ -34,7 +35,7 @@ const Changes = Type.Object({
   profiles: Type.Optional(Profiles),
   legacy_implicit: Type.Optional(Type.Boolean()),
   trusted: Type.Optional(Type.Boolean()),
-  // Null takes them away.
+  // Null removes them.
   jwks: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
   backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
@@ -63,7 +64,7 @@ const readPage = queryValidator(
 
 const ROOT = '/api/v1/applications';
 
-/** The API for applications, their secrets and their keys. What goes wrong is thrown. */
+/** The API for applications, their secrets and their API keys. Errors are thrown. */
 export function applicationRoutes(options: {
   applications: Applications;
   keys: ApiKeys;
@@ -74,14 +75,15 @@ export function applicationRoutes(options: {
 
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');
-    // The pattern, as the path has ids in it.
+    // The pattern, as the path contains ids.
     requestInfo(ctx.req).route = String(ctx._matchedRoute ?? ROOT);
     await next();
   });
 
   async function managerOf(ctx: Context): Promise<Manager> {
-    const { person, subject, scopes, clientId, keyId, ...caller } = await options.authenticate(ctx);
-    requireScope({ ...caller, person, subject, clientId, keyId, scopes }, [MANAGE_APPS]);
+    const caller = await options.authenticate(ctx);
+    requireScope(caller, [MANAGE_APPS]);
+    const { person, subject, clientId, keyId } = caller;
     if (person === undefined || person.id !== subject || keyId !== undefined) {
       throw new ServiceError('forbidden', 'Applications are managed by people, not by machines.');
     }
@@ -103,7 +105,7 @@ export function applicationRoutes(options: {
     const { application, secret } = await applications.create(manager, draft);
     created(ctx, `/${application.id}`, {
       ...applicationView(application),
-      ...(secret === undefined ? {} : { client_secret: secret }),
+      client_secret: secret,
     });
   });
 
@@ -111,10 +113,9 @@ export function applicationRoutes(options: {
     const manager = await managerOf(ctx);
     const { limit, cursor } = readPage(ctx.query);
     const after = cursor === undefined || cursor === '' ? undefined : decodeCursor(cursor);
-    const page = await applications.list(manager, { limit, ...(after === undefined ? {} : { after }) });
-    const next =
-      page.next === undefined ? {} : { next: `${ROOT}?limit=${limit}&cursor=${encodeCursor(page.next)}` };
-    ctx.body = { data: page.applications.map(applicationView), links: next };
+    const page = await applications.list(manager, { limit, after });
+    const next = page.next && `${ROOT}?limit=${limit}&cursor=${encodeCursor(page.next)}`;
+    ctx.body = { data: page.applications.map(applicationView), links: { next } };
   });
 
   router.get('/:client_id', async (ctx) => {
@@ -135,11 +136,7 @@ export function applicationRoutes(options: {
   router.post('/:client_id/secrets', async (ctx) => {
     const manager = await managerOf(ctx);
     const { expires_in: expiresIn } = readSecret((await readJson(ctx)) ?? {});
-    const added = await applications.addSecret(
-      manager,
-      idOf(ctx),
-      expiresIn === undefined ? {} : { expiresIn },
-    );
+    const added = await applications.addSecret(manager, idOf(ctx), { expiresIn });
     created(ctx, `/${idOf(ctx)}/secrets/${added.id}`, {
       ...secretView(added),
       client_secret: added.secret,
@@ -159,11 +156,7 @@ export function applicationRoutes(options: {
   router.post('/:client_id/api-keys', async (ctx) => {
     const manager = await managerOf(ctx);
     const { expires_in: expiresIn, name, scopes } = readKey(await readJson(ctx));
-    const key = await keys.create(manager, idOf(ctx), {
-      name: name.trim(),
-      scopes,
-      ...(expiresIn === undefined ? {} : { expiresIn }),
-    });
+    const key = await keys.create(manager, idOf(ctx), { name: name.trim(), scopes, expiresIn });
     created(ctx, `/${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
   });
 
@@ -190,44 +183,46 @@ export function applicationRoutes(options: {
   return router;
 }
 
-/** As bodyValidator, and a field that is not named is an error: what is misspelt must not be ignored here. */
+/** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */
 function strict<S extends TObject>(schema: S) {
   const validate = bodyValidator(schema);
   return (body: unknown) => {
     const unknown = Object.keys(Object(body)).filter((name) => !Object.hasOwn(schema.properties, name));
     if (unknown.length > 0 && !Array.isArray(body)) {
       throw invalidFields(
-        unknown.slice(0, 20).map((field) => ({ field: field.slice(0, 100), message: 'is not known here' })),
+        unknown
+          .slice(0, 20)
+          .map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
       );
     }
     return validate(body);
   };
 }
 
-/** A body in our terms. What is not in it is not in the result, either. */
+/** The changes that a body asks for. What is absent from it is absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
-  const { name, redirect_uris, post_logout_redirect_uris, scopes, legacy_implicit, trusted } = body;
-  const { profiles, jwks, backchannel_logout_uri, dpop_bound_access_tokens } = body;
+  const { profiles, jwks, backchannel_logout_uri: backchannel } = body;
   const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILES, path));
   if (unknown !== undefined) {
-    throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not known here' }]);
+    throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not a known field' }]);
   }
   const keys = jwks == null ? undefined : readPublicKeys(jwks);
   if (keys !== undefined && 'problem' in keys)
     throw invalidFields([{ field: 'jwks', message: keys.problem }]);
   return {
-    ...(name === undefined ? {} : { name: name.trim() }),
-    ...(redirect_uris === undefined ? {} : { redirectUris: redirect_uris }),
-    ...(post_logout_redirect_uris === undefined ? {} : { postLogoutRedirectUris: post_logout_redirect_uris }),
-    ...(scopes === undefined ? {} : { scopes }),
-    ...(profiles === undefined ? {} : { profiles: profiles as ApplicationChanges['profiles'] & object }),
-    ...(legacy_implicit === undefined ? {} : { legacyImplicit: legacy_implicit }),
-    ...(trusted === undefined ? {} : { trusted }),
+    ...omitUndefined({
+      name: body.name?.trim(),
+      redirectUris: body.redirect_uris,
+      postLogoutRedirectUris: body.post_logout_redirect_uris,
+      scopes: body.scopes,
+      profiles: profiles as ApplicationChanges['profiles'],
+      legacyImplicit: body.legacy_implicit,
+      trusted: body.trusted,
+      dpopBound: body.dpop_bound_access_tokens,
+    }),
+    // Null removes these.
     ...(jwks === undefined ? {} : { jwks: keys }),
-    ...(backchannel_logout_uri === undefined
-      ? {}
-      : { backchannelLogoutUri: backchannel_logout_uri ?? undefined }),
-    ...(dpop_bound_access_tokens === undefined ? {} : { dpopBound: dpop_bound_access_tokens }),
+    ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
   };
 }
 
@@ -237,6 +232,7 @@ function encodeCursor(id: string): string {
 
 function decodeCursor(cursor: string): string {
   const id = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (!/^[\w-]{1,100}$/.test(id)) throw invalidFields([{ field: 'cursor', message: 'is not one of ours' }]);
+  if (!/^[\w-]{1,100}$/.test(id))
+    throw invalidFields([{ field: 'cursor', message: 'must come from a previous page' }]);
   return id;
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { type Connection, Schema } from 'mongoose';
 import {
@@ -20,7 +21,7 @@ type SecretDocument = {
   last_used_at?: Date | null;
 };
 
-/** As stored. Fields that may be absent are so in documents of earlier versions. */
+/** As stored. Optional fields are absent from documents of earlier versions. */
 type ApplicationDocument = {
   _id: string;
   name: string;
@@ -40,7 +41,7 @@ type ApplicationDocument = {
   created_at: Date;
   updated_at?: Date;
   deleted_at?: Date;
-  /** 1 from when the epoch is raised until the revocation is written. */
+  /** 1 from when the epoch is raised until the revocation has been written. */
   revocation_due?: 1;
 };
 
@@ -105,11 +106,11 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     }
   }
 
-  const living = (id: string) => ({ _id: id, deleted_at: null });
+  const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
 
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
-    const document = await applications.findOne(living(id)).lean();
+    const document = await applications.findOne(notDeleted(id)).lean();
     if (document === null) {
       cache.delete(id);
       return undefined;
@@ -137,8 +138,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     async list({ owner, after, limit }) {
       const documents = await applications
         .find({
-          ...(owner === undefined ? {} : { owner }),
-          ...(after === undefined ? {} : { _id: { $gt: after } }),
+          ...omitUndefined({ owner, _id: after && { $gt: after } }),
           deleted_at: null,
         })
         .sort({ _id: 1 })
@@ -156,8 +156,8 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         read.id,
         applications
           .findOneAndUpdate(
-            // Null for documents of earlier versions, which have none.
-            { ...living(read.id), updated_at: { $in: [read.updatedAt, null] } },
+            // Documents of earlier versions have none.
+            { ...notDeleted(read.id), updated_at: { $in: [read.updatedAt, null] } },
             {
               $set: { ...set, updated_at: updatedAt, ...(shrinks ? { revocation_due: 1 } : {}) },
               ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((name) => [name, 1])) }),
@@ -175,7 +175,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         id,
         applications
           .findOneAndUpdate(
-            living(id),
+            notDeleted(id),
             { $set: { revocation_due: 1 }, $inc: { epoch: 1 } },
             { returnDocument: 'after' },
           )
@@ -185,7 +185,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     async markDeleted(id) {
-      // Again and again, if need be: a deletion that was broken off is found, and ended.
+      // It may be repeated: a deletion that was interrupted is found and completed.
       const document = await writing(
         id,
         applications
@@ -214,27 +214,24 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     async addSecret(id, added) {
-      return writing(
+      const expired = { expires_at: { $lte: new Date() } };
+      await applications.updateOne(notDeleted(id), { $pull: { secrets: expired } });
+      const { matchedCount } = await writing(
         id,
-        (async () => {
-          await applications.updateOne(living(id), {
-            $pull: { secrets: { expires_at: { $lte: new Date() } } },
-          });
-          const { matchedCount } = await applications.updateOne(
-            { ...living(id), [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
-            { $push: { secrets: secretDocumentOf(added) } },
-          );
-          if (matchedCount > 0) return true;
-          return (await applications.exists(living(id))) === null ? undefined : false;
-        })(),
+        applications.updateOne(
+          { ...notDeleted(id), [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
+          { $push: { secrets: secretDocumentOf(added) } },
+        ),
       );
+      if (matchedCount > 0) return true;
+      return (await applications.exists(notDeleted(id))) === null ? undefined : false;
     },
 
     async removeSecret(id, secretId) {
       const { modifiedCount } = await writing(
         id,
         applications.updateOne(
-          { ...living(id), 'secrets.id': secretId },
+          { ...notDeleted(id), 'secrets.id': secretId },
           { $pull: { secrets: { id: secretId } } },
         ),
       );
@@ -252,7 +249,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
   };
 }
 
-/** The fields of a document that changes set, and those that they take away. */
+/** The fields of a document that changes set, and those that they remove. */
 function fieldsOf(changes: ApplicationChanges) {
   const { redirectUris, postLogoutRedirectUris, legacyImplicit, backchannelLogoutUri, dpopBound, ...same } =
     changes;
@@ -264,14 +261,13 @@ function fieldsOf(changes: ApplicationChanges) {
     backchannel_logout_uri: backchannelLogoutUri,
     dpop_bound: dpopBound,
   };
-  const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   const unset = [
     ...('jwks' in changes && changes.jwks === undefined ? ['jwks'] : []),
     ...('backchannelLogoutUri' in changes && backchannelLogoutUri === undefined
       ? ['backchannel_logout_uri']
       : []),
   ];
-  return { set: set as Partial<ApplicationDocument>, unset };
+  return { set: omitUndefined(fields) as Partial<ApplicationDocument>, unset };
 }
 
 function documentOf(application: Application): ApplicationDocument {

@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { newId } from '@gatehouse/kit/ids';
 
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
@@ -78,7 +79,11 @@ export type ApplicationStore = {
   /** As the database has it now. */
   findNow(id: string): Promise<Application | undefined>;
   /** In the order of their ids, those after `after`; of all owners when none is named. */
-  list(page: { owner?: string; after?: string; limit: number }): Promise<Application[]>;
+  list(page: {
+    owner?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<Application[]>;
   /** How many an owner has; not counted beyond `most`. */
   count(owner: string, most: number): Promise<number>;
   /**
@@ -145,6 +150,18 @@ export function isConfidential({ type }: Pick<Application, 'type'>): boolean {
 /** A new client secret: 256 random bits in 43 characters. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');
+}
+
+/** A secret as it is stored. `expiresIn` is in seconds; by default it never expires. */
+export function clientSecretOf(secret: string, expiresIn?: number): ClientSecret {
+  const now = Date.now();
+  return {
+    id: newId('sec'),
+    hash: hashSecret(secret),
+    createdAt: new Date(now),
+    expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
+    lastUsedAt: null,
+  };
 }
 
 /** A slow hash would add nothing: a random secret of 256 bits cannot be guessed. */

@@ -2,8 +2,9 @@ import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { Role } from '@gatehouse/tokens/scopes';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, AuditAction } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { ApiKeyStore } from './api-key.ts';
 import {
@@ -12,8 +13,8 @@ import {
   type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
+  clientSecretOf,
   findSecret,
-  hashSecret,
   isConfidential,
   liveSecrets,
   MAX_APPLICATIONS,
@@ -23,7 +24,14 @@ import {
 } from './application.ts';
 import { scopeProblems, settingsProblems } from './application-rules.ts';
 import { createLastUsedRecorder } from './last-used.ts';
-import { type FindOwner, findManaged, type Manager, ownerPermissions, roleIn } from './ownership.ts';
+import {
+  type FindOwner,
+  findManaged,
+  type Manager,
+  ownerPermissions,
+  recordBy,
+  roleIn,
+} from './ownership.ts';
 import { originsOf } from './redirect-uris.ts';
 
 /** What managing applications and their keys depends on. */
@@ -49,7 +57,7 @@ export type Applications = {
   /** The manager's own, or all for admins; `next` is the id to go on after. */
   list(
     manager: Manager,
-    page: { after?: string; limit: number },
+    page: { after: string | undefined; limit: number },
   ): Promise<{ applications: Application[]; next: string | undefined }>;
   /** Any application; may have been read some seconds ago. */
   find(id: string): Promise<Application | undefined>;
@@ -57,7 +65,7 @@ export type Applications = {
   change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
   remove(manager: Manager, id: string): Promise<void>;
   /** Throws `conflict` when there are two already. `expiresIn` is in seconds; by default it never expires. */
-  addSecret(manager: Manager, id: string, options: { expiresIn?: number }): Promise<NewSecret>;
+  addSecret(manager: Manager, id: string, options: { expiresIn: number | undefined }): Promise<NewSecret>;
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
@@ -95,25 +103,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     await store.revocationWritten(id, epoch);
   }
 
-  async function record(
-    manager: Manager,
-    action:
-      | 'application.created'
-      | 'application.changed'
-      | 'application.deleted'
-      | 'secret.added'
-      | 'secret.removed',
-    client: string,
-    details?: Record<string, unknown>,
-  ): Promise<void> {
-    await audit.record({
-      action,
-      origin: manager.origin,
-      subject: manager.id,
-      client,
-      details: { ...details, by: manager.clientId },
-    });
-  }
+  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
+    recordBy(manager, audit, { action, client, details });
 
   /** Throws `invalid` or `forbidden` unless an application may become like this. */
   async function check(manager: Manager, next: Application, before: Application | undefined): Promise<void> {
@@ -142,7 +133,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const application = newApplication(
         { ...draft, id: newId('app'), owner: manager.id },
-        withSecret ? secretOf(secret) : undefined,
+        withSecret ? clientSecretOf(secret) : undefined,
       );
       await check(manager, application, undefined);
       await store.insertIfAbsent(application);
@@ -153,8 +144,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async list(manager, { after, limit }) {
       const found = await store.list({
-        ...(manager.role === 'admin' ? {} : { owner: manager.id }),
-        ...(after === undefined ? {} : { after }),
+        owner: manager.role === 'admin' ? undefined : manager.id,
+        after,
         // One more shows whether there is a next page.
         limit: limit + 1,
       });
@@ -177,8 +168,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         if (shrinks) await revoke(changed, false);
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
-          ...(changes.scopes === undefined ? {} : { scopes: changes.scopes }),
-          ...(changes.trusted === undefined ? {} : { trusted: changes.trusted }),
+          ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
         });
         return changed;
       }
@@ -198,7 +188,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
       const secret = newSecret();
-      const added = secretOf(secret, expiresIn);
+      const added = clientSecretOf(secret, expiresIn);
       const done = await store.addSecret(id, added);
       if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
       if (!done) {
@@ -243,7 +233,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async ownerChanged(owner) {
       for (let after: string | undefined; ; ) {
-        const page = await store.list({ owner, ...(after === undefined ? {} : { after }), limit: PAGE });
+        const page = await store.list({ owner, after, limit: PAGE });
         for (const { id } of page.filter(({ trusted }) => !trusted)) {
           const raised = await store.raiseEpoch(id);
           if (raised !== undefined) await revoke(raised, false);
@@ -258,17 +248,6 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         await revoke(application, deleted);
       }
     },
-  };
-}
-
-function secretOf(secret: string, expiresIn?: number): ClientSecret {
-  const now = Date.now();
-  return {
-    id: newId('sec'),
-    hash: hashSecret(secret),
-    createdAt: new Date(now),
-    expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
-    lastUsedAt: null,
   };
 }
 

@@ -1,22 +1,20 @@
-import { newId } from '@gatehouse/kit/ids';
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import { type ApiKeyStore, apiKeyOf } from './api-key.ts';
 import {
   type ApplicationStore,
   type ApplicationType,
-  type ClientSecret,
-  hashSecret,
+  clientSecretOf,
   newApplication,
 } from './application.ts';
 
-/** An application that is created at the first start with it. */
+/** An application that is created at the first start that names it. */
 export type FirstApplication = {
   clientId: string;
   name: string;
   type: ApplicationType;
-  /** Kept as a hash; for confidential types. */
+  /** Stored as a hash; for confidential types. */
   clientSecret?: string;
-  /** Kept as a hash. */
+  /** Stored as a hash. */
   apiKey?: { key: string; scopes: readonly string[] };
   owner: string | null;
   trusted: boolean;
@@ -25,23 +23,13 @@ export type FirstApplication = {
   scopes: readonly string[];
 };
 
-/** Creates the applications that come with the deployment; what is there already is left as it is. */
+/** Creates the applications that come with the deployment, except those that exist. */
 export async function createFirstApplications(
   { store, keys }: { store: ApplicationStore; keys: ApiKeyStore },
   drafts: readonly FirstApplication[],
 ): Promise<void> {
-  const now = new Date();
   for (const { clientId, clientSecret, apiKey, ...draft } of drafts) {
-    const secret: ClientSecret | undefined =
-      clientSecret === undefined
-        ? undefined
-        : {
-            id: newId('sec'),
-            hash: hashSecret(clientSecret),
-            createdAt: now,
-            expiresAt: null,
-            lastUsedAt: null,
-          };
+    const secret = clientSecret === undefined ? undefined : clientSecretOf(clientSecret);
     await store.insertIfAbsent(newApplication({ ...draft, id: clientId }, secret));
     const parsed = apiKey === undefined ? undefined : parseApiKey(apiKey.key);
     if (apiKey === undefined || parsed === undefined) continue;

@@ -1,13 +1,16 @@
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { onceInDatabase } from '@gatehouse/mongo/once';
+import { LRUCache } from 'lru-cache';
 import type { Connection } from 'mongoose';
 import { createApiKeyStore } from './api-key-store.ts';
 import { createApiKeys } from './api-keys.ts';
-import { createApplicationCache } from './application-cache.ts';
+import type { Application } from './application.ts';
 import { createApplicationStore } from './application-store.ts';
 import { type ApplicationDependencies, createApplications } from './applications.ts';
 import { createFirstApplications, type FirstApplication } from './first-applications.ts';
 
+/** Every token request needs its application: it may be some seconds old. */
+const CACHE = { max: 1000, ttl: 5000 };
 /** How soon revocations that a crash kept from being written are resumed. */
 const RESUME_MS = 5000;
 
@@ -19,7 +22,7 @@ export function createApplicationsModule(
   },
 ) {
   const { connection, firstApplications, logger } = options;
-  const store = createApplicationStore(connection, createApplicationCache());
+  const store = createApplicationStore(connection, new LRUCache<string, Application>(CACHE));
   const keys = createApiKeyStore(connection);
   const applications = createApplications({ ...options, store, keys });
   const apiKeys = createApiKeys({ ...options, store, keys });

@@ -1,6 +1,6 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
-import type { Origin } from '../audit/audit.ts';
+import type { Audit, AuditAction, Origin } from '../audit/audit.ts';
 import type { Application, ApplicationStore } from './application.ts';
 
 /** The person who manages applications, and how. */
@@ -59,4 +59,13 @@ export async function findManaged(
   const visible = application !== undefined && (manager.role === 'admin' || application.owner === manager.id);
   if (!visible) throw new ServiceError('not_found', 'There is no such application.');
   return application;
+}
+
+/** Records what a manager has done to an application. */
+export async function recordBy(
+  { id: subject, origin, clientId: by }: Manager,
+  audit: Pick<Audit, 'record'>,
+  entry: { action: AuditAction; client: string; details?: object },
+): Promise<void> {
+  await audit.record({ ...entry, origin, subject, details: { ...entry.details, by } });
 }

@@ -4,10 +4,10 @@ import { v2Body } from '@gatehouse/http/error-bodies';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import Koa, { type Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
 import { createApiKeyStore } from '../../src/applications/api-key-store.ts';
 import { createApiKeys } from '../../src/applications/api-keys.ts';
-import { createApplicationCache } from '../../src/applications/application-cache.ts';
 import { applicationRoutes } from '../../src/applications/application-routes.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { createApplications } from '../../src/applications/applications.ts';
@@ -32,7 +32,7 @@ export const MACHINE = { name: 'A machine', type: 'machine', scopes: ['read:user
 /** The applications API over HTTP with a database of its own, and people who may be changed. */
 export async function buildApi(t: Test) {
   const stores = await withStores(t, (connection) => ({
-    applicationStore: createApplicationStore(connection, createApplicationCache()),
+    applicationStore: createApplicationStore(connection, new LRUCache({ max: 10 })),
     keyStore: createApiKeyStore(connection),
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),

@@ -7,9 +7,9 @@ import { createDatabase } from '@gatehouse/mongo/database';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import t, { type Test } from 'tap';
 import { hashSecret, newApplication } from '../../src/applications/application.ts';
-import { createApplicationCache } from '../../src/applications/application-cache.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { authorizeUrl, build, signInAndAllow } from '../build.ts';
 
@@ -39,7 +39,7 @@ async function setUp(
 
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const database = createDatabase({ uri: mongodbUri, name: 'identity', logger });
-  const applications = createApplicationStore(database.connection, createApplicationCache());
+  const applications = createApplicationStore(database.connection, new LRUCache({ max: 10 }));
   await database.start();
   t.teardown(() => database.stop());
   const now = new Date();
