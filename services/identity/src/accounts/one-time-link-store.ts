@@ -1,21 +1,11 @@
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { type Connection, Schema } from 'mongoose';
+import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import type { LinkPurpose, OneTimeLink, OneTimeLinkStore, StoredLink } from './one-time-link.ts';
-
-/** One document for each person and purpose, so that a new link replaces the earlier one. */
-type LinkDocument = {
-  _id: string;
-  purpose: LinkPurpose;
-  user_id: string;
-  email: string;
-  epoch: number;
-  token_hash: string;
-  expires_at: Date;
-};
 
 const COLLECTION = 'one_time_links';
 
-const schema = new Schema<LinkDocument>(
+/** One document for each person and purpose, so that a new link replaces the earlier one. */
+const schema = new Schema(
   {
     _id: { type: String, required: true },
     purpose: { type: String, required: true },
@@ -27,6 +17,7 @@ const schema = new Schema<LinkDocument>(
   },
   { versionKey: false, strict: 'throw' },
 );
+type LinkDocument = InferSchemaType<typeof schema>;
 schema.index({ token_hash: 1 }, { unique: true });
 schema.index({ expires_at: 1 });
 

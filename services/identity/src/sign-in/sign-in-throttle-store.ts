@@ -1,33 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { type Collection, type Connection, Schema } from 'mongoose';
+import { type Collection, type Connection, type InferSchemaType, Schema } from 'mongoose';
 import type { Outcome, SignInCounters, ThrottlePolicy } from './sign-in-throttle.ts';
-
-type CounterDocument = {
-  /** A keyed hash of what is counted, such as an address. */
-  _id: string;
-  count: number;
-  settled: number;
-  last_at: Date;
-  /** The end of the window, when counting starts over. */
-  expires_at: Date;
-  /** A random id of the attempt that was admitted last. */
-  by: string;
-};
 
 const COLLECTION = 'sign_in_counters';
 
-const schema = new Schema<CounterDocument>(
+const schema = new Schema(
   {
+    /** A keyed hash of what is counted, such as an address. */
     _id: { type: String, required: true },
     count: { type: Number, required: true },
     settled: { type: Number, required: true },
     last_at: { type: Date, required: true },
+    /** The end of the window, when counting starts over. */
     expires_at: { type: Date, required: true },
+    /** A random id of the attempt that was admitted last. */
     by: { type: String, required: true },
   },
   { versionKey: false, strict: 'throw' },
 );
+type CounterDocument = InferSchemaType<typeof schema>;
 schema.index({ expires_at: 1 });
 
 /** Sign-ins do not wait for the journal: a crash of the database may lose the counts of the last moments. */
