@@ -99,8 +99,6 @@ export function createIdentityService(
   const { resolve: resolveApiKey } = apiKeys;
   const authentication = createAuthentication({ issuer, publicKeys, feed, resolveApiKey, rateLimit });
   const { authenticate, authenticateService } = authentication;
-  const { endSignIns, endGrant } = store;
-  const { ownerChanged } = applications;
 
   const routers = [
     oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
@@ -112,14 +110,14 @@ export function createIdentityService(
       passwordLogin: config.passwordLogin === 'on',
       checkPassword,
       signer,
-      endGrant,
+      endGrant: store.endGrant,
     }),
     applicationRoutes({ applications, keys: apiKeys, authenticate }),
     internalRoutes({
       authenticate: authenticateService,
       revocations,
       resolveApiKey,
-      accountChanged: createAccountChangeHandler({ revocations, endSignIns, ownerChanged, audit }),
+      accountChanged: createAccountChangeHandler({ revocations, store, applications, audit }),
     }),
     ...signIn.routers,
   ];

@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 import { type MailSender, refuseInjection } from './mail.ts';
 
-/**
- * Writes mails to files, for running everything on one machine: `<time>-<id>.txt`, which only their owner can read.
- * `onLink` gets the first link in each.
- */
+/** Writes mails to files that only their owner can read: `<time>-<id>.txt`. `onLink` gets the first link in each. */
 export function createFileMail(options: {
   directory: string;
   onLink?: (mail: { to: string; subject: string; link: string; file: string }) => void;

@@ -21,10 +21,7 @@ export type ApiKeys = {
   list(manager: Manager, clientId: string): Promise<ApiKey[]>;
   read(manager: Manager, clientId: string, id: string): Promise<ApiKey>;
   revoke(manager: Manager, clientId: string, id: string): Promise<void>;
-  /**
-   * Makes a new key like the old one, which expires after `overlapSeconds`. Throws `conflict` when the old one
-   * already has a live successor.
-   */
+  /** Replaces a key, which expires after `overlapSeconds`. Throws `conflict` when it has a live successor already. */
   rotate(manager: Manager, clientId: string, id: string, overlapSeconds: number): Promise<NewKey>;
   /** What the key with this hash permits now; undefined when it is not valid. */
   resolve(hash: string): Promise<ResolvedApiKey | undefined>;

@@ -147,7 +147,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       return documents.map(applicationOf);
     },
 
-    count: (owner, most) => applications.countDocuments({ owner, deleted_at: null }, { limit: most }),
+    count: (owner, limit) => applications.countDocuments({ owner, deleted_at: null }, { limit }),
 
     async change(read, changes, shrinks) {
       const updatedAt = new Date(Math.max(Date.now(), read.updatedAt.getTime() + 1));

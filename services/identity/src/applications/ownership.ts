@@ -6,11 +6,11 @@ import type { Application, ApplicationStore } from './application.ts';
 /** The person who manages applications, and how. */
 export type Manager = { id: string; role: Role; clientId: string; origin: Origin };
 
-/** What has to be known of the account that owns an application. */
+/** What has to be known about the account that owns an application. */
 export type Owner = { role: Role; status: 'active' | 'inactive'; epoch: number };
 export type FindOwner<O extends Owner = Owner> = (id: string) => Promise<O | undefined>;
 
-/** What the owner of an application may do just now, which the application and its keys never exceed. */
+/** What the owner of an application may do at this moment, which the application and its keys never exceed. */
 export type OwnerPermissions<O extends Owner = Owner> = {
   /** Undefined where no owner limits the application, or the owner is gone. */
   owner: O | undefined;
@@ -20,10 +20,7 @@ export type OwnerPermissions<O extends Owner = Owner> = {
   within(scopes: readonly string[]): string[];
 };
 
-/**
- * An application never exceeds its owner (design: credentials). No owner limits the operator's own applications,
- * nor those that an admin has marked trusted.
- */
+/** An application never exceeds its owner, unless it is the operator's own or an admin has marked it trusted. */
 export async function ownerPermissions<O extends Owner>(
   { owner: id, trusted }: Pick<Application, 'owner' | 'trusted'>,
   findOwner: FindOwner<O>,

@@ -6,10 +6,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** The characters of RFC 3986 §2, except `*`: whoever writes it means a wildcard. */
 const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
-/**
- * What is wrong with a URI for applications of this type to be redirected to, as the end of a sentence; undefined
- * when it is fine. RFC 6749 §3.1.2, RFC 8252 §7 for native applications, RFC 9700 §2.1.
- */
+/** What is wrong with a redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
 export function redirectUriProblem(
   uri: string,
   application: { type: ApplicationType; legacyImplicit: boolean },
@@ -64,10 +61,7 @@ function formProblem(uri: string, url: URL | null): string | undefined {
   return undefined;
 }
 
-/**
- * What is wrong with a URI that we call to tell an application that somebody has signed out. Requiring a host name
- * and TLS keeps it from reaching our internal services.
- */
+/** What is wrong with a URI that we call. Requiring a host name and TLS keeps it from reaching internal services. */
 export function logoutUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);

@@ -2,13 +2,13 @@ import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import type { ApiKey } from './api-key.ts';
 import { type Application, type ClientSecret, isConfidential } from './application.ts';
 
-/** How an application authenticates at the token endpoint (RFC 7591 §2); a secret may come as Basic, too. */
+/** How an application authenticates at the token endpoint (RFC 7591 §2); HTTP Basic is accepted, too. */
 function authMethodOf(application: Application): 'none' | 'client_secret_post' | 'private_key_jwt' {
   if (!isConfidential(application)) return 'none';
   return application.jwks === undefined ? 'client_secret_post' : 'private_key_jwt';
 }
 
-/** An application as the API answers with it. */
+/** An application as the API returns it. */
 export function applicationView(application: Application) {
   return {
     client_id: application.id,
@@ -30,12 +30,12 @@ export function applicationView(application: Application) {
   };
 }
 
-/** A secret without what is secret of it. */
+/** A client secret without its text. */
 export function secretView({ id, createdAt, expiresAt, lastUsedAt }: ClientSecret) {
   return { id, created_at: createdAt, expires_at: expiresAt, last_used_at: lastUsedAt };
 }
 
-/** A key without what is secret of it; by `prefix` it is known again. */
+/** An API key without its text, whose beginning is `prefix`. */
 export function keyView(key: ApiKey) {
   return {
     id: key.id,

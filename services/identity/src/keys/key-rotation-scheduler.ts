@@ -5,10 +5,7 @@ import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys, withoutRetired } fr
 import { loadSigningKeys, type SigningKeySet, type SigningKeyStore, versionOf } from './signing-keys.ts';
 
 export type KeyRotationScheduler = {
-  /**
-   * Loads the keys, makes those that are missing and calls onChange for the first time. Rejects when that fails, and
-   * when the stored keys were sealed under another master key.
-   */
+  /** Loads the keys, makes missing ones and calls onChange. Rejects when that fails, or the master key is another. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** The keys that the service works with. Throws before start(). */
@@ -26,10 +23,7 @@ export type KeyRotationSchedulerOptions = {
   checkEverySeconds?: number;
   /** Puts the keys to use; current() returns them once this has resolved. Called again after a failure. */
   onChange(keys: SigningKeySet): void | Promise<void>;
-  /**
-   * A key was compromised: no token that it signed is valid any longer. Called in every process, again after a
-   * restart, and until it succeeds.
-   */
+  /** A key was compromised. Called in every process, again after a restart, and until it succeeds. */
   onDropped(kid: string, droppedAt: Date): void | Promise<void>;
   logger: Logger;
 };

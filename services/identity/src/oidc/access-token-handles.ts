@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { AdapterPayload } from 'oidc-provider';
 
-/**
- * oidc-provider revokes and introspects only tokens that it stores, and refuses JWTs. So a JWT in a request is
- * replaced by a handle, by which oidc-provider finds the content of the verified token.
- */
+/** oidc-provider revokes and introspects only tokens that it stores, so a verified JWT is replaced by a handle. */
 export type AccessTokenHandles = {
   /** Issues a handle for this caller's token, which is valid while `action` runs. */
   issue<T>(caller: Caller, action: (handle: string) => Promise<T>): Promise<T>;

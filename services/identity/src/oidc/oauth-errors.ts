@@ -11,10 +11,7 @@ const OAUTH_CODES: Partial<Record<ErrorKind, string>> = {
   internal: 'server_error',
 };
 
-/**
- * What oidc-provider calls invalid_request, and RFC 6749 §5.2 invalid_client: no authentication included, or a
- * malformed one.
- */
+/** Missing or malformed authentication: invalid_request for oidc-provider, and invalid_client in RFC 6749 §5.2. */
 const NO_AUTHENTICATION = new Set([
   'no client authentication mechanism provided',
   'invalid authorization header value format',
@@ -23,7 +20,7 @@ const NO_AUTHENTICATION = new Set([
   'invalid client_assertion format',
 ]);
 
-/** What oidc-provider calls invalid_request, and RFC 6749 §5.2 unauthorized_client. */
+/** invalid_request for oidc-provider, and unauthorized_client in RFC 6749 §5.2. */
 const GRANT_NOT_ALLOWED = 'requested grant type is not allowed for this client';
 
 function refuseClient(ctx: Context, description: string): void {

@@ -1,12 +1,12 @@
 import type { Account as OidcAccount } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 
-/** An account as oidc-provider takes it, with ours on it. */
+/** An account as oidc-provider needs it, with our account in it. */
 export type Person = OidcAccount & { account: Account };
 
 /**
- * The ID token carries the subject, and the address where that was asked for. The rest stays at /userinfo: our
- * access tokens are bound to the API, for which oidc-provider would put every claim into the ID token.
+ * The ID token has the subject and, where requested, the email address. The rest is at /userinfo: as our access tokens
+ * are bound to the API, oidc-provider would otherwise put every claim into the ID token.
  */
 export function personOf(account: Account): Person {
   return {
@@ -22,7 +22,7 @@ export function personOf(account: Account): Person {
   };
 }
 
-/** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow; what is not known is left out. */
+/** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow, without unknown values. */
 export function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string, string> {
   const profile = scopes.has('profile') || scopes.has('read:profile');
   const fields = {

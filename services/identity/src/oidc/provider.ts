@@ -24,7 +24,7 @@ import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type Person, personOf } from './person.ts';
-import { isCurrent, keepSignInEpochs, signInPolicy, stamp } from './sign-in-epochs.ts';
+import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 
 /** In seconds. */
 export type Lifetimes = {
@@ -190,7 +190,7 @@ export function createProvider(options: ProviderOptions): Provider {
     async findAccount(ctx, id, token) {
       const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
-      return signIns.holds(ctx, account, token !== undefined) ? personOf(account) : undefined;
+      return signIns.areCurrent(ctx, account, token !== undefined) ? personOf(account) : undefined;
     },
     interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
     // oidc-provider's own dispatcher refuses special-use addresses, which protects our internal services.
@@ -208,7 +208,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const permissionsOf = new WeakMap<object, ReturnType<typeof loadPermissions>>();
   const provider = new Provider(issuer, configuration);
   acceptEndpointAliases(provider);
-  const signIns = keepSignInEpochs(provider);
+  const signIns = trackSignInEpochs(provider);
   // The default compares with a client_secret in plain text, which we do not store.
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
     const ofService = options.acceptsService(this.clientId, secret);

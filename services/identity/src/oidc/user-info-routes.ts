@@ -6,10 +6,7 @@ import type { Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
 import { userInfo } from './person.ts';
 
-/**
- * /userinfo (OpenID Connect Core §5.3). oidc-provider's own endpoint refuses access tokens that are bound to an API,
- * as all of ours are.
- */
+/** /userinfo (OpenID Connect Core §5.3). oidc-provider's own refuses tokens that are bound to an API, as ours are. */
 export function userInfoRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   accounts: Pick<Accounts, 'find'>;

@@ -17,7 +17,7 @@ const NAVIGATION: [page: keyof AccountFrame['links'], name: string][] = [
   ['sessions', 'Sessions'],
 ];
 
-/** A page of the account, with its navigation; `notice` is the sentence about what has just been done. */
+/** An account page with its navigation; `notice` says what has just been done. */
 export function accountDocument(page: {
   title: string;
   failed?: boolean;

@@ -11,7 +11,7 @@ export type AuthorizedApplication = {
   host?: string | undefined;
   scopes: readonly string[];
   since: Date;
-  /** Takes the permission back; what names it stands in `hidden` or in the action. */
+  /** Takes the permission back. */
   revoke: PageForm;
 };
 

@@ -10,7 +10,7 @@ export type ConsentModel = {
   application: RequestingApplication;
   account: { username: string; email?: string | null; role: Role };
   scopes: readonly string[];
-  /** Those of `scopes` that the person has not allowed before; give them only when others were. */
+  /** Those of `scopes` that the person has not allowed before, if others have been. */
   newScopes?: readonly string[] | undefined;
   links: { useAnotherAccount: string };
 };

@@ -7,9 +7,9 @@ import { html } from './html.ts';
 export type CreateAccountModel = {
   form: PageForm;
   application?: RequestingApplication | undefined;
-  /** What was typed before; never the password. */
+  /** What was entered before; never the password. */
   values?: { username?: string; email?: string; name?: string } | undefined;
-  /** Problems of `username`, `email`, `password`, `name`; one of another field stands in the summary alone. */
+  /** Problems with other fields than those of the form are only in the summary. */
   problems?: readonly FieldProblem[] | undefined;
   links: { signIn: string };
 };

@@ -1,14 +1,14 @@
 import { type Html, html } from './html.ts';
 
-// Without the stylesheet the drawings have no size, and so do not show.
-/** The mark beside the name: an arch in an arch. */
+// Without the stylesheet they have no size, and so are not shown.
+/** An arch within an arch, beside the product's name. */
 export const logo: Html = html`<svg class="mark" viewBox="0 0 32 32" width="0" height="0" aria-hidden="true" focusable="false"><path class="mark-wall" d="M3 30V15a13 13 0 0 1 26 0v15z"/><path class="mark-way" d="M11 30V16a5 5 0 0 1 10 0v14z"/></svg>`;
 
 const CENTRE = 240;
 const SPRING = 250;
 const FOOT = 520;
 const LIGHT = 52;
-/** The arches from the inside out: how deep the stones are, and how many make the arc (odd, for a keystone). */
+/** The arches from the inside out: the depth of the stones, and how many form the arc (odd, for a keystone). */
 const ARCHES = [
   { depth: 30, stones: 9 },
   { depth: 34, stones: 11 },
@@ -18,7 +18,7 @@ const ARCHES = [
 ];
 const JOINT = 2.5;
 
-/** The gate: arches of dressed stone, one behind the other, and the light at the end. */
+/** A gate: arches of dressed stone, one behind the other, with light at the end. */
 export const gateIllustration: Html = html`<svg class="gate-drawing" viewBox="0 0 480 520" preserveAspectRatio="xMidYMin slice" width="0" height="0" aria-hidden="true" focusable="false"><path class="light" d="M${CENTRE - LIGHT} ${FOOT}V${SPRING}a${LIGHT} ${LIGHT} 0 0 1 ${2 * LIGHT} 0V${FOOT}z"/>${ARCHES.map(drawArch)}</svg>`;
 
 function drawArch({ depth, stones }: { depth: number; stones: number }, index: number): Html {

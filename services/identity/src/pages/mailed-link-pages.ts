@@ -10,7 +10,7 @@ export type EmailVerifyModel = {
   username: string;
 };
 
-/** Asks for one more press of a button: programs that scan mail follow links, but send no forms. */
+/** Asks to press a button, as programs that scan mail follow links, but do not submit forms. */
 export function emailVerifyPage(model: EmailVerifyModel): string {
   return standalonePage({
     title: 'Confirm your email address',
@@ -35,7 +35,7 @@ ${account !== undefined && html`<p class="buttons"><a class="primary" href="${ac
 
 export type LinkInvalidModel = {
   purpose: 'new_password' | 'email';
-  /** Where one gets another link. */
+  /** Where to get another link. */
   links: { retry: string };
 };
 
@@ -43,9 +43,9 @@ export function linkInvalidPage(model: LinkInvalidModel): string {
   const retry =
     model.purpose === 'new_password' ? 'Ask for another link' : 'Go to your profile and send another link';
   return standalonePage({
-    title: 'This link does not work any more',
-    body: html`<h1>This link does not work any more</h1>
-<p>It has been used already, a newer one has taken its place, or its time is over. If you copied it, a part may be missing.</p>
+    title: 'This link no longer works',
+    body: html`<h1>This link no longer works</h1>
+<p>It has already been used, has been replaced by a newer one, or has expired. If you copied it, part of it may be missing.</p>
 <p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
   });
 }

@@ -14,7 +14,7 @@ import { html } from './html.ts';
 
 export type ForgottenPasswordModel = {
   form: PageForm;
-  /** What was typed before. */
+  /** What was entered before. */
   login?: string | undefined;
   /** Seconds to wait when there were too many requests. */
   retryAfter?: number | undefined;
@@ -28,7 +28,7 @@ export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
     title: 'Forgotten your password?',
     failed: retryAfter !== undefined,
     body: html`<h1>Forgotten your password?</h1>
-<p>Tell us your username or email address. We send a link to the confirmed email address of that account, and with the link you choose a new password.</p>
+<p>Enter your username or email address. We will send a link to the confirmed email address of that account, with which you can choose a new password.</p>
 ${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${form(
   model.form,
@@ -44,11 +44,11 @@ export type ForgottenPasswordSentModel = { minutes: number; links: { signIn: str
 
 export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): string {
   return standalonePage({
-    title: 'Look into your mail',
-    body: html`<h1>Look into your mail</h1>
+    title: 'Check your mail',
+    body: html`<h1>Check your mail</h1>
 <p>If there is such an account with a confirmed email address, a link is on its way to it. The link works once, for ${duration(model.minutes * 60)}.</p>
-<h2>Nothing arrives?</h2>
-<p>Wait a few minutes and look among the unwanted mail. We cannot say here whether an account exists: that would tell strangers, too.</p>
+<h2>No mail?</h2>
+<p>Wait a few minutes, and check your spam folder. We cannot say here whether an account exists, as that would tell strangers, too.</p>
 <ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
   });
 }
@@ -84,7 +84,7 @@ export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
     body: html`<h1>Your new password is saved</h1>
-<p>You are signed out everywhere. Sign in with it now, or go back to the application that you came from.</p>
+<p>You are signed out everywhere. Sign in with it now, or go back to the application you came from.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
   });
 }

@@ -1,6 +1,6 @@
 import type { Role, Scope } from '@gatehouse/tokens/scopes';
 
-/** What an application is allowed, in the order in which a person is told. Scopes that say the same share a sentence. */
+/** Permissions in the order in which they are shown. Scopes that mean the same share a sentence. */
 export type ScopeGroup = { title: string; sentences: { sentence: string; scopes: string[] }[] };
 
 type Topic = 'identity' | 'read' | 'change';
@@ -17,10 +17,7 @@ const OWN_RECORD =
 const CHANGE_OWN_RECORD = 'Change your account details, and delete your account. Only yours, nobody else’s';
 const EVERYTHING = 'all items, products, orders, reports and usage figures, those of other people too';
 
-/**
- * What each scope lets an application do for a person of each role. It says what the services really allow:
- * for ordinary people the scopes about users concern their own record alone.
- */
+/** What each scope lets an application do for a person of each role, as the services really allow it. */
 const SENTENCES: Record<Scope, Sentence> = {
   openid: { topic: 'identity', sentence: 'Recognise you when you sign in' },
   profile: {
@@ -74,7 +71,7 @@ const SENTENCES: Record<Scope, Sentence> = {
   },
 };
 
-/** The scopes in plain words, grouped; groups without a sentence are left out. Unknown scopes are named. */
+/** The scopes in plain words, grouped. Unknown scopes are listed by name. */
 export function describeScopes(scopes: readonly string[], role: Role): ScopeGroup[] {
   const known = Object.entries(TITLES).map(([topic, title]) => ({
     title,

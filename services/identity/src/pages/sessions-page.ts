@@ -11,7 +11,7 @@ export type SessionView = {
   address: string;
   signedInAt: Date;
   lastSeenAt: Date;
-  /** Whether it is the session that looks at the page. */
+  /** Whether it is the session in which the page is shown. */
   current: boolean;
   end: PageForm;
 };
@@ -23,7 +23,7 @@ export type SessionsModel = {
   notice?: 'ended' | 'others_ended' | undefined;
 };
 
-const NOTICES = { ended: 'The session is ended.', others_ended: 'All other sessions are ended.' };
+const NOTICES = { ended: 'The session has ended.', others_ended: 'All other sessions have ended.' };
 
 export function sessionsPage(model: SessionsModel): string {
   const { sessions } = model;
@@ -33,7 +33,7 @@ export function sessionsPage(model: SessionsModel): string {
     notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'sessions',
-    body: html`<p>Where you are signed in. If you do not know one of these, end it, then change your password.</p>
+    body: html`<p>Where you are signed in. If you do not recognise one of these, end it, then change your password.</p>
 <ul class="cards">${sessions.map(card)}</ul>
 ${others && form(model.endOthers, html`<button class="danger">End all other sessions</button>`, { class: 'after-cards' })}`,
   });

@@ -4,10 +4,10 @@ import { named } from './formatting.ts';
 import { html } from './html.ts';
 
 export type SignOutModel = {
-  /** Gets `logout=yes` from the first button, and nothing of that name from the second. */
+  /** The first button sends `logout=yes`; the second does not. */
   form: PageForm;
   username?: string | undefined;
-  /** The name of the application that asks for it. */
+  /** The name of the application that requests it. */
   application?: string | undefined;
 };
 
@@ -28,7 +28,7 @@ ${form(
 }
 
 export type SignedOutModel = {
-  /** Where one can go from here; absent when nothing is known. */
+  /** Where to go from here. */
   links: { signIn?: string; application?: { name: string; href: string } };
 };
 
@@ -37,7 +37,7 @@ export function signedOutPage(model: SignedOutModel): string {
   return standalonePage({
     title: 'You are signed out',
     body: html`<h1>You are signed out</h1>
-<p>If this is not your own computer, close all windows of the browser now.</p>
+<p>If this is not your own computer, close all browser windows now.</p>
 <ul class="ways">
 ${application && html`<li><a href="${application.href}">Go back to ${named(application.name)}</a></li>`}
 ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
@@ -45,12 +45,12 @@ ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
   });
 }
 
-/** What follows on "Stay signed in" when there is no application to go back to. */
+/** Follows "Stay signed in" when there is no application to go back to. */
 export function stillSignedInPage(model: { username: string; links: { account: string } }): string {
   return standalonePage({
     title: 'You are still signed in',
     body: html`<h1>You are still signed in</h1>
-<p>${PRODUCT} goes on knowing you as ${named(model.username)} in this browser.</p>
+<p>You are still signed in to ${PRODUCT} as ${named(model.username)} in this browser.</p>
 <p class="buttons"><a class="primary" href="${model.links.account}">Go to your account</a></p>`,
   });
 }

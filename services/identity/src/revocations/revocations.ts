@@ -18,10 +18,7 @@ const KEY_CACHE_SECONDS = 900;
 export type RevocationEntry = Omit<Revocation, 'expiresAt'>;
 
 export type Revocations = {
-  /**
-   * Revokes credentials until the last one issued before now has expired. When it resolves, this is durable, and on
-   * its way to every service.
-   */
+  /** Revokes credentials until the last one issued before now has expired. Durable when it resolves. */
   write(entries: readonly RevocationEntry[]): Promise<void>;
   /** The same; resolves with false when it was revoked already. Of several concurrent calls, one gets true. */
   writeOnce(entry: RevocationEntry): Promise<boolean>;

@@ -15,10 +15,7 @@ export type BrowserSessions = {
   find(ctx: Context): Promise<SignedIn | undefined>;
   /** Continues under a new id after a password change, which ended every earlier session. */
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;
-  /**
-   * Removes another account's session from this browser, as this account has just given its password here. That
-   * person has not signed out, so their grants stay. Returns whether there was such a session.
-   */
+  /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Ends the session of this browser, as `end` does. */
   endCurrent(ctx: Context, signedIn: SignedIn): Promise<void>;
