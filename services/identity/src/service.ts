@@ -39,16 +39,13 @@ export function createIdentityService(
   parentLogger: Logger,
   dependencies: IdentityDependencies = {},
 ): Service {
-  const { publicUrl: issuer, lifetimes, masterKey } = config;
+  const { publicUrl: issuer, lifetimes, masterKey, firstApplications, rotateKeysEveryDays } = config;
   const logger = parentLogger.child({ service: 'identity' });
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
-  const cookieKey = deriveKey(masterKey, 'cookies').toString('base64url');
-  const rateLimit = config.rateLimit === 'on';
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
   const broadcast = dependencies.broadcast ?? (ownBroadcast as Broadcast);
   const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
   const { connection } = database;
-  const toServiceError = createToServiceError(logger, database.unavailable);
   const auditStore = createAuditStore(connection);
   const auditKey = deriveKey(masterKey, 'audit');
   const audit = createAudit({ store: auditStore, key: auditKey, keepDays: config.auditDays, logger });
@@ -62,43 +59,43 @@ export function createIdentityService(
     onClientChange: (id) => managed.forget(id),
     logger,
   });
-  const accounts = createUsersClient({
-    usersUrl: config.usersUrl,
-    token: createServiceTokens(() => provider.signer(), issuer),
-  });
-  const common = { issuer, masterKey, connection, accounts, audit, revocations, logger };
-  const { applications, apiKeys, ...managed } = createApplicationsModule({
-    ...common,
-    firstApplications: config.firstApplications,
-    endGrants: (clientId) => store.endGrantsOfClient(clientId),
-  });
+  const token = createServiceTokens(() => provider.signer(), issuer);
+  const accounts = createUsersClient({ usersUrl: config.usersUrl, token });
+  const common = {
+    issuer,
+    masterKey,
+    cookieKey: deriveKey(masterKey, 'cookies').toString('base64url'),
+    lifetimes,
+    rateLimit: config.rateLimit === 'on',
+    connection,
+    accounts,
+    audit,
+    revocations,
+    toServiceError: createToServiceError(logger, database.unavailable),
+    logger,
+  };
+  const endGrants = (clientId: string) => store.endGrantsOfClient(clientId);
+  const managed = createApplicationsModule({ ...common, firstApplications, endGrants });
+  const { applications, apiKeys } = managed;
   const { provider, store, handles } = createOidcModule({
     ...common,
     applications,
-    lifetimes,
-    cookieKey,
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     acceptsService: createServiceClients(config.services),
     logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
     pages: () => signIn.providerPages,
   });
-  const { reload, publicKeys, signer } = provider;
   const signIn = createSignInModule({
     ...common,
     applications,
     provider: provider.current,
     store,
-    toServiceError,
     mail: config.mail,
-    sessionLifetime: lifetimes.session,
     signUp: config.signUp === 'on',
   });
-  const { pageErrors, checkPassword } = signIn;
-  const rotateEveryDays = config.rotateKeysEveryDays;
-  const keys = createKeysModule({ ...common, rotateEveryDays, tokenLifetime, reload });
-  const { resolve: resolveApiKey } = apiKeys;
-  const authentication = createAuthentication({ issuer, publicKeys, feed, resolveApiKey, rateLimit });
-  const { authenticate, authenticateService } = authentication;
+  const keys = createKeysModule({ ...common, rotateKeysEveryDays, tokenLifetime, provider });
+  const authentication = createAuthentication({ ...common, provider, feed, apiKeys });
+  const { authenticate } = authentication;
 
   const routers = [
     oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
@@ -106,53 +103,42 @@ export function createIdentityService(
     authRoutes({
       ...common,
       authentication,
-      tokenLifetime: lifetimes.accessToken,
       passwordLogin: config.passwordLogin === 'on',
-      checkPassword,
-      signer,
+      checkPassword: signIn.checkPassword,
+      signer: provider.signer,
       endGrant: store.endGrant,
     }),
     applicationRoutes({ applications, keys: apiKeys, authenticate }),
     internalRoutes({
-      authenticate: authenticateService,
+      authenticate: authentication.authenticateService,
       revocations,
-      resolveApiKey,
+      resolveApiKey: apiKeys.resolve,
       accountChanged: createAccountChangeHandler({ revocations, store, applications, audit }),
     }),
     ...signIn.routers,
   ];
-  const app = createIdentityApp({
-    ...common,
-    cookieKey,
-    rateLimit,
-    toServiceError,
-    pageErrors,
-    routers,
-    provider,
-  });
+  const app = createIdentityApp({ ...common, provider, pageErrors: signIn.pageErrors, routers });
 
   const expiring = [store, signIn, managed, revoking].flatMap(({ collections }) => collections);
   let started = false;
-  const { start, stop } = createLifecycle([
-    ...(ownBroadcast === undefined ? [] : [ownBroadcast]),
-    database,
-    { stop: signIn.stop },
-    // Stopped after everything that records, since it writes what is still buffered.
-    { stop: audit.stop },
-    { start: managed.createFirst },
-    keys,
-    revocations,
-    feed,
-    createSweeper(connection, [...expiring, auditStore.collection], { logger }),
-    ...managed.resumeTasks,
-    { start: () => (started = true) },
-  ]);
   return {
     name: 'identity',
     prefixes: prefixesOf('identity'),
     handle: app.callback(),
-    start,
-    stop,
+    ...createLifecycle([
+      ...(ownBroadcast === undefined ? [] : [ownBroadcast]),
+      database,
+      { stop: signIn.stop },
+      // Stopped after everything that records, since it writes what is still buffered.
+      { stop: audit.stop },
+      { start: managed.createFirst },
+      keys,
+      revocations,
+      feed,
+      createSweeper(connection, [...expiring, auditStore.collection], { logger }),
+      ...managed.resumeTasks,
+      { start: () => (started = true) },
+    ]),
     unready: async () => (started ? ((await database.unready()) ?? feed.unready()) : 'starting'),
   };
 }

@@ -8,6 +8,7 @@ import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { readJson } from '../http/request-body.ts';
+import type { Lifetimes } from '../oidc/provider.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 import type { PasswordCheck } from '../sign-in/password-check.ts';
@@ -20,8 +21,7 @@ const MAX_LOGIN_AGE = 30 * 86_400;
 
 export type AuthRoutesOptions = {
   issuer: string;
-  /** In seconds. */
-  tokenLifetime: number;
+  lifetimes: Pick<Lifetimes, 'accessToken'>;
   /** Whether the API accepts passwords (RFC 9700 §2.4 advises against it). */
   passwordLogin: boolean;
   accounts: Accounts;
@@ -47,7 +47,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
       clientId: LOGIN_CLIENT,
       audience: apiAudience(options.issuer),
       scope: [...ceilingOf(account.role), MANAGE_APPS].join(' '),
-      lifetime: options.tokenLifetime,
+      lifetime: options.lifetimes.accessToken,
       claims: { roles: [account.role], epoch: { client: 0, subject: account.epoch }, auth_time: authTime },
     });
     return { token, user_id: account.id };

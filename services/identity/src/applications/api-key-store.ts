@@ -1,30 +1,14 @@
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { type Connection, Schema } from 'mongoose';
+import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import { type ApiKey, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
-
-type ApiKeyDocument = {
-  _id: string;
-  client_id: string;
-  /** From 0 to MAX_KEYS - 1, unique within an application, which limits its keys. Absent once the key is revoked. */
-  slot?: number;
-  name: string;
-  scopes: string[];
-  hash: string;
-  lifetime: number | null;
-  created_at: Date;
-  expires_at: Date | null;
-  last_used_at: Date | null;
-  rotated_to: string | null;
-  /** 1 from when it is revoked until the revocation has been written. */
-  revocation_due?: 1;
-};
 
 const COLLECTION = 'api_keys';
 
-const schema = new Schema<ApiKeyDocument>(
+const schema = new Schema(
   {
     _id: { type: String, required: true },
     client_id: { type: String, required: true },
+    /** From 0 to MAX_KEYS - 1, unique within an application, which limits its keys. Absent once the key is revoked. */
     slot: { type: Number },
     name: { type: String, required: true },
     scopes: { type: [String], required: true },
@@ -34,10 +18,12 @@ const schema = new Schema<ApiKeyDocument>(
     expires_at: { type: Date, default: null },
     last_used_at: { type: Date, default: null },
     rotated_to: { type: String, default: null },
+    /** 1 from when it is revoked until the revocation has been written. */
     revocation_due: { type: Number },
   },
   { versionKey: false, strict: 'throw' },
 );
+type ApiKeyDocument = InferSchemaType<typeof schema>;
 schema.index({ client_id: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $gte: 0 } } });
 schema.index({ hash: 1 }, { unique: true });
 schema.index({ expires_at: 1 });
@@ -60,8 +46,7 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     return undefined;
   }
 
-  const isUnexpired = ({ expires_at }: ApiKeyDocument) =>
-    expires_at === null || expires_at.getTime() > Date.now();
+  const isUnexpired = ({ expires_at }: ApiKeyDocument) => expires_at == null || expires_at > new Date();
 
   return {
     collection: COLLECTION,
@@ -157,10 +142,10 @@ function keyOf(document: ApiKeyDocument): ApiKey {
     name: document.name,
     scopes: document.scopes,
     hash: document.hash,
-    lifetime: document.lifetime,
+    lifetime: document.lifetime ?? null,
     createdAt: document.created_at,
-    expiresAt: document.expires_at,
-    lastUsedAt: document.last_used_at,
-    rotatedTo: document.rotated_to,
+    expiresAt: document.expires_at ?? null,
+    lastUsedAt: document.last_used_at ?? null,
+    rotatedTo: document.rotated_to ?? null,
   };
 }

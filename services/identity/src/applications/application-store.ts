@@ -108,6 +108,17 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
 
   const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
 
+  async function raiseEpoch(
+    id: string,
+    filter: { _id: string; deleted_at?: null },
+    set: Partial<ApplicationDocument> = {},
+  ): Promise<Application | undefined> {
+    const update = { $set: { ...set, revocation_due: 1 as const }, $inc: { epoch: 1 } };
+    const changing = applications.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean();
+    const document = await writing(id, changing.exec());
+    return document === null ? undefined : applicationOf(document);
+  }
+
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
     const document = await applications.findOne(notDeleted(id)).lean();
@@ -170,34 +181,10 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       return document === null ? undefined : applicationOf(document);
     },
 
-    async raiseEpoch(id) {
-      const document = await writing(
-        id,
-        applications
-          .findOneAndUpdate(
-            notDeleted(id),
-            { $set: { revocation_due: 1 }, $inc: { epoch: 1 } },
-            { returnDocument: 'after' },
-          )
-          .lean(),
-      );
-      return document === null ? undefined : applicationOf(document);
-    },
+    raiseEpoch: (id) => raiseEpoch(id, notDeleted(id)),
 
-    async markDeleted(id) {
-      // It may be repeated: a deletion that was interrupted is found and completed.
-      const document = await writing(
-        id,
-        applications
-          .findOneAndUpdate(
-            { _id: id },
-            { $set: { deleted_at: new Date(), revocation_due: 1, secrets: [] }, $inc: { epoch: 1 } },
-            { returnDocument: 'after' },
-          )
-          .lean(),
-      );
-      return document === null ? undefined : applicationOf(document);
-    },
+    // It may be repeated: a deletion that was interrupted is found and completed.
+    markDeleted: (id) => raiseEpoch(id, { _id: id }, { deleted_at: new Date(), secrets: [] }),
 
     async revocationWritten(id, epoch) {
       const { deletedCount } = await applications.deleteOne({ _id: id, deleted_at: { $ne: null } });

@@ -1,26 +1,14 @@
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import { type ApiKeyStore, apiKeyOf } from './api-key.ts';
-import {
-  type ApplicationStore,
-  type ApplicationType,
-  clientSecretOf,
-  newApplication,
-} from './application.ts';
+import { type ApplicationStore, clientSecretOf, newApplication } from './application.ts';
 
 /** An application that is created at the first start that names it. */
-export type FirstApplication = {
+export type FirstApplication = Omit<Parameters<typeof newApplication>[0], 'id'> & {
   clientId: string;
-  name: string;
-  type: ApplicationType;
   /** Stored as a hash; for confidential types. */
   clientSecret?: string;
   /** Stored as a hash. */
   apiKey?: { key: string; scopes: readonly string[] };
-  owner: string | null;
-  trusted: boolean;
-  redirectUris: readonly string[];
-  postLogoutRedirectUris?: readonly string[];
-  scopes: readonly string[];
 };
 
 /** Creates the applications that come with the deployment, except those that exist. */

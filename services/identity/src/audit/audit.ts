@@ -16,26 +16,24 @@ const BUFFERED = [
   'token.revoked',
 ] as const;
 /** Actions that grant or remove power: written before the response. */
-const IMMEDIATE = [
-  'account.created',
-  'account.changed',
-  'account.deleted',
-  'password.changed',
-  'email.verified',
-  'consent.granted',
-  'grant.revoked',
-  'application.created',
-  'application.changed',
-  'application.deleted',
-  'secret.added',
-  'secret.removed',
-  'api_key.created',
-  'api_key.rotated',
-  'api_key.revoked',
-  'keys.rotated',
-] as const;
-
-export type AuditAction = (typeof BUFFERED)[number] | (typeof IMMEDIATE)[number];
+type ImmediateAction =
+  | 'account.created'
+  | 'account.changed'
+  | 'account.deleted'
+  | 'password.changed'
+  | 'email.verified'
+  | 'consent.granted'
+  | 'grant.revoked'
+  | 'application.created'
+  | 'application.changed'
+  | 'application.deleted'
+  | 'secret.added'
+  | 'secret.removed'
+  | 'api_key.created'
+  | 'api_key.rotated'
+  | 'api_key.revoked'
+  | 'keys.rotated';
+export type AuditAction = (typeof BUFFERED)[number] | ImmediateAction;
 
 /** Where a request came from. */
 export type Origin = { address: string; userAgent: string | undefined; requestId: string };

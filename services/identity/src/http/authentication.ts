@@ -24,18 +24,18 @@ export type Authentication = {
 /** Verifies as the other services do, except that keys and API keys need not be fetched. */
 export function createAuthentication(options: {
   issuer: string;
-  publicKeys: JWTVerifyGetKey;
+  provider: { publicKeys: JWTVerifyGetKey };
   feed: RevocationFeed;
-  resolveApiKey: Parameters<typeof createApiKeyResolver>[0]['resolve'];
+  apiKeys: Pick<Parameters<typeof createApiKeyResolver>[0], 'resolve'>;
   rateLimit: boolean;
 }): Authentication {
-  const { issuer, publicKeys: keys, feed, resolveApiKey: resolve } = options;
+  const { issuer, provider, feed, apiKeys } = options;
   const verifierFor = (audience: string) =>
-    createTokenVerifier({ issuer, audience, keys, revocations: feed.set });
+    createTokenVerifier({ issuer, audience, keys: provider.publicKeys, revocations: feed.set });
   const tokens = verifierFor(apiAudience(issuer));
   const credentials = createCredentialVerifier({
     tokens,
-    apiKeys: createApiKeyResolver({ resolve, set: feed.set }),
+    apiKeys: createApiKeyResolver({ resolve: apiKeys.resolve, set: feed.set }),
     feed,
     publicUrl: issuer,
   });

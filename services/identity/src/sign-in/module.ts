@@ -12,6 +12,7 @@ import type { Applications } from '../applications/applications.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { ToServiceError } from '../http/service-error.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
+import type { Lifetimes } from '../oidc/provider.ts';
 import { addAccessRoutes } from './access-routes.ts';
 import { createAccountRouter } from './account-router.ts';
 import { createAccountService } from './account-service.ts';
@@ -43,8 +44,7 @@ export function createSignInModule(options: {
   audit: Audit;
   toServiceError: ToServiceError;
   mail: MailSettings | undefined;
-  /** In seconds. */
-  sessionLifetime: number;
+  lifetimes: Lifetimes;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
   logger: Logger;
@@ -61,7 +61,7 @@ export function createSignInModule(options: {
   const formKey = deriveKey(masterKey, 'forms');
   const browser = createBrowserCookie(formKey);
   const forms = createCsrfForms(formKey, browser);
-  const sessions = createBrowserSessions({ ...options, lifetime: options.sessionLifetime });
+  const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
   const signUps = createRateLimiter(SIGN_UPS);
   const shared = { ...options, throttle, links, mails, browser, forms, sessions };
   const checkPassword = createPasswordCheck(shared);

@@ -138,7 +138,7 @@ t.test('no mail has a header or a recipient that its sender did not mean', async
     { subject: 'x\u0000' },
   ];
   for (const [i, over] of bad.entries()) {
-    await t.rejects(mail.send({ ...MAIL, ...over }), /a mail needs|the subject/, `bad mail ${i}`);
+    await t.rejects(mail.send({ ...MAIL, ...over }), /the recipient|the subject/, `bad mail ${i}`);
   }
   t.same(received, []);
   refuseInjection({ ...MAIL, to: "o'neil+tag@sub.example.org" });
