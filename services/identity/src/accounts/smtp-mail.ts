@@ -17,7 +17,7 @@ export type SmtpMail = MailSender & { stop(): void };
 /**
  * Sends mail by SMTP (RFC 5321). `smtpUrl` is smtp: or smtps: with user, password, host and port; TLS is required,
  * by STARTTLS for smtp: (RFC 3207), unless the host is this machine.
- * @throws Error for a URL that is none of these
+ * @throws Error for any other URL
  */
 export function createSmtpMail(options: { smtpUrl: string; from: string }): SmtpMail {
   const settings = transportSettings(options);

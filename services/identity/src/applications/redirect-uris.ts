@@ -34,7 +34,7 @@ export function redirectUriProblem(
   }
 }
 
-/** The origins of redirect URIs, of which pages of the application may be served. */
+/** The origins of redirect URIs, from which the application's pages may be served. */
 export function originsOf(uris: readonly string[]): string[] {
   return uris.flatMap((uri) => URL.parse(uri)?.origin ?? []);
 }

@@ -5,7 +5,7 @@ import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys, withoutRetired } fr
 import { loadSigningKeys, type SigningKeySet, type SigningKeyStore, versionOf } from './signing-keys.ts';
 
 export type KeyRotationScheduler = {
-  /** Loads the keys, makes missing ones and calls onChange. Rejects when that fails, or the master key is another. */
+  /** Loads the keys, makes missing ones and calls onChange. Rejects when that fails, as under another master key. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** The keys that the service works with. Throws before start(). */

@@ -31,8 +31,8 @@ function refuseClient(ctx: Context, description: string): void {
 
 /**
  * Answers every error in what follows, our own and oidc-provider's, with `{error, error_description}`, never cached
- * (RFC 6749 §5.2). `serverErrorOf` returns what made oidc-provider answer server_error. Where people are, faults are
- * shown as a page.
+ * (RFC 6749 §5.2). `serverErrorOf` returns what made oidc-provider answer server_error. For
+ * people, faults are shown as a page.
  */
 export function oauthErrors(options: {
   toServiceError: ToServiceError;

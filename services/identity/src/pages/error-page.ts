@@ -48,7 +48,7 @@ const TEXTS: Record<ErrorPageKind, Texts> = {
   bad_redirect_address: {
     title: 'We stopped this sign-in',
     what: 'The application asked us to send you to an address that it has not registered. That may be a mistake, or somebody may be trying to deceive you.',
-    next: 'Do not go on from the page that brought you here. If you trust the application, tell the people who run it.',
+    next: 'Do not continue from the page that brought you here. If you trust the application, tell the people who run it.',
   },
   not_found: {
     title: 'There is no such page',
