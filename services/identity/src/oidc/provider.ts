@@ -23,7 +23,7 @@ import type { SigningAlgorithm } from '../keys/signing-keys.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
-import { type Person, personOf } from './person.ts';
+import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 
 /** In seconds. */
@@ -190,7 +190,7 @@ export function createProvider(options: ProviderOptions): Provider {
     async findAccount(ctx, id, token) {
       const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
-      return signIns.areCurrent(ctx, account, token !== undefined) ? personOf(account) : undefined;
+      return signIns.areCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },
     interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
     // oidc-provider's own dispatcher refuses special-use addresses, which protects our internal services.
@@ -257,7 +257,7 @@ export function createProvider(options: ProviderOptions): Provider {
       ? [INTERNAL_SCOPE]
       : ((await permissions(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
-    const person = ctx.oidc.entities.Account as Person | undefined;
+    const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
     return person === undefined ? scopes : withinCeiling(scopes, person.account.role);
   }
 
@@ -272,7 +272,7 @@ export function createProvider(options: ProviderOptions): Provider {
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
     const owner = (await permissions(ctx, application.id))?.owner;
     if (token.accountId !== undefined) {
-      const { account } = ctx.oidc.entities.Account as Person;
+      const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const roles = [roleIn({ owner }, account)];
       return { ...pinned, gid: token.grantId, roles, epoch: { client, subject: account.epoch } };
     }
@@ -282,7 +282,7 @@ export function createProvider(options: ProviderOptions): Provider {
 
   /** The grant of this session, unless it has ended or is from before the account's current sign-in epoch. */
   async function loadExistingGrant(ctx: KoaContextWithOIDC) {
-    const { account } = ctx.oidc.entities.Account as Person;
+    const { account } = ctx.oidc.entities.Account as ProviderAccount;
     // Only now is the person known: nobody should be asked to allow what their role cannot have.
     for (const server of Object.values(ctx.oidc.resourceServers ?? {})) {
       server.scope = withinCeiling(parseScope(server.scope), account.role).join(' ');

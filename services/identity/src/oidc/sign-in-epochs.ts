@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { type Grant, interactionPolicy, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
-import type { Person } from './person.ts';
+import type { ProviderAccount } from './provider-account.ts';
 
 /** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */
 export type Device = { address: string; userAgent: string; signedInAt: string };
@@ -71,7 +71,7 @@ export function signInPolicy() {
       'the sign-in has ended',
       'login_required',
       ({ oidc }: KoaContextWithOIDC) => {
-        const account = oidc.entities.Account as Person | undefined;
+        const account = oidc.entities.Account as ProviderAccount | undefined;
         return oidc.session?.accountId !== undefined && account === undefined;
       },
     ),

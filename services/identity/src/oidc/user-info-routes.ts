@@ -2,9 +2,8 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import { requireScope, unauthenticated } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Accounts } from '../accounts/account.ts';
+import type { Account, Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
-import { userInfo } from './person.ts';
 
 /** /userinfo (OpenID Connect Core §5.3). oidc-provider's own refuses tokens that are bound to an API, as ours are. */
 export function userInfoRoutes(options: {
@@ -47,4 +46,23 @@ export function userInfoRoutes(options: {
       });
       ctx.status = 204;
     });
+}
+
+/** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow, without unknown values. */
+function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string, string> {
+  const profile = scopes.has('profile') || scopes.has('read:profile');
+  const fields = {
+    sub: account.id,
+    ...(profile && {
+      name: account.name,
+      given_name: account.first_name,
+      family_name: account.last_name,
+      picture: account.picture,
+      updated_at: account.updated_at,
+    }),
+    ...(scopes.has('email') && { email: account.email }),
+  };
+  return Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'),
+  );
 }

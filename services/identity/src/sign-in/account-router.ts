@@ -23,7 +23,7 @@ export type AccountRouter = {
   router: Router;
   /** A page; anybody who is not signed in is sent to sign in first. `notice` names what has just been done. */
   get(path: string, show: (ctx: Context, page: AccountPage, notice: unknown) => Promise<void> | void): void;
-  /** A form. `action` returns where to go on, or undefined when it has answered itself. */
+  /** A form. `action` returns the page to go to, or undefined when it has answered itself. */
   post(
     path: string,
     action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
@@ -31,7 +31,7 @@ export type AccountRouter = {
   page(ctx: Context, signedIn: SignedIn): AccountPage;
 };
 
-/** The account pages' router, with the ways in and out. */
+/** The router of the account pages, with the stylesheet and the redirects of signing in and out. */
 export function createAccountRouter(options: {
   issuer: string;
   sessions: BrowserSessions;

@@ -229,7 +229,7 @@ t.test('a turn ends however its attempt ends, and not before that is written dow
   const sixth = taken();
   const ended = throttle.failed(attempt);
   await taken('bob');
-  t.same(calls, ['bob'], 'another account has turns of its own');
+  t.same(calls, ['bob'], 'another account does not wait for it');
   written();
   await Promise.all([ended, sixth]);
   t.same(calls, ['bob', 'ann']);
