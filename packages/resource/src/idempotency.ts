@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, hkdfSync, randomUUID } from 'node:crypto';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { createSealer, type Sealer } from '@gatehouse/kit/sealing';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from './answer.ts';
 import { callerOf } from './authenticate.ts';
@@ -88,10 +89,10 @@ export function createIdempotency(options: {
       const key = keyOf(request);
       if (key === undefined) return await run({ reservedId: newId(), again: false });
       const secrets = secretsOf(key, scopeOf(request));
-      const { id } = secrets;
+      const { id, sealer } = secrets;
       const holder = randomUUID();
       const claim = await claimed(secrets, request.body, holder);
-      if (claim.state === 'done') return replayed(open(claim.answer, secrets));
+      if (claim.state === 'done') return replayed(JSON.parse(sealer.open(claim.answer, id)) as Answer);
       if (claim.state !== 'ours') throw REFUSALS[claim.state]();
 
       const release = (forget: boolean) =>
@@ -112,7 +113,7 @@ export function createIdempotency(options: {
         return answer;
       }
       await store
-        .complete({ id, holder, answer: seal(answer, secrets), expiresAt: after(KEPT) })
+        .complete({ id, holder, answer: sealer.seal(JSON.stringify(answer), id), expiresAt: after(KEPT) })
         .catch((error: unknown) => {
           // It is created: a repetition runs again when the lease has ended, and finds it.
           request.log.warn({ err: error, req_id: request.id }, 'an answer was not kept');
@@ -147,8 +148,8 @@ function scopeOf(request: FastifyRequest): string {
   return JSON.stringify([clientId, subject, request.method, request.url.split('?', 1)[0]]);
 }
 
-/** What a key is found under, and the keys of its fingerprint and its answer. */
-type Secrets = { id: string; mac: Buffer; cipher: Buffer };
+/** What a key is found under, the key of its fingerprint, and what seals its answer. */
+type Secrets = { id: string; mac: Buffer; sealer: Sealer };
 
 /** All of it derived, so that the database alone tells nothing (RFC 5869). */
 function secretsOf(key: string, scope: string): Secrets {
@@ -156,7 +157,7 @@ function secretsOf(key: string, scope: string): Secrets {
   return {
     id: bytes.subarray(0, 32).toString('base64url'),
     mac: bytes.subarray(32, 64),
-    cipher: bytes.subarray(64),
+    sealer: createSealer(bytes.subarray(64)),
   };
 }
 
@@ -174,25 +175,6 @@ function sorted(value: unknown): unknown {
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   // As a list, since an object would put names that are numbers first, in either case.
   return { fields: fields.map(([name, inner]) => [name, sorted(inner)]) };
-}
-
-const NONCE = 12;
-const TAG = 16;
-
-function seal(answer: Answer, { id, cipher }: Secrets): string {
-  const nonce = randomBytes(NONCE);
-  const sealing = createCipheriv('aes-256-gcm', cipher, nonce).setAAD(Buffer.from(id));
-  const sealed = Buffer.concat([sealing.update(JSON.stringify(answer), 'utf8'), sealing.final()]);
-  return Buffer.concat([nonce, sealing.getAuthTag(), sealed]).toString('base64');
-}
-
-function open(text: string, { id, cipher }: Secrets): Answer {
-  const bytes = Buffer.from(text, 'base64');
-  const opening = createDecipheriv('aes-256-gcm', cipher, bytes.subarray(0, NONCE), { authTagLength: TAG })
-    .setAAD(Buffer.from(id))
-    .setAuthTag(bytes.subarray(NONCE, NONCE + TAG));
-  const opened = Buffer.concat([opening.update(bytes.subarray(NONCE + TAG)), opening.final()]);
-  return JSON.parse(opened.toString('utf8')) as Answer;
 }
 
 function replayed(answer: Answer): Answer {

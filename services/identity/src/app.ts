@@ -1,45 +1,45 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { addressKey, type RateLimiter } from '@gatehouse/http/rate-limit';
+import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { apiErrors, bearerError } from './api-errors.ts';
-import type { Faults } from './faults.ts';
+import { apiErrors, bearerError } from './http/api-errors.ts';
+import { below, mount, openCors } from './http/routing.ts';
+import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
-import { below, mount, openCors } from './routing.ts';
+import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
-import { providerPageHeaders } from './sign-in/web.ts';
+import { providerPageHeaders } from './sign-in/page-response.ts';
 
 export type AppOptions = {
   issuer: string;
-  /** Signs cookies; oidc-provider has the same. */
+  /** Signs cookies; oidc-provider uses the same. */
   cookieKey: string;
   logger: Logger;
-  faults: Faults;
+  toServiceError: ToServiceError;
   pageErrors: PageErrors;
-  /** What made oidc-provider answer server_error. */
-  faultOf(ctx: Context): unknown;
-  /** For each address, at everything that takes a secret; undefined when limits are off. */
-  limits: { token: RateLimiter; password: RateLimiter } | undefined;
+  /** Whether requests are limited by address. */
+  rateLimit: boolean;
   routers: readonly Router[];
-  provider: Middleware;
+  provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
 };
 
-/** Where people are, not programs. */
+/** For people rather than programs. */
 const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
-/** Below /oauth2, but answered with a page. */
+/** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
 const API = ['/api/v1/auth', '/api/v1/applications'];
 
-/** The Koa app: one way to answer errors for each part of the interface, our own routes, then oidc-provider. */
+/** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
-  const { faults, pageErrors, logger, limits } = options;
+  const { toServiceError, pageErrors, provider, logger } = options;
+  const { serverErrorOf } = provider;
   const app = new Koa();
   app.keys = [options.cookieKey];
-  // oidc-provider builds its URLs from the request: they are the issuer's, whatever a caller says.
+  // oidc-provider builds its URLs from the request: they must be the issuer's, whatever the caller sends.
   const { protocol, host } = new URL(options.issuer);
   app.proxy = true;
   app.use(async (ctx, next) => {
@@ -47,7 +47,7 @@ export function createIdentityApp(options: AppOptions): Koa {
     ctx.req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     ctx.req.headers.host = host;
     const info = requestInfo(ctx.req);
-    // Routes with an id in them name themselves when they are found.
+    // Routes that contain an id name themselves once they match.
     info.route = OAUTH.some((prefix) => ctx.path.startsWith(prefix)) ? routeOf(ctx.path) : undefined;
     await next();
     const { oidc } = ctx as Partial<KoaContextWithOIDC>;
@@ -57,19 +57,17 @@ export function createIdentityApp(options: AppOptions): Koa {
 
   app.use(below(PAGES, pageErrors.middleware));
   app.use(below(API, openCors));
-  app.use(below(['/api/v1/auth'], apiErrors(faults, plainBody)));
-  app.use(below(['/api/v1/applications', '/internal'], apiErrors(faults, v2Body)));
-  app.use(below(['/userinfo'], apiErrors(faults, bearerError)));
+  app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));
+  app.use(below(['/api/v1/applications', '/internal'], apiErrors(toServiceError, v2Body)));
+  app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
-  app.use(
-    below(OAUTH, oauthErrors({ faults, faultOf: options.faultOf, isPage, showFault: pageErrors.show })),
-  );
+  app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
-  if (limits !== undefined) app.use(limit(limits));
+  if (options.rateLimit) app.use(limitByAddress());
   for (const router of options.routers) mount(app, router);
-  app.use(below(OAUTH, options.provider));
+  app.use(below(OAUTH, provider.middleware));
   app.on('error', (error: NodeJS.ErrnoException) => {
-    // A caller who hung up is in the log as the request's status 499.
+    // A caller who hung up is logged with the request, as status 499.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');
   });
   return app;
@@ -80,13 +78,15 @@ function routeOf(path: string): string {
   return path.replace(/^(\/oauth2\/authorize)\/.+/, '$1/:uid');
 }
 
-/** Whatever takes a secret is limited by address, and passwords the most. */
-function limit({ token, password }: NonNullable<AppOptions['limits']>): Middleware {
+/** Limits by address every request that carries a secret, and those with passwords most strictly. */
+function limitByAddress(): Middleware {
+  const token = createRateLimiter({ name: 'token', quota: 600, seconds: 60 });
+  const password = createRateLimiter({ name: 'password', quota: 60, seconds: 60 });
   return async (ctx, next) => {
-    // A request to sign in or out leaves something in the database, also before anybody has.
-    const leavesSomething = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);
-    if (leavesSomething && !ctx.path.startsWith('/internal/')) {
-      // Our routes take a slash at the end.
+    // A request to sign in or out is stored in the database, before anybody has signed in.
+    const isStored = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);
+    if (isStored && !ctx.path.startsWith('/internal/')) {
+      // Our routes accept a trailing slash.
       const path = ctx.path.replace(/\/$/, '');
       const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
       ctx.set(await (takesPassword ? password : token).count(addressKey(requestInfo(ctx.req).address)));

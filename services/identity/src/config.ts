@@ -13,47 +13,43 @@ import {
 } from '@gatehouse/kit/config';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
-import type { FirstApplication } from './first-applications.ts';
+import type { MailSettings } from './accounts/mail-settings.ts';
+import type { FirstApplication } from './applications/first-applications.ts';
 import type { ServiceClient } from './internal/service-tokens.ts';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './keys/signing-keys.ts';
 import type { Lifetimes } from './oidc/provider.ts';
-
-/** By SMTP, or as files in a directory, of which `onLink` is told (see accounts/outbox-mail.ts). */
-export type MailConfig =
-  | { smtpUrl: string; from: string }
-  | { directory: string; onLink: (mail: { to: string; link: string }) => void };
 
 export type IdentityConfig = {
   /** The issuer. */
   publicUrl: string;
   mongodbUri: string;
-  /** Where the users service is reached from here. */
+  /** Where this service reaches the users service. */
   usersUrl: string;
-  /** The broadcast between processes, unless the service is given one. May hold credentials. */
+  /** The broadcast between processes, unless the service is given one. May contain credentials. */
   natsUrl?: string;
-  /** Seals signing keys and cookies; lost, everything sealed under it is lost. */
+  /** Seals signing keys, and signs cookies and forms. Without it, what was sealed is lost. */
   masterKey: Buffer;
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   rotateKeysEveryDays: number;
-  /** Whether people may make accounts for themselves. */
+  /** Whether people may create accounts for themselves. */
   signUp: 'on' | 'off';
-  /** Whether POST /api/v1/auth/login takes passwords. */
+  /** Whether POST /api/v1/auth/login accepts passwords. */
   passwordLogin: 'on' | 'off';
-  /** Whether applications in private networks, and on this machine, are told of sign-outs; off by default. */
-  tellPrivateNetworks?: 'on' | 'off';
+  /** Whether applications in private networks and on this machine are notified of sign-outs; off by default. */
+  logoutToPrivateNetworks?: 'on' | 'off';
   auditDays: number;
   rateLimit: 'on' | 'off';
-  /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
+  /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */
   staleAfterSeconds?: number;
   /** Every other service, as a client. */
   services: readonly ServiceClient[];
   /** Without it, no mail is sent. */
-  mail?: MailConfig;
+  mail?: MailSettings;
   firstApplications: readonly FirstApplication[];
 };
 
-/** The scopes of a machine that may do all that a machine may. */
+/** All scopes that a machine can have. */
 export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profile');
 
 const DAY = 86_400;
@@ -72,7 +68,7 @@ const settings = {
   rotateKeysEveryDays: integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
   signUp: oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
   passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
-  tellPrivateNetworks: oneOf('IDENTITY_LOGOUT_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  logoutToPrivateNetworks: oneOf('IDENTITY_LOGOUT_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
   auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
   smtpUrl: optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
   mailFrom: optional(text('IDENTITY_MAIL_FROM')),
@@ -95,14 +91,14 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     .filter(({ secret }) => secret.length < 32)
     .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
   if ((smtpUrl === undefined) !== (mailFrom === undefined)) {
-    problems.push('IDENTITY_SMTP_URL and IDENTITY_MAIL_FROM go together.');
+    problems.push('IDENTITY_SMTP_URL and IDENTITY_MAIL_FROM must be set together.');
   }
   if (
     (machineId === undefined) !== (machineSecret === undefined) ||
     (machineSecret ?? 'x'.repeat(32)).length < 32
   ) {
     problems.push(
-      'IDENTITY_MACHINE_ID and IDENTITY_MACHINE_SECRET go together, and the secret has 32 characters or more.',
+      'IDENTITY_MACHINE_ID and IDENTITY_MACHINE_SECRET must be set together, and the secret must have 32 characters or more.',
     );
   }
   if (problems.length > 0) throw new SettingsError(problems);

@@ -1,397 +1,158 @@
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
-import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
+import { deriveKey } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
-import { onceInDatabase } from '@gatehouse/mongo/once';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
-import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
-import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
-import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
-import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
-import { createTokenVerifier } from '@gatehouse/tokens/verifier';
-import type { Context } from 'koa';
-import { createMail } from './accounts/mail-of-config.ts';
-import { createMailedLinks } from './accounts/mailed-links.ts';
-import { createOneTimeLinks } from './accounts/one-time-link.ts';
-import { createOneTimeLinkStore } from './accounts/one-time-link-store.ts';
+import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
 import { authRoutes } from './api/auth-routes.ts';
 import { createIdentityApp } from './app.ts';
-import { createApiKeyStore } from './applications/api-key-store.ts';
-import { createApiKeys } from './applications/api-keys.ts';
-import { createApplicationStore } from './applications/application-store.ts';
-import { createApplications } from './applications/applications.ts';
-import { applicationRoutes } from './applications/routes.ts';
+import { applicationRoutes } from './applications/application-routes.ts';
+import { createApplicationsModule } from './applications/module.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
-import { createChores } from './chores.ts';
 import type { IdentityConfig } from './config.ts';
-import { createFaults } from './faults.ts';
-import { createFirstApplications } from './first-applications.ts';
-import { type AccountChange, internalRoutes } from './internal/internal-routes.ts';
+import { createAuthentication } from './http/authentication.ts';
+import { createToServiceError } from './http/service-error.ts';
+import { internalRoutes } from './internal/internal-routes.ts';
 import { createServiceClients, createServiceTokens } from './internal/service-tokens.ts';
-import { createKeyKeeper } from './keys/key-keeper.ts';
-import { createSealer, deriveKey } from './keys/sealing.ts';
-import { createSigningKeyStore } from './keys/signing-key-store.ts';
-import { SIGNING_KEYS_PURPOSE, type SigningKeySet } from './keys/signing-keys.ts';
-import { createAccessTokenHandles } from './oidc/access-token-handles.ts';
-import {
-  ACCOUNT_CLIENT,
-  accountClientMetadata,
-  clientMetadata,
-  serviceMetadata,
-} from './oidc/client-metadata.ts';
-import { createEngine } from './oidc/engine.ts';
+import { createKeysModule } from './keys/module.ts';
+import { createLifecycle } from './lifecycle.ts';
+import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
-import { createOidcStore } from './oidc/oidc-adapter.ts';
-import { roleIn, standingOf } from './oidc/owners.ts';
-import { createProviderPages } from './oidc/provider-pages.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
-import { createRevocationStore } from './revocations/revocation-store.ts';
-import { createRevocations } from './revocations/revocations.ts';
-import { accountRoutes } from './sign-in/account-routes.ts';
-import { createBrowserSessions } from './sign-in/browser-session.ts';
-import { createSignInGuard } from './sign-in/guard.ts';
-import { createGuardStore } from './sign-in/guard-store.ts';
-import { interactionRoutes } from './sign-in/interaction-routes.ts';
-import { createPageErrors } from './sign-in/page-errors.ts';
-import { createPasswordCheck } from './sign-in/password-check.ts';
-import { recoveryRoutes } from './sign-in/recovery-routes.ts';
-import { createWeb } from './sign-in/web.ts';
+import { createRevocationsModule } from './revocations/module.ts';
+import { createSignInModule } from './sign-in/module.ts';
 
-/** What a process may bring. A broadcast is started and stopped by who made it; without one, natsUrl must be set. */
+/** What a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
 export type IdentityDependencies = { broadcast?: Broadcast };
 
-/** Clocks differ, and a token may be on its way: a revocation stays this much longer, in seconds. */
-const MARGIN = 120;
-/** Longer than verifiers keep keys, in seconds. */
-const KEYS_KEPT = 900;
-/** How long a rotated refresh token may come again without ending its family, in seconds. */
-const REUSE_GRACE = 10;
-/** Longer than users takes for a password in a flood of them, in seconds. */
-const USERS_TIMEOUT = 10;
+/** How long after its expiry a token may still count, in seconds: clocks differ, and requests take time. */
+const CLOCK_MARGIN = 120;
+/** Longer than users takes to check a password when many are being checked. */
+const USERS_TIMEOUT_SECONDS = 10;
 
-/** The identity service: signs people in, issues tokens, and tells the world the keys to verify them with. */
+/** The identity service: signs people in, issues tokens, and publishes the keys to verify them. */
 export function createIdentityService(
   config: IdentityConfig,
   parentLogger: Logger,
   dependencies: IdentityDependencies = {},
 ): Service {
-  const { publicUrl: issuer, lifetimes, masterKey } = config;
+  const { publicUrl: issuer, lifetimes, masterKey, firstApplications, rotateKeysEveryDays } = config;
   const logger = parentLogger.child({ service: 'identity' });
-  const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
-  const { connection } = database;
+  const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
   const broadcast = dependencies.broadcast ?? (ownBroadcast as Broadcast);
+  const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
+  const { connection } = database;
+  const auditStore = createAuditStore(connection);
+  const auditKey = deriveKey(masterKey, 'audit');
+  const audit = createAudit({ store: auditStore, key: auditKey, keepDays: config.auditDays, logger });
 
-  const applicationStore = createApplicationStore(connection);
-  const revocationStore = createRevocationStore(connection);
-  const revocations = createRevocations({ store: revocationStore, broadcast, logger });
-  const lastToken = () => nowSeconds() + lifetimes.accessToken + MARGIN;
-  const feed = createRevocationFeed({
+  // The parts need each other: one that comes later, and is needed only later, is passed as a function.
+  const { feed, revocations, ...revoking } = createRevocationsModule({
+    connection,
     broadcast,
-    fetch: (since) => revocations.list(since),
+    tokenLifetime,
+    staleAfterSeconds: config.staleAfterSeconds,
+    onClientChange: (id) => managed.forget(id),
     logger,
-    // Another replica has changed it.
-    onRevocation: ({ kind, id }) => {
-      if (kind === 'client') applicationStore.forget(id);
-    },
-    ...(config.staleAfterSeconds === undefined ? {} : { staleAfterSeconds: config.staleAfterSeconds }),
   });
-
   const accounts = createUsersClient(
     createInternalClient({
       service: 'users',
       url: config.usersUrl,
-      requestToken: createServiceTokens(() => engine.sign(), issuer),
-      timeoutSeconds: USERS_TIMEOUT,
+      requestToken: createServiceTokens(() => provider.signer(), issuer),
+      timeoutSeconds: USERS_TIMEOUT_SECONDS,
     }),
   );
-  const auditStore = createAuditStore(connection);
-  const audit = createAudit({
-    store: auditStore,
-    key: deriveKey(masterKey, 'audit'),
-    keepDays: config.auditDays,
-    logger,
-  });
-  const keyStore = createApiKeyStore(connection);
-  const tools = {
-    store: applicationStore,
-    accounts,
-    revocations,
-    audit,
-    tokenLifetime: lifetimes.accessToken + MARGIN,
-    endGrants: (clientId: string) => store.endGrantsOfClient(clientId),
-    logger,
-    keys: keyStore,
-  };
-  const applications = createApplications(tools);
-  const apiKeys = createApiKeys(tools);
-
-  const handles = createAccessTokenHandles(apiAudience(issuer));
-  const acceptsService = createServiceClients(config.services);
-  const store = createOidcStore(connection, {
-    async findClient(id) {
-      if (acceptsService(id, '') !== undefined) return serviceMetadata(id);
-      if (id === ACCOUNT_CLIENT) return accountClientMetadata(issuer);
-      const application = await applicationStore.findById(id);
-      return application === undefined ? undefined : clientMetadata(application);
-    },
-    findAccessToken: handles.find,
-    denyToken: (id) => revocations.write([{ kind: 'token', id, expiresAt: lastToken() }]),
-    denyGrant: (id) => revocations.write([{ kind: 'grant', id, expiresAt: lastToken() }]),
-    reuseGrace: REUSE_GRACE,
-  });
-
-  const faults = createFaults(logger, database.unavailable);
-  const web = createWeb(deriveKey(masterKey, 'forms'));
-  const pageErrors = createPageErrors({ faults, web });
-  const guardStore = createGuardStore(connection);
-  const guard = createSignInGuard({ store: guardStore, key: deriveKey(masterKey, 'sign-in guard') });
-  const linkStore = createOneTimeLinkStore(connection);
-  const links = createOneTimeLinks(linkStore);
-  const mail = createMail(config.mail);
-  const mails = createMailedLinks({
+  const common = {
     issuer,
-    accounts,
-    links,
-    mail,
-    logger,
-    countMail: (userId) => guard.countMail({ userId }),
-  });
-  const checkPassword = createPasswordCheck({ accounts, guard, audit, logger });
-  const signUps = createRateLimiter({ name: 'accounts', quota: 20, seconds: 3600 });
-  const sessions = createBrowserSessions({
-    provider: () => engine.provider(),
-    accounts,
-    store,
-    lifetime: lifetimes.session,
-    logger,
-  });
-  const sweeper = createSweeper(
-    connection,
-    [
-      ...store.collections,
-      revocationStore.collection,
-      auditStore.collection,
-      guardStore.collection,
-      linkStore.collection,
-      keyStore.collection,
-    ],
-    { logger },
-  );
-
-  const cookieKey = deriveKey(masterKey, 'cookies').toString('base64url');
-  const engine = createEngine({
-    issuer,
-    cookieKey,
-    accessTokenAlgorithm: config.accessTokenAlgorithm,
+    masterKey,
+    cookieKey: deriveKey(masterKey, 'cookies').toString('base64url'),
     lifetimes,
-    findApplication: applicationStore.findById,
-    checkSecret: applications.checkSecret,
-    findAccount: accounts.find,
-    acceptsService,
+    rateLimit: config.rateLimit === 'on',
+    connection,
+    accounts,
+    audit,
+    revocations,
+    toServiceError: createToServiceError(logger, database.unavailable),
+    logger,
+  };
+  const endGrants = (clientId: string) => store.endGrantsOfClient(clientId);
+  const managed = createApplicationsModule({ ...common, firstApplications, endGrants });
+  const { applications, apiKeys } = managed;
+  const { provider, store, handles } = createOidcModule({
+    ...common,
+    applications,
+    accessTokenAlgorithm: config.accessTokenAlgorithm,
+    acceptsService: createServiceClients(config.services),
+    logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
+    pages: () => signIn.providerPages,
+  });
+  const signIn = createSignInModule({
+    ...common,
+    applications,
+    provider: provider.current,
     store,
-    tellPrivateNetworks: config.tellPrivateNetworks === 'on',
-    pages: createProviderPages({ accounts, sessions, web, pageErrors }),
-    logger,
+    mail: config.mail,
+    signUp: config.signUp === 'on',
   });
+  const keys = createKeysModule({ ...common, rotateKeysEveryDays, tokenLifetime, provider });
+  const authentication = createAuthentication({ ...common, provider, feed, apiKeys });
+  const { authenticate } = authentication;
 
-  let signing: string | undefined;
-  async function useKeys(keys: SigningKeySet): Promise<void> {
-    await engine.use(keys);
-    const before = signing;
-    signing = Object.values(keys.currentKid).join(' ');
-    // Each replica writes down that it signs with others now.
-    if (before !== undefined && before !== signing) {
-      await audit.record({ action: 'keys.rotated', details: keys.currentKid });
-    }
-  }
+  const routers = [
+    oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
+    userInfoRoutes({ authenticate, accounts, applications }),
+    authRoutes({
+      ...common,
+      authentication,
+      passwordLogin: config.passwordLogin === 'on',
+      checkPassword: signIn.checkPassword,
+      signer: provider.signer,
+      endGrant: store.endGrant,
+    }),
+    applicationRoutes({ applications, keys: apiKeys, authenticate }),
+    internalRoutes({
+      authenticate: authentication.authenticateService,
+      revocations,
+      resolveApiKey: apiKeys.resolve,
+      accountChanged: createAccountChangeHandler({ revocations, store, applications, audit }),
+    }),
+    ...signIn.routers,
+  ];
+  const app = createIdentityApp({ ...common, provider, pageErrors: signIn.pageErrors, routers });
 
-  const keyKeeper = createKeyKeeper({
-    store: createSigningKeyStore(connection),
-    sealer: createSealer(masterKey, SIGNING_KEYS_PURPOSE),
-    rotateEveryDays: config.rotateKeysEveryDays,
-    previousForSeconds: lifetimes.accessToken + MARGIN,
-    onChange: useKeys,
-    onDropped: (kid) =>
-      revocations.write([
-        { kind: 'key', id: kid, expiresAt: Math.max(lastToken(), nowSeconds() + KEYS_KEPT) },
-      ]),
-    logger,
-  });
-
-  const tokens = createTokenVerifier({
-    issuer,
-    audience: apiAudience(issuer),
-    keys: engine.keys,
-    revocations: feed.set,
-  });
-  const internalTokensOf = createTokenVerifier({
-    issuer,
-    audience: internalAudience(issuer, 'identity'),
-    keys: engine.keys,
-    revocations: feed.set,
-  });
-  const credentials = createCredentialVerifier({
-    tokens,
-    apiKeys: createApiKeyResolver({ resolve: apiKeys.resolve, set: feed.set }),
-    feed,
-    publicUrl: issuer,
-  });
-  const callLimits = config.rateLimit === 'on' ? createCallLimits() : undefined;
-  const authenticateWith = (verifier: CredentialVerifier, limits?: CallLimits) => (ctx: Context) =>
-    identifyCaller(ctx.req, { credentials: verifier, limits, setHeaders: (headers) => ctx.set(headers) });
-  const authenticate = authenticateWith(credentials, callLimits);
-
-  /** Ends what an account's change must end; the same change may come again. */
-  async function accountChanged({ user_id: id, epoch, sign_in_epoch, reason }: AccountChange): Promise<void> {
-    await revocations.write([{ kind: 'subject', id, epoch, expiresAt: lastToken() }]);
-    await store.endSignIns(id, sign_in_epoch);
-    // A password says nothing about what a person's applications may do.
-    if (reason === 'password') return;
-    await applications.ownerChanged(id);
-    await audit.record({
-      action: reason === 'deleted' ? 'account.deleted' : 'account.changed',
-      subject: id,
-      details: { change: reason },
-    });
-  }
-
-  const app = createIdentityApp({
-    issuer,
-    cookieKey,
-    logger,
-    faults,
-    pageErrors,
-    faultOf: engine.faultOf,
-    limits:
-      config.rateLimit === 'on'
-        ? {
-            token: createRateLimiter({ name: 'token', quota: 600, seconds: 60 }),
-            password: createRateLimiter({ name: 'password', quota: 60, seconds: 60 }),
-          }
-        : undefined,
-    routers: [
-      oauthRoutes({ handles, verify: tokens.verify, audit }),
-      userInfoRoutes({
-        authenticate,
-        findAccount: accounts.find,
-        originsOf: async (id) =>
-          ((await applicationStore.findById(id))?.redirectUris ?? []).flatMap(
-            (uri) => URL.parse(uri)?.origin ?? [],
-          ),
-      }),
-      authRoutes({
-        issuer,
-        tokenLifetime: lifetimes.accessToken,
-        passwordLogin: config.passwordLogin === 'on',
-        accounts,
-        checkPassword,
-        audit,
-        signer: engine.sign,
-        authenticate,
-        verify: (token) =>
-          credentials.verify({ authorization: `Bearer ${token}`, dpop: undefined, method: 'GET', path: '' }),
-        denyOnce: (id) => revocations.writeOnce({ kind: 'token', id, expiresAt: lastToken() }),
-        endGrant: store.endGrant,
-      }),
-      applicationRoutes({ applications, keys: apiKeys, authenticate }),
-      internalRoutes({
-        authenticate: authenticateWith(
-          createCredentialVerifier({ tokens: internalTokensOf, feed, publicUrl: issuer }),
-        ),
-        revocations,
-        resolveApiKey: apiKeys.resolve,
-        accountChanged,
-      }),
-      interactionRoutes({
-        provider: engine.provider,
-        accounts,
-        sessions,
-        checkPassword,
-        links: mails,
-        audit,
-        async roleIn(clientId, account) {
-          const application = await applicationStore.findById(clientId);
-          if (application === undefined) return account.role;
-          return roleIn(await standingOf(application, accounts.find), account);
-        },
-        web,
-        signUp: config.signUp === 'on',
-        countSignUp: (address) => signUps.count(addressKey(address)),
-      }),
-      accountRoutes({
-        issuer,
-        sessions,
-        accounts,
-        store,
-        findClient: applicationStore.findById,
-        guard,
-        links: mails,
-        audit,
-        web,
-        sessionLifetime: lifetimes.session,
-      }),
-      recoveryRoutes({
-        accounts,
-        links,
-        mails,
-        audit,
-        web,
-        countRequest: (address) => guard.countMail({ address }),
-      }),
-    ],
-    provider: engine.middleware,
-  });
-
-  const chores = createChores([applications.finish, apiKeys.finish], logger);
-
+  const expiring = [store, signIn, managed, revoking].flatMap(({ collections }) => collections);
   let started = false;
   return {
     name: 'identity',
     prefixes: prefixesOf('identity'),
     handle: app.callback(),
-    async start() {
-      await ownBroadcast?.start();
-      await database.start();
-      if (config.firstApplications.length > 0) {
-        await onceInDatabase(connection, 'first applications', () =>
-          createFirstApplications({ store: applicationStore, keys: keyStore }, config.firstApplications),
-        );
-      }
-      await keyKeeper.start();
-      revocations.start();
-      await feed.start();
-      sweeper.start();
-      chores.start();
-      started = true;
-    },
-    async stop() {
-      await keyKeeper.stop();
-      await audit.stop();
-      await chores.stop();
-      await feed.stop();
-      await revocations.stop();
-      await sweeper.stop();
-      mail.stop();
-      await ownBroadcast?.stop();
-      await database.stop();
-    },
+    ...createLifecycle([
+      ...(ownBroadcast === undefined ? [] : [ownBroadcast]),
+      database,
+      { stop: signIn.stop },
+      // Stopped after everything that records, since it writes what is still buffered.
+      { stop: audit.stop },
+      { start: managed.createFirst },
+      keys,
+      revocations,
+      feed,
+      createSweeper(connection, [...expiring, auditStore.collection], { logger }),
+      ...managed.resumeTasks,
+      { start: () => (started = true) },
+    ]),
     unready: async () => (started ? ((await database.unready()) ?? feed.unready()) : 'starting'),
   };
 }
 
-function natsBroadcast({ natsUrl }: IdentityConfig, logger: Logger): Broadcast {
+function natsBroadcast({ natsUrl }: IdentityConfig, logger: Logger) {
   if (natsUrl === undefined) throw new Error('without a broadcast, natsUrl must be set');
   return createNatsBroadcast({ url: natsUrl, name: 'identity', logger });
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -11,8 +11,8 @@ import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testi
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createUsersService } from '@gatehouse/users';
+import type { FirstApplication } from '../src/applications/first-applications.ts';
 import type { IdentityConfig } from '../src/config.ts';
-import type { FirstApplication } from '../src/first-applications.ts';
 import { createIdentityService } from '../src/service.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };

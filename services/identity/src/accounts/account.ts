@@ -1,6 +1,6 @@
 import type { Role } from '@gatehouse/tokens/scopes';
 
-/** A person's account, as the users service tells of it. */
+/** A person's account, as the users service returns it. */
 export type Account = {
   id: string;
   username: string;
@@ -13,9 +13,9 @@ export type Account = {
   picture: string | null;
   role: Role;
   status: 'active' | 'inactive';
-  /** Access tokens that carry a lower one are dead. */
+  /** Access tokens with a lower one are invalid. */
   epoch: number;
-  /** Sessions, grants and refresh tokens that carry a lower one are over. */
+  /** Sessions, grants and refresh tokens with a lower one have ended. */
   sign_in_epoch: number;
   created_at: string;
   updated_at: string;
@@ -25,20 +25,17 @@ export type AccountChanges = Partial<
   Pick<Account, 'username' | 'email' | 'name' | 'first_name' | 'last_name' | 'phone' | 'picture'>
 >;
 
-/**
- * The accounts, which the users service owns. Every call throws `unavailable` when that cannot be reached, and
- * what users refuses is thrown as it said it.
- */
+/** The accounts, which the users service owns. Throws its refusals, and `unavailable` when it cannot be reached. */
 export type Accounts = {
   find(id: string): Promise<Account | undefined>;
-  /** Undefined for an unknown name, a wrong password and an inactive account alike. */
+  /** Undefined for an unknown login, a wrong password or an inactive account alike. */
   checkPassword(login: string, password: string): Promise<Account | undefined>;
-  /** By username, or by an email address that is verified. */
+  /** By username or verified email address. */
   lookUp(login: string): Promise<Account | undefined>;
   create(draft: { username: string; email: string; password: string; name?: string }): Promise<Account>;
   update(id: string, changes: AccountChanges): Promise<Account>;
-  /** Without the current password only for who has shown otherwise who they are. */
+  /** Without the current password only for a person who has been identified in another way. */
   changePassword(id: string, passwords: { next: string; current?: string }): Promise<Account>;
-  /** Throws `conflict` when it is not the account's address any more. */
+  /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
 };

@@ -1,21 +1,11 @@
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { type Connection, Schema } from 'mongoose';
+import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import type { LinkPurpose, OneTimeLink, OneTimeLinkStore, StoredLink } from './one-time-link.ts';
-
-/** One document for each person and purpose, so that a new link takes the place of the earlier. */
-type LinkDocument = {
-  _id: string;
-  purpose: LinkPurpose;
-  user_id: string;
-  email: string;
-  epoch: number;
-  token_hash: string;
-  expires_at: Date;
-};
 
 const COLLECTION = 'one_time_links';
 
-const schema = new Schema<LinkDocument>(
+/** One document for each person and purpose, so that a new link replaces the earlier one. */
+const schema = new Schema(
   {
     _id: { type: String, required: true },
     purpose: { type: String, required: true },
@@ -27,6 +17,7 @@ const schema = new Schema<LinkDocument>(
   },
   { versionKey: false, strict: 'throw' },
 );
+type LinkDocument = InferSchemaType<typeof schema>;
 schema.index({ token_hash: 1 }, { unique: true });
 schema.index({ expires_at: 1 });
 
@@ -39,8 +30,8 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
     await links.updateOne({ _id }, { $set: fields }, { upsert: true });
   }
 
-  /** Whatever time it is at the sweeper's: what has expired is not there. */
-  const living = (purpose: LinkPurpose, tokenHash: string) => ({
+  /** The sweeper comes late: what has expired does not count. */
+  const unexpired = (purpose: LinkPurpose, tokenHash: string) => ({
     token_hash: tokenHash,
     purpose,
     expires_at: { $gt: new Date() },
@@ -49,23 +40,23 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
   return {
     collection: COLLECTION,
     async put(link) {
-      // Of two that are asked for at the same moment, the later one holds.
+      // Of two concurrent requests, the later one wins.
       await put(link).catch((error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
         return put(link);
       });
     },
-    async putBack(link) {
+    async restore(link) {
       const { _id, ...fields } = documentOf(link);
       await links.updateOne({ _id }, { $setOnInsert: fields }, { upsert: true }).catch((error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
       });
     },
     async find(purpose, tokenHash) {
-      return linkOf(await links.findOne(living(purpose, tokenHash)).lean());
+      return linkOf(await links.findOne(unexpired(purpose, tokenHash)).lean());
     },
     async take(purpose, tokenHash) {
-      return linkOf(await links.findOneAndDelete(living(purpose, tokenHash)).lean());
+      return linkOf(await links.findOneAndDelete(unexpired(purpose, tokenHash)).lean());
     },
   };
 }

@@ -3,46 +3,46 @@ import { hash, randomBytes } from 'node:crypto';
 /** What a mailed link is for. */
 export type LinkPurpose = 'new_password' | 'verify_email';
 
-/** What a link stands for. Whoever uses it compares `email` and `epoch` with the account's: a change voids it. */
+/** What a link refers to. Its user must compare `email` and `epoch` with the account's: a change voids the link. */
 export type OneTimeLink = {
   userId: string;
-  /** The address that it was sent to. */
+  /** The address it was sent to. */
   email: string;
   /** The account's sign_in_epoch when it was made. */
   epoch: number;
   expiresAt: Date;
 };
 
-/** A link as it is kept: by the hash of its token. */
+/** A link as it is stored: by the hash of its token. */
 export type StoredLink = OneTimeLink & { purpose: LinkPurpose; tokenHash: string };
 
 export type OneTimeLinkStore = {
   collection: string;
-  /** In the place of the person's earlier one of the same purpose. Durable when it resolves. */
+  /** Replaces the person's earlier one of the same purpose. Durable when it resolves. */
   put(link: StoredLink): Promise<void>;
   /** The same, unless there is a later one by now. */
-  putBack(link: StoredLink): Promise<void>;
-  /** None that has expired. */
+  restore(link: StoredLink): Promise<void>;
+  /** Finds none that has expired. */
   find(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
-  /** Of several at once, one gets it. */
+  /** Finds and removes it. Of several concurrent calls, one gets it. */
   take(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
 };
 
 export type OneTimeLinks = {
-  /** A token for a new link, which works once, for so many seconds; the earlier one of this purpose is void. */
+  /** Makes a link that works once, within `seconds`, and returns its token. Voids the earlier one of this purpose. */
   issue(draft: Omit<OneTimeLink, 'expiresAt'> & { purpose: LinkPurpose; seconds: number }): Promise<string>;
-  /** What a link stands for, which it goes on to do; undefined when it is none, or used, or has expired. */
+  /** What a link refers to, without consuming it; undefined when it is unknown, used or expired. */
   peek(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
-  /** The same, and the link is used up. */
+  /** The same, and the link no longer works. */
   consume(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
-  /** A link that was consumed for nothing works once more, for what is left of its time. */
-  giveBack(purpose: LinkPurpose, token: string, link: OneTimeLink): Promise<void>;
+  /** Makes a link that was consumed to no effect work again, for the rest of its time. */
+  restore(purpose: LinkPurpose, token: string, link: OneTimeLink): Promise<void>;
 };
 
 /** 256 bits as base64url. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** Links that are mailed to a person and work once. Only the hashes of their tokens are kept. */
+/** Links that are mailed to a person and work once. Only the hashes of their tokens are stored. */
 export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
   return {
     async issue({ purpose, userId, email, epoch, seconds }) {
@@ -57,7 +57,7 @@ export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
     async consume(purpose, token) {
       return TOKEN.test(token) ? store.take(purpose, hashToken(token)) : undefined;
     },
-    giveBack: (purpose, token, link) => store.putBack({ ...link, purpose, tokenHash: hashToken(token) }),
+    restore: (purpose, token, link) => store.restore({ ...link, purpose, tokenHash: hashToken(token) }),
   };
 }
 

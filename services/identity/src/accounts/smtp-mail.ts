@@ -17,13 +17,13 @@ export type SmtpMail = MailSender & { stop(): void };
 /**
  * Sends mail by SMTP (RFC 5321). `smtpUrl` is smtp: or smtps: with user, password, host and port; TLS is required,
  * by STARTTLS for smtp: (RFC 3207), unless the host is this machine.
- * @throws Error for a URL that is none of these
+ * @throws Error for any other URL
  */
 export function createSmtpMail(options: { smtpUrl: string; from: string }): SmtpMail {
   const settings = transportSettings(options);
   let transport: Promise<Transporter<SMTPPool.SentMessageInfo>> | undefined;
 
-  /** Loaded with the first mail, which most starts do not send. */
+  /** Loaded for the first mail, as most processes send none. */
   async function load(): Promise<Transporter<SMTPPool.SentMessageInfo>> {
     const { createTransport } = await import('nodemailer');
     return createTransport(settings);
@@ -41,7 +41,7 @@ export function createSmtpMail(options: { smtpUrl: string; from: string }): Smtp
         text,
         html,
         headers: { 'Auto-Submitted': 'auto-generated' },
-        // Neither files nor URLs: a mail is what it says.
+        // A mail contains only what it is given, no files and no URLs.
         disableFileAccess: true,
         disableUrlAccess: true,
       });
@@ -55,7 +55,7 @@ export function createSmtpMail(options: { smtpUrl: string; from: string }): Smtp
 function transportSettings({ smtpUrl }: { smtpUrl: string }): SMTPPool.Options {
   const { protocol, hostname, port, username, password } = URL.parse(smtpUrl) ?? {};
   if ((protocol !== 'smtp:' && protocol !== 'smtps:') || !hostname) {
-    throw new Error('the URL for sending mail is smtp://user:password@host:port or smtps://…');
+    throw new Error('the URL for sending mail must be smtp://user:password@host:port or smtps://…');
   }
   const secure = protocol === 'smtps:';
   const local = LOOPBACK.has(hostname);
@@ -66,7 +66,7 @@ function transportSettings({ smtpUrl }: { smtpUrl: string }): SMTPPool.Options {
     port: Number(port) || (secure ? 465 : 587),
     secure,
     requireTLS: !secure && !local,
-    // On this machine nobody needs to prove who they are.
+    // A server on this machine need not prove its identity.
     tls: { minVersion: 'TLSv1.2', rejectUnauthorized: !local },
     ...(username
       ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password ?? '') } }

@@ -3,35 +3,33 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
-import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import { readJson } from '../json-request.ts';
+import type { Authentication } from '../http/authentication.ts';
+import { readJson } from '../http/request-body.ts';
+import type { Lifetimes } from '../oidc/provider.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
+import type { Revocations } from '../revocations/revocations.ts';
 import type { PasswordCheck } from '../sign-in/password-check.ts';
 
-/** The client_id of tokens that a login at the API gives. */
+/** The client_id of tokens that are issued by a login at the API. */
 export const LOGIN_CLIENT = 'gatehouse-login';
 
-/** How long after the login its token can be renewed, in seconds. */
+/** For how many seconds after the login its token can be renewed. */
 const MAX_LOGIN_AGE = 30 * 86_400;
 
 export type AuthRoutesOptions = {
   issuer: string;
-  /** In seconds. */
-  tokenLifetime: number;
-  /** Whether a password may be given to the API (RFC 9700 §2.4 advises against it). */
+  lifetimes: Pick<Lifetimes, 'accessToken'>;
+  /** Whether the API accepts passwords (RFC 9700 §2.4 advises against it). */
   passwordLogin: boolean;
   accounts: Accounts;
   checkPassword: PasswordCheck;
   audit: Audit;
   signer(): TokenSigner;
-  authenticate(ctx: Context): Promise<Caller>;
-  /** The caller of a bare token. */
-  verify(token: string): Promise<Caller>;
-  /** Makes the token dead; false when it was already. */
-  denyOnce(jti: string): Promise<boolean>;
+  authentication: Pick<Authentication, 'authenticate' | 'verifyCredential'>;
+  revocations: Pick<Revocations, 'writeOnce'>;
   endGrant(id: string): Promise<void>;
 };
 
@@ -39,7 +37,8 @@ const readLogin = bodyValidator(Type.Object({ username: Type.String(), password:
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {
-  const { accounts, audit, authenticate } = options;
+  const { accounts, audit, revocations } = options;
+  const { authenticate, verifyCredential } = options.authentication;
   const router = new Router({ prefix: '/api/v1/auth', sensitive: true });
 
   async function issue(account: Account, authTime: number): Promise<{ token: string; user_id: string }> {
@@ -48,7 +47,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
       clientId: LOGIN_CLIENT,
       audience: apiAudience(options.issuer),
       scope: [...ceilingOf(account.role), MANAGE_APPS].join(' '),
-      lifetime: options.tokenLifetime,
+      lifetime: options.lifetimes.accessToken,
       claims: { roles: [account.role], epoch: { client: 0, subject: account.epoch }, auth_time: authTime },
     });
     return { token, user_id: account.id };
@@ -61,7 +60,10 @@ export function authRoutes(options: AuthRoutesOptions): Router {
 
   router.post('/login', async (ctx) => {
     if (!options.passwordLogin) {
-      throw new ServiceError('forbidden', 'Passwords are not taken here: use the authorization code flow.');
+      throw new ServiceError(
+        'forbidden',
+        'Passwords are not accepted here: use the authorization code flow.',
+      );
     }
     const { username, password } = readLogin(await readJson(ctx));
     const account = await options.checkPassword(ctx, {
@@ -78,20 +80,20 @@ export function authRoutes(options: AuthRoutesOptions): Router {
 
   router.get('/status', async (ctx) => {
     const inQuery = ctx.query.token;
-    if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token is given more than once.');
+    if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token must be given only once.');
     const anonymous = ctx.get('authorization') === '' && (inQuery === undefined || inQuery === '');
     if (anonymous) {
       ctx.body = { authenticated: false, user_id: null };
       return;
     }
-    const caller = inQuery ? await options.verify(inQuery) : await authenticate(ctx);
+    const caller = inQuery ? await verifyCredential(inQuery) : await authenticate(ctx);
     ctx.body = { authenticated: true, user_id: personIn(caller) ?? null };
   });
 
   router.post('/logout', async (ctx) => {
     const caller = await authenticate(ctx);
     if (caller.tokenId === undefined) throw new ServiceError('forbidden', 'An API key cannot be logged out.');
-    await options.denyOnce(caller.tokenId);
+    await revocations.writeOnce({ kind: 'token', id: caller.tokenId });
     if (caller.grantId !== undefined) await options.endGrant(caller.grantId);
     await audit.record({
       action: 'sign_out',
@@ -105,21 +107,21 @@ export function authRoutes(options: AuthRoutesOptions): Router {
   router.post('/refresh', async (ctx) => {
     const caller = await authenticate(ctx);
     if (caller.clientId !== LOGIN_CLIENT || caller.tokenId === undefined || caller.authTime === undefined) {
-      throw new ServiceError('forbidden', 'Only the token of a login is renewed here.');
+      throw new ServiceError('forbidden', 'Only a token from a login can be renewed here.');
     }
     if (Date.now() / 1000 - caller.authTime > MAX_LOGIN_AGE) {
-      throw unauthenticated('The login is too long ago: log in again.', 'invalid_token');
+      throw unauthenticated('The login was too long ago: log in again.', 'invalid_token');
     }
     const account = await accounts.find(caller.subject);
     if (account === undefined || account.status !== 'active') {
       throw unauthenticated('There is no active account for this token.', 'invalid_token');
     }
-    // The account may have changed before the revocation has come here: what is older must not become new.
+    // The revocation of an older token may not have arrived yet: it must not be exchanged for a new one.
     if (account.epoch !== caller.epoch.subject) {
-      throw unauthenticated('The account has changed since: log in again.', 'invalid_token');
+      throw unauthenticated('The account has changed since then: log in again.', 'invalid_token');
     }
-    // Of several at the same moment one is given the new token.
-    if (!(await options.denyOnce(caller.tokenId))) {
+    // Of several concurrent requests, one gets the new token.
+    if (!(await revocations.writeOnce({ kind: 'token', id: caller.tokenId }))) {
       throw unauthenticated('The access token has been revoked.', 'invalid_token');
     }
     ctx.body = await issue(account, caller.authTime);
@@ -137,7 +139,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
   return router;
 }
 
-/** The person whom the token was issued for; a machine's owner is not meant. */
+/** The person to whom the token was issued; not the owner of a machine. */
 function personIn({ person, subject }: Caller): string | undefined {
   return person?.id === subject ? subject : undefined;
 }

@@ -1,30 +1,14 @@
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { type Connection, Schema } from 'mongoose';
+import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import { type ApiKey, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
-
-type ApiKeyDocument = {
-  _id: string;
-  client_id: string;
-  /** From 0 to MAX_KEYS - 1, each once for an application: so it never has more keys. None once it is revoked. */
-  slot?: number;
-  name: string;
-  scopes: string[];
-  hash: string;
-  lifetime: number | null;
-  created_at: Date;
-  expires_at: Date | null;
-  last_used_at: Date | null;
-  rotated_to: string | null;
-  /** 1 from when it is revoked until the revocation is written. */
-  revocation_due?: 1;
-};
 
 const COLLECTION = 'api_keys';
 
-const schema = new Schema<ApiKeyDocument>(
+const schema = new Schema(
   {
     _id: { type: String, required: true },
     client_id: { type: String, required: true },
+    /** From 0 to MAX_KEYS - 1, unique within an application, which limits its keys. Absent once the key is revoked. */
     slot: { type: Number },
     name: { type: String, required: true },
     scopes: { type: [String], required: true },
@@ -34,16 +18,18 @@ const schema = new Schema<ApiKeyDocument>(
     expires_at: { type: Date, default: null },
     last_used_at: { type: Date, default: null },
     rotated_to: { type: String, default: null },
+    /** 1 from when it is revoked until the revocation has been written. */
     revocation_due: { type: Number },
   },
   { versionKey: false, strict: 'throw' },
 );
+type ApiKeyDocument = InferSchemaType<typeof schema>;
 schema.index({ client_id: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $gte: 0 } } });
 schema.index({ hash: 1 }, { unique: true });
 schema.index({ expires_at: 1 });
 schema.index({ revocation_due: 1 }, { sparse: true });
 
-/** How many revoked keys one look finds. */
+/** How many revoked keys one query returns. */
 const BATCH = 100;
 const NOT_REVOKED = { slot: { $gte: 0 } };
 
@@ -52,7 +38,7 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
   const keys = connection.model<ApiKeyDocument>('ApiKey', schema, COLLECTION);
 
   async function freeSlot(clientId: string): Promise<number | undefined> {
-    // The sweeper may not have come yet.
+    // The sweeper may not have removed them yet.
     await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED, expires_at: { $lte: new Date() } });
     const taken = await keys.find({ client_id: clientId, ...NOT_REVOKED }, { slot: 1 }).lean();
     const slots = new Set(taken.map(({ slot }) => slot));
@@ -60,8 +46,7 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     return undefined;
   }
 
-  const isLiving = ({ expires_at }: ApiKeyDocument) =>
-    expires_at === null || expires_at.getTime() > Date.now();
+  const isUnexpired = ({ expires_at }: ApiKeyDocument) => expires_at == null || expires_at > new Date();
 
   return {
     collection: COLLECTION,
@@ -74,7 +59,7 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
           await keys.create({ ...documentOf(key), slot });
           return true;
         } catch (error) {
-          // Another one has just taken the slot.
+          // Another key has just taken the slot.
           if (duplicateKeyField(error) !== 'client_id') throw error;
         }
       }
@@ -83,19 +68,19 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     async list(clientId) {
       const documents = await keys.find({ client_id: clientId, ...NOT_REVOKED }).lean();
       return documents
-        .filter(isLiving)
+        .filter(isUnexpired)
         .map(keyOf)
         .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
 
     async find(clientId, id) {
       const document = await keys.findOne({ _id: id, client_id: clientId, ...NOT_REVOKED }).lean();
-      return document !== null && isLiving(document) ? keyOf(document) : undefined;
+      return document !== null && isUnexpired(document) ? keyOf(document) : undefined;
     },
 
     async findByHash(hash) {
       const document = await keys.findOne({ hash, ...NOT_REVOKED }).lean();
-      return document !== null && isLiving(document) ? keyOf(document) : undefined;
+      return document !== null && isUnexpired(document) ? keyOf(document) : undefined;
     },
 
     async replace(key, successor, expiresAt) {
@@ -108,7 +93,7 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     },
 
     async markRevoked(clientId, id) {
-      // Again, if need be: a revocation that was broken off is found, and ended.
+      // It may be repeated: a revocation that was interrupted is found and completed.
       const { matchedCount } = await keys.updateOne(
         { _id: id, client_id: clientId },
         { $set: { revocation_due: 1 }, $unset: { slot: 1 } },
@@ -157,10 +142,10 @@ function keyOf(document: ApiKeyDocument): ApiKey {
     name: document.name,
     scopes: document.scopes,
     hash: document.hash,
-    lifetime: document.lifetime,
+    lifetime: document.lifetime ?? null,
     createdAt: document.created_at,
-    expiresAt: document.expires_at,
-    lastUsedAt: document.last_used_at,
-    rotatedTo: document.rotated_to,
+    expiresAt: document.expires_at ?? null,
+    lastUsedAt: document.last_used_at ?? null,
+    rotatedTo: document.rotated_to ?? null,
   };
 }

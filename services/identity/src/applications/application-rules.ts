@@ -5,27 +5,27 @@ import { logoutUriProblem, MAX_REDIRECT_URIS, redirectUriProblem } from './redir
 
 const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
-/** Those that are about the person who has signed in, of whom a machine knows none. */
-const OF_PERSONS: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
-/** Joiners stay, as scripts and emoji need them; marks that turn the reading direction could make a false name. */
-const UNSEEN = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
+/** Those about the person who has signed in, which a machine never has. */
+const PERSONAL_SCOPES: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
+/** Joiners are allowed, as scripts and emoji need them; marks that change the direction could forge a name. */
+const INVISIBLE = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 export type Settings = Omit<
   Application,
   'id' | 'owner' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt' | 'scopes'
 >;
 
-/** What is wrong with a name of an application or a key. */
+/** What is wrong with the name of an application or a key. */
 export function nameProblems(name: string): FieldProblem[] {
   if ([...name].length > MAX_NAME)
     return [{ field: 'name', message: `must have at most ${MAX_NAME} characters` }];
-  if (UNSEEN.test(name) || !/[\p{L}\p{N}\p{P}\p{S}]/u.test(name)) {
-    return [{ field: 'name', message: 'must be of visible characters' }];
+  if (INVISIBLE.test(name) || !/[\p{L}\p{N}\p{P}\p{S}]/u.test(name)) {
+    return [{ field: 'name', message: 'must consist of visible characters' }];
   }
   return [];
 }
 
-/** What is wrong with an application's settings, other than its scopes. */
+/** What is wrong with an application's settings, scopes aside. */
 export function settingsProblems(settings: Settings): FieldProblem[] {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, dpopBound, trusted } = settings;
   const problems = [
@@ -49,7 +49,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   refuse(
     legacyImplicit && dpopBound,
     'legacy_implicit',
-    'does not go together with dpop_bound_access_tokens: the implicit flow binds no token',
+    'cannot be combined with dpop_bound_access_tokens: the implicit flow binds no tokens',
   );
   refuse(
     jwks !== undefined && !isConfidential(settings),
@@ -60,7 +60,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   if (backchannelLogoutUri !== undefined) {
     const problem =
       type === 'machine'
-        ? 'is not for machines, as nobody signs in to them'
+        ? 'is not for machines: nobody signs in to them'
         : logoutUriProblem(backchannelLogoutUri);
     refuse(problem !== undefined, 'backchannel_logout_uri', problem ?? '');
   }
@@ -73,32 +73,38 @@ function uriProblems(field: string, uris: readonly string[], settings: Settings)
   if (uris.length > MAX_REDIRECT_URIS) {
     return [{ field, message: `must have at most ${MAX_REDIRECT_URIS}` }];
   }
-  if (new Set(uris).size < uris.length) return [{ field, message: 'has one of them twice' }];
+  if (new Set(uris).size < uris.length) return [{ field, message: 'must not contain duplicates' }];
   return uris.flatMap((uri, i) => {
     const message = redirectUriProblem(uri, settings);
     return message === undefined ? [] : [{ field: `${field}.${i}`, message }];
   });
 }
 
-/** What is wrong with the scopes of an application that may not have more than `ceiling`. */
+/** What is wrong with the scopes of an application whose owner lets it have those of `allowed`. */
 export function scopeProblems(
   scopes: readonly string[],
-  { type, ceiling }: { type: Application['type']; ceiling: readonly string[] },
+  { type, allowed }: { type: Application['type']; allowed: readonly string[] },
 ): FieldProblem[] {
-  const field = 'scopes';
-  if (scopes.length === 0) return [{ field, message: 'must name one or more' }];
-  if (new Set(scopes).size < scopes.length) return [{ field, message: 'has one of them twice' }];
-  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
-  if (unknown !== undefined) return [{ field, message: `may be of: ${SCOPES.join(' ')}` }];
-  const personal = scopes.filter((scope) => type === 'machine' && OF_PERSONS.includes(scope));
+  const unknown = scopes.some((scope) => !SCOPES.includes(scope));
+  if (unknown) return [{ field: 'scopes', message: `must be some of: ${SCOPES.join(' ')}` }];
+  const personal = scopes.filter((scope) => type === 'machine' && PERSONAL_SCOPES.includes(scope));
   if (personal.length > 0) {
-    return [{ field, message: `must not have ${personal.join(' ')}: no person signs in to a machine` }];
+    const message = `must not contain ${personal.join(' ')}: no person signs in to a machine`;
+    return [{ field: 'scopes', message }];
   }
-  const beyond = scopes.filter((scope) => !ceiling.includes(scope));
-  if (beyond.length > 0)
-    return [{ field, message: `must not have ${beyond.join(' ')}, which its owner may not do` }];
-  return [];
+  return excessProblems(scopes, allowed, 'its owner');
 }
 
-/** All scopes, for an application that no owner bounds. */
-export const NO_CEILING = SCOPES;
+/** What is wrong with scopes that must be some of those that `holder` has. */
+export function excessProblems(
+  scopes: readonly string[],
+  allowed: readonly string[],
+  holder: 'its owner' | 'the application',
+): FieldProblem[] {
+  const field = 'scopes';
+  if (scopes.length === 0) return [{ field, message: 'must name at least one' }];
+  if (new Set(scopes).size < scopes.length) return [{ field, message: 'must not contain duplicates' }];
+  const excess = scopes.filter((scope) => !allowed.includes(scope)).join(' ');
+  if (excess === '') return [];
+  return [{ field, message: `must not contain ${excess.slice(0, 200)}, which ${holder} does not have` }];
+}

@@ -1,7 +1,9 @@
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { type Connection, Schema } from 'mongoose';
 import {
   type Application,
+  type ApplicationCache,
   type ApplicationChanges,
   type ApplicationStore,
   type ApplicationType,
@@ -19,7 +21,7 @@ type SecretDocument = {
   last_used_at?: Date | null;
 };
 
-/** As stored. Fields that may be absent are so in documents of earlier versions. */
+/** As stored. Optional fields are absent from documents of earlier versions. */
 type ApplicationDocument = {
   _id: string;
   name: string;
@@ -39,7 +41,7 @@ type ApplicationDocument = {
   created_at: Date;
   updated_at?: Date;
   deleted_at?: Date;
-  /** 1 from when the epoch is raised until the revocation is written. */
+  /** 1 from when the epoch is raised until the revocation has been written. */
   revocation_due?: 1;
 };
 
@@ -81,25 +83,21 @@ const schema = new Schema<ApplicationDocument>(
 schema.index({ owner: 1, _id: 1 });
 schema.index({ revocation_due: 1 }, { sparse: true });
 
-/** How long a read may be answered from memory, in milliseconds. */
-const CACHE_AGE = 5000;
-const CACHE_SIZE = 1000;
-/** How many applications one look for unwritten revocations finds. */
+/** How many applications one query for unwritten revocations returns. */
 const BATCH = 100;
 
-/** Applications in MongoDB, read through a cache of seconds, as every token request needs one. */
-export function createApplicationStore(connection: Connection): ApplicationStore {
+/** Applications in MongoDB, read through a cache; defines its model on the connection. */
+export function createApplicationStore(connection: Connection, cache: ApplicationCache): ApplicationStore {
   const applications = connection.model<ApplicationDocument>('Application', schema, 'applications');
-  const cache = new Map<string, { application: Application; until: number }>();
   let forgotten = 0;
 
-  /** What is read at this moment may be from before the change, too, and is not kept. */
+  /** A read that is under way may return what was there before the change, so it is not cached either. */
   function forget(id: string): void {
     forgotten += 1;
     cache.delete(id);
   }
 
-  /** A write after which every read of this process finds what it has written. */
+  /** A write that every later read in this process sees. */
   async function writing<T>(id: string, write: Promise<T>): Promise<T> {
     try {
       return await write;
@@ -108,18 +106,28 @@ export function createApplicationStore(connection: Connection): ApplicationStore
     }
   }
 
-  const living = (id: string) => ({ _id: id, deleted_at: null });
+  const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
+
+  async function raiseEpoch(
+    id: string,
+    filter: { _id: string; deleted_at?: null },
+    set: Partial<ApplicationDocument> = {},
+  ): Promise<Application | undefined> {
+    const update = { $set: { ...set, revocation_due: 1 as const }, $inc: { epoch: 1 } };
+    const changing = applications.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean();
+    const document = await writing(id, changing.exec());
+    return document === null ? undefined : applicationOf(document);
+  }
 
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
-    const document = await applications.findOne(living(id)).lean();
+    const document = await applications.findOne(notDeleted(id)).lean();
     if (document === null) {
       cache.delete(id);
       return undefined;
     }
     const application = applicationOf(document);
-    if (cache.size >= CACHE_SIZE) cache.clear();
-    if (forgotten === before) cache.set(id, { application, until: Date.now() + CACHE_AGE });
+    if (forgotten === before) cache.set(id, application);
     return application;
   }
 
@@ -134,18 +142,14 @@ export function createApplicationStore(connection: Connection): ApplicationStore
       }
     },
 
-    async findById(id) {
-      const cached = cache.get(id);
-      return cached !== undefined && cached.until > Date.now() ? cached.application : findNow(id);
-    },
+    findById: async (id) => cache.get(id) ?? findNow(id),
 
     findNow,
 
     async list({ owner, after, limit }) {
       const documents = await applications
         .find({
-          ...(owner === undefined ? {} : { owner }),
-          ...(after === undefined ? {} : { _id: { $gt: after } }),
+          ...omitUndefined({ owner, _id: after && { $gt: after } }),
           deleted_at: null,
         })
         .sort({ _id: 1 })
@@ -154,7 +158,7 @@ export function createApplicationStore(connection: Connection): ApplicationStore
       return documents.map(applicationOf);
     },
 
-    count: (owner, most) => applications.countDocuments({ owner, deleted_at: null }, { limit: most }),
+    count: (owner, limit) => applications.countDocuments({ owner, deleted_at: null }, { limit }),
 
     async change(read, changes, shrinks) {
       const updatedAt = new Date(Math.max(Date.now(), read.updatedAt.getTime() + 1));
@@ -163,8 +167,8 @@ export function createApplicationStore(connection: Connection): ApplicationStore
         read.id,
         applications
           .findOneAndUpdate(
-            // Null for documents of earlier versions, which have none.
-            { ...living(read.id), updated_at: { $in: [read.updatedAt, null] } },
+            // Documents of earlier versions have none.
+            { ...notDeleted(read.id), updated_at: { $in: [read.updatedAt, null] } },
             {
               $set: { ...set, updated_at: updatedAt, ...(shrinks ? { revocation_due: 1 } : {}) },
               ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((name) => [name, 1])) }),
@@ -177,34 +181,10 @@ export function createApplicationStore(connection: Connection): ApplicationStore
       return document === null ? undefined : applicationOf(document);
     },
 
-    async raiseEpoch(id) {
-      const document = await writing(
-        id,
-        applications
-          .findOneAndUpdate(
-            living(id),
-            { $set: { revocation_due: 1 }, $inc: { epoch: 1 } },
-            { returnDocument: 'after' },
-          )
-          .lean(),
-      );
-      return document === null ? undefined : applicationOf(document);
-    },
+    raiseEpoch: (id) => raiseEpoch(id, notDeleted(id)),
 
-    async markDeleted(id) {
-      // Again and again, if need be: a deletion that was broken off is found, and ended.
-      const document = await writing(
-        id,
-        applications
-          .findOneAndUpdate(
-            { _id: id },
-            { $set: { deleted_at: new Date(), revocation_due: 1, secrets: [] }, $inc: { epoch: 1 } },
-            { returnDocument: 'after' },
-          )
-          .lean(),
-      );
-      return document === null ? undefined : applicationOf(document);
-    },
+    // It may be repeated: a deletion that was interrupted is found and completed.
+    markDeleted: (id) => raiseEpoch(id, { _id: id }, { deleted_at: new Date(), secrets: [] }),
 
     async revocationWritten(id, epoch) {
       const { deletedCount } = await applications.deleteOne({ _id: id, deleted_at: { $ne: null } });
@@ -221,27 +201,24 @@ export function createApplicationStore(connection: Connection): ApplicationStore
     },
 
     async addSecret(id, added) {
-      return writing(
+      const expired = { expires_at: { $lte: new Date() } };
+      await applications.updateOne(notDeleted(id), { $pull: { secrets: expired } });
+      const { matchedCount } = await writing(
         id,
-        (async () => {
-          await applications.updateOne(living(id), {
-            $pull: { secrets: { expires_at: { $lte: new Date() } } },
-          });
-          const { matchedCount } = await applications.updateOne(
-            { ...living(id), [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
-            { $push: { secrets: secretDocumentOf(added) } },
-          );
-          if (matchedCount > 0) return true;
-          return (await applications.exists(living(id))) === null ? undefined : false;
-        })(),
+        applications.updateOne(
+          { ...notDeleted(id), [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
+          { $push: { secrets: secretDocumentOf(added) } },
+        ),
       );
+      if (matchedCount > 0) return true;
+      return (await applications.exists(notDeleted(id))) === null ? undefined : false;
     },
 
     async removeSecret(id, secretId) {
       const { modifiedCount } = await writing(
         id,
         applications.updateOne(
-          { ...living(id), 'secrets.id': secretId },
+          { ...notDeleted(id), 'secrets.id': secretId },
           { $pull: { secrets: { id: secretId } } },
         ),
       );
@@ -259,7 +236,7 @@ export function createApplicationStore(connection: Connection): ApplicationStore
   };
 }
 
-/** The fields of a document that changes set, and those that they take away. */
+/** The fields of a document that changes set, and those that they remove. */
 function fieldsOf(changes: ApplicationChanges) {
   const { redirectUris, postLogoutRedirectUris, legacyImplicit, backchannelLogoutUri, dpopBound, ...same } =
     changes;
@@ -271,14 +248,13 @@ function fieldsOf(changes: ApplicationChanges) {
     backchannel_logout_uri: backchannelLogoutUri,
     dpop_bound: dpopBound,
   };
-  const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   const unset = [
     ...('jwks' in changes && changes.jwks === undefined ? ['jwks'] : []),
     ...('backchannelLogoutUri' in changes && backchannelLogoutUri === undefined
       ? ['backchannel_logout_uri']
       : []),
   ];
-  return { set: set as Partial<ApplicationDocument>, unset };
+  return { set: omitUndefined(fields) as Partial<ApplicationDocument>, unset };
 }
 
 function documentOf(application: Application): ApplicationDocument {

@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { newId } from '@gatehouse/kit/ids';
 
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
@@ -17,7 +18,7 @@ export type PublicKey = { kty: string } & Partial<
   Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'kid' | 'alg' | 'use', string>
 >;
 
-/** A client of the interface: what OAuth calls a client, with what we need to know beside. */
+/** What OAuth calls a client, with what else we need to know of it. */
 export type Application = {
   /** The client_id. */
   id: string;
@@ -25,30 +26,30 @@ export type Application = {
   type: ApplicationType;
   /** The user who owns it; null for one that the operator set up. */
   owner: string | null;
-  /** Marked by an admin: stands for itself as a machine, not under its owner's role. */
+  /** Marked by an admin: it acts as a machine in its own right, not under its owner's role. */
   trusted: boolean;
   /** What it may ask for. */
   scopes: readonly string[];
   redirectUris: readonly string[];
   postLogoutRedirectUris: readonly string[];
   profiles: Profiles;
-  /** Whether it may use the implicit flow, which is there for old applications only. */
+  /** Whether it may use the implicit flow, which exists for old applications only. */
   legacyImplicit: boolean;
-  /** With them it authenticates by private_key_jwt, and its secrets are not asked for. */
+  /** With keys it authenticates by private_key_jwt, and its secrets are not accepted. */
   jwks: PublicKeySet | undefined;
-  /** Where it is told that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
+  /** Where it is notified that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
   backchannelLogoutUri: string | undefined;
-  /** Whether it gets only access tokens that are bound to a key (RFC 9449 §5.2). */
+  /** Whether all its access tokens must be bound to a key (RFC 9449 §5.2). */
   dpopBound: boolean;
-  /** Two may live at a time, so that one can be replaced without downtime. */
+  /** Two can be valid at a time, so that one can be replaced without downtime. */
   secrets: readonly ClientSecret[];
-  /** Tokens that carry a lower one are dead. */
+  /** Tokens with a lower one are invalid. */
   epoch: number;
   createdAt: Date;
   updatedAt: Date;
 };
 
-/** The hash of a client secret; the secret itself is shown once and not kept. */
+/** The hash of a client secret; the secret itself is shown once and not stored. */
 export type ClientSecret = {
   id: string;
   hash: string;
@@ -58,53 +59,57 @@ export type ClientSecret = {
   lastUsedAt: Date | null;
 };
 
-/** What can be changed in an application; an `undefined` takes away what may be absent. */
+/** What can be changed in an application; `undefined` removes what may be absent. */
 export type ApplicationChanges = Partial<
   Omit<Application, 'id' | 'type' | 'owner' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt'>
 >;
 
+export type ApplicationCache = {
+  get(id: string): Application | undefined;
+  set(id: string, application: Application): unknown;
+  delete(id: string): unknown;
+};
+
 /** What identity needs of a store of applications. Writes are durable when they resolve. */
 export type ApplicationStore = {
-  /** Inserts unless an application with this id exists; tells whether it did. */
+  /** Inserts unless an application with this id exists; returns whether it did. */
   insertIfAbsent(application: Application): Promise<boolean>;
-  /** From memory when it was read in the last seconds. */
+  /** From the cache when it was read in the last seconds. */
   findById(id: string): Promise<Application | undefined>;
-  /** As the database has it now. */
+  /** From the database. */
   findNow(id: string): Promise<Application | undefined>;
-  /** In the order of their ids, those after `after`; of all owners when none is named. */
-  list(page: { owner?: string; after?: string; limit: number }): Promise<Application[]>;
-  /** How many an owner has; not counted beyond `most`. */
-  count(owner: string, most: number): Promise<number>;
-  /**
-   * Changes an application unless that has happened since it was read; then, as when it is gone, undefined.
-   * `shrinks`: raises the epoch and marks the application until revocationWritten().
-   */
+  /** In the order of their ids, those after `after`; of all owners when none is given. */
+  list(page: {
+    owner?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<Application[]>;
+  /** How many an owner has, counted up to `max`. */
+  count(owner: string, max: number): Promise<number>;
+  /** Undefined when it was changed or deleted since it was read. `shrinks`: as raiseEpoch() in addition. */
   change(read: Application, changes: ApplicationChanges, shrinks: boolean): Promise<Application | undefined>;
-  /**
-   * Raises the epoch and marks the application; from then on it is not found any more, and with
-   * revocationWritten() it is gone. Undefined when there is none, and none that waits for that.
-   */
+  /** Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none. */
   markDeleted(id: string): Promise<Application | undefined>;
-  /** Raises the epoch and marks the application, and nothing else. */
+  /** Raises the epoch and marks the application until revocationWritten(). */
   raiseEpoch(id: string): Promise<Application | undefined>;
-  /** The revocation up to this epoch is written: takes the mark away, and the application if it was deleted. */
+  /** The revocation up to this epoch has been written: removes the mark, or the application if it was deleted. */
   revocationWritten(id: string, epoch: number): Promise<void>;
-  /** The marked ones, deleted ones too: their revocations may not have been written. */
+  /** Those whose revocations may not have been written, including deleted ones. */
   awaitingRevocation(): Promise<{ application: Application; deleted: boolean }[]>;
-  /** Adds a secret unless MAX_SECRETS live already; tells whether it did, undefined without an application. */
+  /** Adds a secret unless there are MAX_SECRETS; returns whether it did, undefined without an application. */
   addSecret(id: string, secret: ClientSecret): Promise<boolean | undefined>;
-  /** Tells whether there was one. */
+  /** Returns whether there was one. */
   removeSecret(id: string, secretId: string): Promise<boolean>;
   secretUsed(id: string, secretId: string, at: Date): Promise<void>;
-  /** Drops what is remembered of an application, as somebody else has changed it. */
+  /** Drops an application from the cache, as somebody else has changed it. */
   forget(id: string): void;
 };
 
 export const MAX_SECRETS = 2;
-/** Of one person. */
+/** For each person. */
 export const MAX_APPLICATIONS = 100;
 
-/** The settings of an application that nobody has to name. */
+/** The settings of an application that are optional. */
 export const DEFAULTS = {
   trusted: false,
   redirectUris: [],
@@ -118,7 +123,7 @@ export const DEFAULTS = {
 
 type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> & ApplicationChanges;
 
-/** A new application, with the defaults for what the draft leaves out; `secret` is its first. */
+/** A new application, with defaults for what the draft leaves out; `secret` is its first secret. */
 export function newApplication(draft: Draft, secret?: ClientSecret): Application {
   const now = new Date();
   return {
@@ -131,7 +136,7 @@ export function newApplication(draft: Draft, secret?: ClientSecret): Application
   };
 }
 
-/** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified and not authenticated. */
+/** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified but not authenticated. */
 export function isConfidential({ type }: Pick<Application, 'type'>): boolean {
   return type === 'web' || type === 'machine';
 }
@@ -141,7 +146,19 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A slow hash would add nothing: a random secret of 256 bits cannot be guessed. */
+/** A secret as it is stored. `expiresIn` is in seconds; by default it never expires. */
+export function clientSecretOf(secret: string, expiresIn?: number): ClientSecret {
+  const now = Date.now();
+  return {
+    id: newId('sec'),
+    hash: hashSecret(secret),
+    createdAt: new Date(now),
+    expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
+    lastUsedAt: null,
+  };
+}
+
+/** A slow hash would add nothing, as a random secret of 256 bits cannot be guessed. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
@@ -151,7 +168,7 @@ export function liveSecrets({ secrets }: Pick<Application, 'secrets'>): ClientSe
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > Date.now());
 }
 
-/** The live secret that this is, found in a time that does not depend on how close it comes. */
+/** The unexpired secret that this is, compared in constant time. */
 export function findSecret(application: Application, secret: string): ClientSecret | undefined {
   const given = Buffer.from(hashSecret(secret));
   let found: ClientSecret | undefined;

@@ -1,14 +1,20 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
+import type { Logger } from '@gatehouse/kit/logger';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import type { Role } from '@gatehouse/tokens/scopes';
+import type { Audit, AuditAction } from '../audit/audit.ts';
+import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { ApiKeyStore } from './api-key.ts';
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
+  clientSecretOf,
   findSecret,
-  hashSecret,
   isConfidential,
   liveSecrets,
   MAX_APPLICATIONS,
@@ -17,93 +23,100 @@ import {
   newSecret,
 } from './application.ts';
 import { scopeProblems, settingsProblems } from './application-rules.ts';
-import { createLastUsed } from './last-used.ts';
-import { type ApplicationTools, ceilingFor, findManaged, lastExpiry, type Manager } from './owned.ts';
+import { createLastUsedRecorder } from './last-used.ts';
+import {
+  type FindOwner,
+  findManaged,
+  type Manager,
+  ownerPermissions,
+  recordBy,
+  roleIn,
+} from './ownership.ts';
+import { originsOf } from './redirect-uris.ts';
+
+/** What managing applications and their keys depends on. */
+export type ApplicationDependencies = {
+  store: ApplicationStore;
+  keys: ApiKeyStore;
+  accounts: { find: FindOwner };
+  revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
+  audit: Pick<Audit, 'record'>;
+  logger: Logger;
+  /** Ends every grant to an application that is gone. */
+  endGrants(clientId: string): Promise<void>;
+};
 
 export type ApplicationDraft = { name: string; type: ApplicationType; scopes: string[] } & ApplicationChanges;
 
-/** A secret, and what cannot be asked for again: its text. */
+/** A secret with its text, which is shown only once. */
 export type NewSecret = ClientSecret & { secret: string };
 
 export type Applications = {
-  /** `secret` is there for confidential applications without keys of their own. */
+  /** `secret` is set for confidential applications without keys of their own. */
   create(manager: Manager, draft: ApplicationDraft): Promise<{ application: Application; secret?: string }>;
   /** The manager's own, or all for admins; `next` is the id to go on after. */
   list(
     manager: Manager,
-    page: { after?: string; limit: number },
+    page: { after: string | undefined; limit: number },
   ): Promise<{ applications: Application[]; next: string | undefined }>;
+  /** Any application; may have been read some seconds ago. */
+  find(id: string): Promise<Application | undefined>;
   read(manager: Manager, id: string): Promise<Application>;
   change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
   remove(manager: Manager, id: string): Promise<void>;
-  /** Throws `conflict` when two live already. `expiresIn` is in seconds; without it, it lives until removed. */
-  addSecret(manager: Manager, id: string, options: { expiresIn?: number }): Promise<NewSecret>;
+  /** Throws `conflict` when there are two already. `expiresIn` is in seconds; by default it never expires. */
+  addSecret(manager: Manager, id: string, options: { expiresIn: number | undefined }): Promise<NewSecret>;
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
-  /** The last one, too: then it cannot authenticate until it is given another. */
+  /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
-  /** Whether a client_secret is a live one of this application; its use is noted. */
+  /** Whether this is a live client_secret of the application; its use is recorded. */
   checkSecret(id: string, secret: string): Promise<boolean>;
-  /**
-   * Ends the tokens of a person's applications, as their role or status has changed and the applications stand
-   * within it. Not those of trusted ones, which stand for themselves. Durable when it resolves.
-   */
+  /** The role that a person has in an application, which may be less than their own. */
+  roleIn(id: string, person: { role: Role }): Promise<Role>;
+  /** The origins of an application's pages. */
+  originsOf(id: string): Promise<string[]>;
+  /** Revokes the tokens of a person's applications that are limited by the role and status. Durable when it resolves. */
   ownerChanged(owner: string): Promise<void>;
-  /** Writes the revocations that a crash has kept from being written. For the start and from time to time. */
-  finish(): Promise<void>;
+  /** Writes the revocations that a crash kept from being written. */
+  resumeRevocations(): Promise<void>;
 };
 
-/** How often a change is tried again that others get in the way of. */
-const TRIES = 5;
+/** How often a change is tried when others change the application at the same time. */
+const MAX_TRIES = 5;
 const PAGE = 100;
 
 /** The use cases of applications and their secrets. */
-export function createApplications(options: ApplicationTools & { keys: ApiKeyStore }): Applications {
+export function createApplications(options: ApplicationDependencies): Applications {
   const { store, keys, accounts, revocations, audit } = options;
-  const noteUse = createLastUsed((ids, at) => {
+  const recordUse = createLastUsedRecorder((ids, at) => {
     const [id = '', secretId = ''] = ids.split(' ');
     return store.secretUsed(id, secretId, at);
   });
 
-  /** Durable when it resolves; then the mark goes that would have made up for a crash. */
+  /** Durable when it resolves. Only then is the mark removed by which it would be resumed after a crash. */
   async function revoke({ id, epoch }: Application, deleted: boolean): Promise<void> {
-    await revocations.write([
-      { kind: 'client', id, expiresAt: lastExpiry(options), ...(deleted ? {} : { epoch }) },
-    ]);
+    await revocations.write([{ kind: 'client', id, ...(deleted ? {} : { epoch }) }]);
     if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
     await store.revocationWritten(id, epoch);
   }
 
-  async function record(
-    manager: Manager,
-    action:
-      | 'application.created'
-      | 'application.changed'
-      | 'application.deleted'
-      | 'secret.added'
-      | 'secret.removed',
-    client: string,
-    details?: Record<string, unknown>,
-  ): Promise<void> {
-    await audit.record({
-      action,
-      origin: manager.origin,
-      subject: manager.id,
-      client,
-      details: { ...details, by: manager.clientId },
-    });
-  }
+  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
+    recordBy(manager, audit, { action, client, details });
 
-  /** Checks what an application would become, and throws `invalid` or `forbidden`. */
+  /** Throws `invalid` or `forbidden` unless an application may become like this. */
   async function check(manager: Manager, next: Application, before: Application | undefined): Promise<void> {
     const trustChanges = next.trusted !== (before?.trusted ?? false);
     if (trustChanges && manager.role !== 'admin') {
-      throw new ServiceError('forbidden', 'Only an admin decides whether an application is trusted.');
+      throw new ServiceError('forbidden', 'Only an admin can decide whether an application is trusted.');
     }
     const problems = settingsProblems(next);
     if (before === undefined || next.scopes !== before.scopes) {
-      // What it has already it may keep, such as what an admin gave to a trusted one.
-      const allowed = [...(await ceilingFor(accounts, next, manager)), ...(before?.scopes ?? [])];
-      problems.push(...scopeProblems(next.scopes, { type: next.type, ceiling: allowed }));
+      // The owner of a trusted application cannot give it more than they have themselves.
+      const trusted = next.trusted && manager.role === 'admin';
+      const { within } = await ownerPermissions({ ...next, trusted }, accounts.find);
+      // It may keep what it has, such as what an admin gave to a trusted one.
+      const allowed = [...within(next.scopes), ...(before?.scopes ?? [])];
+      problems.push(...scopeProblems(next.scopes, { type: next.type, allowed }));
     }
     if (problems.length > 0) throw invalidFields(problems);
   }
@@ -111,13 +124,13 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
   return {
     async create(manager, draft) {
       if ((await store.count(manager.id, MAX_APPLICATIONS)) >= MAX_APPLICATIONS) {
-        throw new ServiceError('conflict', `You have ${MAX_APPLICATIONS} applications already.`);
+        throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
       }
       const secret = newSecret();
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const application = newApplication(
         { ...draft, id: newId('app'), owner: manager.id },
-        withSecret ? secretOf(secret) : undefined,
+        withSecret ? clientSecretOf(secret) : undefined,
       );
       await check(manager, application, undefined);
       await store.insertIfAbsent(application);
@@ -128,19 +141,21 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
 
     async list(manager, { after, limit }) {
       const found = await store.list({
-        ...(manager.role === 'admin' ? {} : { owner: manager.id }),
-        ...(after === undefined ? {} : { after }),
-        // One more tells whether there is a next page.
+        owner: manager.role === 'admin' ? undefined : manager.id,
+        after,
+        // One more shows whether there is a next page.
         limit: limit + 1,
       });
       const applications = found.slice(0, limit);
       return { applications, next: found.length > limit ? applications.at(-1)?.id : undefined };
     },
 
+    find: store.findById,
+
     read: (manager, id) => findManaged(store, manager, id),
 
     async change(manager, id, changes) {
-      for (let i = 0; i < TRIES; i += 1) {
+      for (let i = 0; i < MAX_TRIES; i += 1) {
         const before = await findManaged(store, manager, id);
         const next = { ...before, ...changes };
         await check(manager, next, before);
@@ -150,12 +165,11 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
         if (shrinks) await revoke(changed, false);
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
-          ...(changes.scopes === undefined ? {} : { scopes: changes.scopes }),
-          ...(changes.trusted === undefined ? {} : { trusted: changes.trusted }),
+          ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
         });
         return changed;
       }
-      throw new ServiceError('conflict', 'Others are changing this application just now: try again.');
+      throw new ServiceError('conflict', 'This application is being changed by others: try again.');
     },
 
     async remove(manager, id) {
@@ -171,13 +185,13 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
       const secret = newSecret();
-      const added = secretOf(secret, expiresIn);
+      const added = clientSecretOf(secret, expiresIn);
       const done = await store.addSecret(id, added);
       if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
       if (!done) {
         throw new ServiceError(
           'conflict',
-          `It has ${MAX_SECRETS} live secrets already: remove one of them first.`,
+          `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
         );
       }
       await record(manager, 'secret.added', id, { secret: added.id });
@@ -199,15 +213,24 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
     async checkSecret(id, secret) {
       const known = await store.findById(id);
       if (known === undefined) return false;
-      // It may have been added at another replica a moment ago.
+      // Another replica may have added it a moment ago.
       const found = findSecret(known, secret) ?? findSecret((await store.findNow(id)) ?? known, secret);
-      if (found !== undefined) noteUse(`${id} ${found.id}`);
+      if (found !== undefined) recordUse(`${id} ${found.id}`);
       return found !== undefined;
     },
 
+    async roleIn(id, person) {
+      const application = await store.findById(id);
+      return application === undefined
+        ? person.role
+        : roleIn(await ownerPermissions(application, accounts.find), person);
+    },
+
+    originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
+
     async ownerChanged(owner) {
       for (let after: string | undefined; ; ) {
-        const page = await store.list({ owner, ...(after === undefined ? {} : { after }), limit: PAGE });
+        const page = await store.list({ owner, after, limit: PAGE });
         for (const { id } of page.filter(({ trusted }) => !trusted)) {
           const raised = await store.raiseEpoch(id);
           if (raised !== undefined) await revoke(raised, false);
@@ -217,7 +240,7 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
       }
     },
 
-    async finish() {
+    async resumeRevocations() {
       for (const { application, deleted } of await store.awaitingRevocation()) {
         await revoke(application, deleted);
       }
@@ -225,18 +248,7 @@ export function createApplications(options: ApplicationTools & { keys: ApiKeySto
   };
 }
 
-function secretOf(secret: string, expiresIn?: number): ClientSecret {
-  const now = Date.now();
-  return {
-    id: newId('sec'),
-    hash: hashSecret(secret),
-    createdAt: new Date(now),
-    expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
-    lastUsedAt: null,
-  };
-}
-
-/** Whether tokens that were given out before hold more than new ones would. */
+/** Whether tokens that were issued before carry more than new ones would. */
 function isLess(next: Application, before: Application): boolean {
   return (
     before.scopes.some((scope) => !next.scopes.includes(scope)) ||

@@ -1,18 +1,14 @@
-/** How exact the times are, in milliseconds. */
-const GRAIN = 60_000;
-const MAX_KNOWN = 10_000;
+import { LRUCache } from 'lru-cache';
 
-/**
- * Notes when a secret or a key was used: at most once a minute each, in nobody's way. `write` may fail: the next
- * use is noted again.
- */
-export function createLastUsed(write: (id: string, at: Date) => Promise<void>): (id: string) => void {
-  const noted = new Map<string, number>();
+/** How exact the times are. */
+const GRAIN_MS = 60_000;
+
+/** Records when a secret or a key was used, at most once a minute for each. When `write` fails, the next use is. */
+export function createLastUsedRecorder(write: (id: string, at: Date) => Promise<void>): (id: string) => void {
+  const recorded = new LRUCache<string, true>({ max: 10_000, ttl: GRAIN_MS });
   return (id) => {
-    const now = Date.now();
-    if (now - (noted.get(id) ?? 0) < GRAIN) return;
-    if (noted.size >= MAX_KNOWN) noted.clear();
-    noted.set(id, now);
-    write(id, new Date(now)).catch(() => noted.delete(id));
+    if (recorded.has(id)) return;
+    recorded.set(id, true);
+    write(id, new Date()).catch(() => recorded.delete(id));
   };
 }

@@ -3,17 +3,17 @@ import type { PublicKey, PublicKeySet } from './application.ts';
 
 const MAX_PUBLIC_KEYS = 5;
 const MIN_RSA_BITS = 2048;
-/** The members of RFC 7518 §6 and RFC 8037 §2 that hold something secret. */
+/** The private members of RFC 7518 §6 and RFC 8037 §2. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 const KEPT = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'alg', 'use'] as const;
-/** The algorithms that assertions may be signed with, by the kind of key. */
+/** The algorithms with which assertions may be signed, by key type or curve. */
 const ALGORITHMS: Record<string, readonly string[]> = {
   RSA: ['RS256', 'PS256'],
   'P-256': ['ES256'],
   Ed25519: ['Ed25519', 'EdDSA'],
 };
 
-/** The public keys in a JWK set (RFC 7517 §5), without members that we do not know; or what is wrong with it. */
+/** The public keys in a JWK set (RFC 7517 §5), without unknown members; or what is wrong with it. */
 export function readPublicKeys(value: unknown): PublicKeySet | { problem: string } {
   const { keys } = Object(value) as { keys?: unknown };
   if (!Array.isArray(keys)) return { problem: 'must be a JWK set: {"keys": […]}' };
@@ -28,20 +28,20 @@ export function readPublicKeys(value: unknown): PublicKeySet | { problem: string
   }
   const ids = read.map(({ kid }) => kid);
   if (read.length > 1 && (ids.includes(undefined) || new Set(ids).size < ids.length)) {
-    return { problem: 'must have a kid of its own for each of several keys' };
+    return { problem: 'must have a different kid for each key' };
   }
   return { keys: read };
 }
 
 function readPublicKey(key: Record<string, unknown>): PublicKey | { problem: string } {
   if (PRIVATE.some((name) => name in key)) {
-    return { problem: 'must have public keys only; what was sent here is not secret any more' };
+    return { problem: 'must contain public keys only; consider the private key that you sent compromised' };
   }
   const kept = Object.fromEntries(
     KEPT.filter((name) => key[name] !== undefined).map((name) => [name, key[name]]),
   );
   if (!Object.values(kept).every((member) => typeof member === 'string' && member.length <= 2000)) {
-    return { problem: 'has a key with a member that is not a text' };
+    return { problem: 'has a key with a member that is not a string' };
   }
   const { kty, crv, alg, use } = kept as PublicKey;
   const algorithms = ALGORITHMS[(kty === 'RSA' ? kty : crv) ?? ''];
@@ -57,7 +57,7 @@ function readPublicKey(key: Record<string, unknown>): PublicKey | { problem: str
       return { problem: `must have RSA keys of ${MIN_RSA_BITS} bits or more` };
     }
   } catch {
-    return { problem: 'has a key that is none' };
+    return { problem: 'has a key that is not valid' };
   }
   return kept as PublicKey;
 }

@@ -3,13 +3,10 @@ import type { ApplicationType } from './application.ts';
 export const MAX_REDIRECT_URIS = 20;
 const MAX_LENGTH = 2000;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** RFC 3986 §2 has no others; `*` is one of its characters, and refused as nobody who writes it means it. */
+/** The characters of RFC 3986 §2, except `*`: whoever writes it means a wildcard. */
 const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
-/**
- * What is wrong with a URI for applications of this type to be redirected to, as the end of a sentence; undefined
- * when it is fine. RFC 6749 §3.1.2, RFC 8252 §7 for native applications, RFC 9700 §2.1.
- */
+/** What is wrong with a redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
 export function redirectUriProblem(
   uri: string,
   application: { type: ApplicationType; legacyImplicit: boolean },
@@ -33,40 +30,42 @@ export function redirectUriProblem(
       if (!native) return 'must use https';
       return /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\/./.test(uri)
         ? undefined
-        : 'must use https, or a scheme of your own with a dot in it, such as com.example.app:/callback';
+        : 'must use https, or a private-use scheme that contains a dot, such as com.example.app:/callback';
   }
 }
 
-/** What is wrong with it whatever it is for. */
+/** The origins of redirect URIs, from which the application's pages may be served. */
+export function originsOf(uris: readonly string[]): string[] {
+  return uris.flatMap((uri) => URL.parse(uri)?.origin ?? []);
+}
+
+/** What is wrong with a URI for any use. */
 function formProblem(uri: string, url: URL | null): string | undefined {
   if (uri.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
   if (uri.includes('*')) return 'must not have a wildcard';
-  if (!CHARACTERS.test(uri)) return 'has a character that does not belong into a URI';
-  if (/%(?![\da-f]{2})/i.test(uri)) return 'has a % that encodes nothing';
+  if (!CHARACTERS.test(uri)) return 'has a character that does not belong in a URI';
+  if (/%(?![\da-f]{2})/i.test(uri)) return 'has a % that does not encode anything';
   if (uri.includes('#')) return 'must not have a fragment';
   if (url === null || !/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be an absolute URI';
   const [, authority = '', path = ''] = /^[^:]*:(?:\/\/([^/?]*))?([^?]*)/.exec(uri) ?? [];
-  // They mean something in a Content-Security-Policy, and nothing in the name of a host.
-  if (/[!$&'()+,;=]/.test(authority)) return 'has a character in its host that no host has';
+  // These have a meaning in a Content-Security-Policy, and none in a host name.
+  if (/[!$&'()+,;=]/.test(authority)) return 'has a character in its host that host names do not have';
   if (authority.includes('@')) return 'must not have a user name or password';
   if (/%(?:2f|5c)/i.test(path)) return 'must not have an encoded slash';
   if (path.split('/').some((segment) => /^\.{1,2}$/.test(segment.replace(/%2e/gi, '.')))) {
     return 'must not have . or .. in its path';
   }
-  // What is compared is the text: one that everybody else writes differently would never match.
+  // URIs are compared as text, so one that browsers would write differently would never match.
   const normal = path === '' ? uri.replace(/(?=\?|$)/, '/') : uri;
   if (url.href !== uri && url.href !== normal) return `must be in its normal form, ${url.href.slice(0, 200)}`;
   return undefined;
 }
 
-/**
- * What is wrong with a URI for us to call, where an application is told that somebody has signed out. A host name
- * and TLS keep it from leading to what listens beside us.
- */
+/** What is wrong with a URI that we call. Requiring a host name and TLS keeps it from reaching internal services. */
 export function logoutUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);
   if (problem !== undefined || url === null) return problem;
   const named = /[a-z]/.test(url.hostname) && url.hostname.includes('.') && !url.hostname.startsWith('[');
-  return url.protocol === 'https:' && named ? undefined : 'must use https and the name of a host';
+  return url.protocol === 'https:' && named ? undefined : 'must use https and a host name';
 }

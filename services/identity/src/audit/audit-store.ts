@@ -1,7 +1,7 @@
 import { type Collection, type Connection, Schema } from 'mongoose';
 import type { AuditAction, AuditRecord, AuditStore } from './audit.ts';
 
-/** Ids sort by time, so that they serve as the order of the log. */
+/** Ids sort by time, which is the order of the log. */
 type AuditDocument = {
   _id: string;
   action: AuditAction;

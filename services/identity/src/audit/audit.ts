@@ -2,11 +2,12 @@ import { createHmac } from 'node:crypto';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
 
-/** What is so frequent, or so little, that it is written in batches, a moment later. */
-const WRITTEN_LATER = [
+/** Actions so frequent, or of so little weight, that they are written in batches a moment later. */
+const BUFFERED = [
   'sign_in.succeeded',
   'sign_in.failed',
   'sign_out',
@@ -14,46 +15,44 @@ const WRITTEN_LATER = [
   'consent.refused',
   'token.revoked',
 ] as const;
-/** What gives somebody power or takes it away: written before the answer. */
-const WRITTEN_FIRST = [
-  'account.created',
-  'account.changed',
-  'account.deleted',
-  'password.changed',
-  'email.verified',
-  'consent.granted',
-  'grant.revoked',
-  'application.created',
-  'application.changed',
-  'application.deleted',
-  'secret.added',
-  'secret.removed',
-  'api_key.created',
-  'api_key.rotated',
-  'api_key.revoked',
-  'keys.rotated',
-] as const;
-
-export type AuditAction = (typeof WRITTEN_LATER)[number] | (typeof WRITTEN_FIRST)[number];
+/** Actions that grant or remove power: written before the response. */
+type ImmediateAction =
+  | 'account.created'
+  | 'account.changed'
+  | 'account.deleted'
+  | 'password.changed'
+  | 'email.verified'
+  | 'consent.granted'
+  | 'grant.revoked'
+  | 'application.created'
+  | 'application.changed'
+  | 'application.deleted'
+  | 'secret.added'
+  | 'secret.removed'
+  | 'api_key.created'
+  | 'api_key.rotated'
+  | 'api_key.revoked'
+  | 'keys.rotated';
+export type AuditAction = (typeof BUFFERED)[number] | ImmediateAction;
 
 /** Where a request came from. */
 export type Origin = { address: string; userAgent: string | undefined; requestId: string };
 
 export type AuditEntry = {
   action: AuditAction;
-  /** Undefined for what no request asked for. */
+  /** Undefined for an action that no request caused. */
   origin?: Origin;
-  /** The person it is about, or who did it. */
+  /** The person whom it concerns, or who did it. */
   subject?: string;
-  /** The client_id through which, or to which, it was done. */
+  /** The client_id that it was done through, or to. */
   client?: string;
-  /** What somebody gave as a name; kept only as a hash, as people type passwords there. */
+  /** What somebody entered as their login; stored only as a hash, as people type passwords there. */
   login?: string;
-  /** More about it, in fields of plain values. Never a secret. */
+  /** Further plain values. Never a secret. */
   details?: Readonly<Record<string, unknown>>;
 };
 
-/** An entry as it is kept. */
+/** An entry as it is stored. */
 export type AuditRecord = Omit<AuditEntry, 'login'> & {
   id: string;
   loginHash?: string;
@@ -65,9 +64,9 @@ export type AuditStore = {
   collection: string;
   /** Durable when it resolves. */
   insert(record: AuditRecord): Promise<void>;
-  /** As many as get there; cheaper, and after a crash of the database the last moments may be missing. */
+  /** Inserts as many as possible. Cheaper, but a crash of the database may lose the last moments. */
   insertMany(records: readonly AuditRecord[]): Promise<void>;
-  /** Of one person or one client or of all, the latest first, those before the one with the id `before`. */
+  /** The latest first, of one person, one client or all; `before` is the id to continue before. */
   list(query: {
     by?: { subject: string } | { client: string };
     before?: string;
@@ -76,22 +75,19 @@ export type AuditStore = {
 };
 
 export type Audit = {
-  /**
-   * Writes down who did what, when, from where. What grants or takes power is durable when this resolves, and it
-   * rejects when it cannot be; the rest follows within a second, and never keeps anybody from signing in.
-   */
+  /** Records who did what, when and from where. Immediate actions are durable when it resolves; others never reject. */
   record(entry: AuditEntry): Promise<void>;
-  /** Writes what is still waiting. */
+  /** Writes what is still buffered. */
   stop(): Promise<void>;
 };
 
 const BATCH_MS = 250;
-/** More than that waiting means that the database is away or cannot keep up. */
-const MAX_WAITING = 10_000;
+/** When more are buffered, the database is down or cannot keep up. */
+const MAX_BUFFERED = 10_000;
 const MAX_USER_AGENT = 200;
 const DAY_MS = 86_400_000;
 
-/** The audit log. `key` is for hashing login names. */
+/** The audit log. `key` is for hashing logins. */
 export function createAudit(options: {
   store: AuditStore;
   key: Buffer;
@@ -99,10 +95,13 @@ export function createAudit(options: {
   logger: Logger;
 }): Audit {
   const { store, key, keepDays, logger } = options;
-  let waiting: AuditRecord[] = [];
+  let buffer: AuditRecord[] = [];
   let lost = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
+  const writer = createPeriodicTask({
+    run: flush,
+    everyMs: BATCH_MS,
+    onError: (error) => logger.error({ err: error }, 'the audit log could not be written'),
+  });
 
   function toRecord({ login, ...entry }: AuditEntry): AuditRecord {
     const at = new Date();
@@ -116,9 +115,8 @@ export function createAudit(options: {
   }
 
   async function flush(): Promise<void> {
-    timer = undefined;
-    const batch = waiting;
-    waiting = [];
+    const batch = buffer;
+    buffer = [];
     if (lost > 0) logger.error({ lost }, 'entries of the audit log were lost');
     lost = 0;
     if (batch.length === 0) return;
@@ -127,24 +125,21 @@ export function createAudit(options: {
     });
   }
 
-  function writeLater(record: AuditRecord): void {
-    if (waiting.length < MAX_WAITING) waiting.push(record);
+  function writeSoon(record: AuditRecord): void {
+    if (buffer.length < MAX_BUFFERED) buffer.push(record);
     else lost += 1;
-    timer ??= setTimeout(() => {
-      writing = writing.then(flush);
-    }, BATCH_MS);
+    writer.start();
   }
 
-  const later: ReadonlySet<string> = new Set(WRITTEN_LATER);
+  const buffered: ReadonlySet<string> = new Set(BUFFERED);
   return {
     async record(entry) {
-      if (later.has(entry.action)) writeLater(toRecord(entry));
+      if (buffered.has(entry.action)) writeSoon(toRecord(entry));
       else await store.insert(toRecord(entry));
     },
     async stop() {
-      clearTimeout(timer);
-      writing = writing.then(flush);
-      await writing;
+      await writer.stop();
+      await flush();
     },
   };
 }
@@ -156,7 +151,7 @@ export function originOf(ctx: Context): Origin {
   return { address, userAgent: userAgent === '' ? undefined : userAgent, requestId: id };
 }
 
-/** With a key, as a password that was typed for a name could be guessed from a bare hash. */
+/** With a key, as a password typed instead of a login could be guessed from a plain hash. */
 export function hashLogin(key: Buffer, login: string): string {
   return createHmac('sha256', key)
     .update(`login ${foldedKey(login)}`)

@@ -6,7 +6,7 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { readJson } from '../json-request.ts';
+import { readJson } from '../http/request-body.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 
 const readKey = bodyValidator(Type.Object({ hash: Type.String({ minLength: 43, maxLength: 43 }) }));

@@ -1,4 +1,4 @@
-import type { Sealer } from './sealing.ts';
+import type { Sealer } from '@gatehouse/kit/sealing';
 import {
   type KeyRing,
   keyIn,
@@ -11,20 +11,17 @@ import {
   type StoredKey,
 } from './signing-keys.ts';
 
-/**
- * In seconds: verifiers keep the keys they have fetched for up to ten minutes (jose's cacheMaxAge), so one that
- * was published for longer is known to all when it begins to sign.
- */
+/** In seconds: longer than the ten minutes for which verifiers cache keys (jose's cacheMaxAge). */
 export const PUBLISHED_BEFORE_SIGNING = 15 * 60;
 
 export type RotationOptions = {
   /** Both by default. */
   algorithm?: SigningAlgorithm;
-  /** Somebody else may have the keys: those that have signed are dropped at once and not kept as previous. */
+  /** The keys may have leaked: those that have signed are dropped at once, and not published as previous. */
   compromised?: boolean;
-  /** Leaves alone a key that has signed for less; 0 by default. */
+  /** Does not rotate a key that has signed for less; 0 by default. */
   minAgeSeconds?: number;
-  /** Leaves alone a ring whose next key has been published for less; 0 by default. */
+  /** Does not rotate to a next key that has been published for less; 0 by default. */
   minPublishedSeconds?: number;
 };
 
@@ -33,16 +30,15 @@ export type Rotation = {
   /** The key that was current. */
   retired: string;
   current: string;
-  /** All that are not published any more: only of a compromise. */
+  /** The keys that are no longer published, after a compromise. */
   dropped: string[];
-  /** How long the new current key had been published, in seconds. */
+  /** How long the new current key has been published, in seconds. */
   published: number;
 };
 
 /**
- * Makes the next key the current one, and a new next one. Of several rotations that have seen the same current key
- * one happens, and the others find nothing left to do; with `minAgeSeconds` that holds for all at about the same
- * moment. Throws when the stored keys were sealed under another master key.
+ * Makes the next key current, and a new next one. Of several rotations that start from the same current key, one takes
+ * effect. Throws when the stored keys were sealed under another master key.
  */
 export async function rotateSigningKeys(
   store: SigningKeyStore,
@@ -78,13 +74,13 @@ async function rotateRing(
       : rotated(ring, fresh, now);
     if (await store.replace(changed)) return describe(ring, changed, now);
     ring = (await store.all()).find((it) => it.algorithm === algorithm);
-    // What another wrote in the meantime has to open, too, before anything is written over it.
+    // What another process wrote in the meantime must open, too, before it is overwritten.
     if (ring !== undefined) openRing(ring, sealer);
   }
   return undefined;
 }
 
-/** Whether the current key has signed, and the next one been published, for long enough. */
+/** Whether the current key has signed, and the next one has been published, for long enough. */
 export function isDue(
   ring: KeyRing,
   { minAgeSeconds = 0, minPublishedSeconds = 0 }: RotationOptions,
@@ -97,7 +93,7 @@ export function isDue(
   );
 }
 
-/** Takes out what was retired before this moment; undefined when there is nothing. */
+/** The ring without what was retired before this time; undefined when that changes nothing. */
 export function withoutRetired(ring: KeyRing, before: Date): KeyRing | undefined {
   const keys = ring.keys.filter(({ retiredAt }) => retiredAt === null || retiredAt >= before);
   const dropped = ring.dropped.filter(({ droppedAt }) => droppedAt >= before);
@@ -113,7 +109,7 @@ function rotated(ring: KeyRing, fresh: StoredKey, now: Date): KeyRing {
   return { ...ring, version: ring.version + 1, keys: [...keys, fresh] };
 }
 
-/** Drops the suspects. Where the current key is none, because others rotated meanwhile, it goes on signing. */
+/** Drops the suspects. A current key that is not one, as others have rotated meanwhile, continues to sign. */
 function withoutCompromised(ring: KeyRing, suspects: string[], fresh: StoredKey, now: Date): KeyRing {
   const isSuspect = ({ kid }: StoredKey) => suspects.includes(kid);
   const { keys } = isSuspect(keyIn(ring, 'current')) ? rotated(ring, fresh, now) : ring;

@@ -3,8 +3,8 @@ import { key256, readSettings, url } from '@gatehouse/kit/config';
 import { readOrExit } from '@gatehouse/kit/process';
 import { rotateKeysCommand } from './rotate-command.ts';
 
-// `node services/identity/src/keys/main.ts [--compromised]`: rotates the signing keys of a deployment. With
-// --compromised, what was signed with the old keys does not count any more.
+// `node services/identity/src/keys/main.ts [--compromised]` rotates the signing keys of a deployment. With
+// --compromised, what was signed with the old keys becomes invalid.
 const values = readArguments();
 const settings = readOrExit((env) =>
   readSettings(

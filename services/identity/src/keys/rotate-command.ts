@@ -2,37 +2,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { PUBLISHED_BEFORE_SIGNING, type Rotation, rotateSigningKeys } from './key-rotation.ts';
-import { createSealer } from './sealing.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
-import { SIGNING_KEYS_PURPOSE } from './signing-keys.ts';
+import { createSigningKeySealer } from './signing-keys.ts';
 
-/**
- * What `npm run keys:rotate` does: rotates the signing keys in the database, from where running services take them
- * up within seconds. Writes a line for each algorithm, or why it could not. Returns the exit status.
- */
+/** What `npm run keys:rotate` does. Writes a line for each algorithm, or the failure, and returns the exit status. */
 export async function rotateKeysCommand(options: {
   mongodbUri: string;
   masterKey: Buffer;
   compromised: boolean;
   write: (line: string) => void;
   /** How long to wait for the database. */
-  patienceSeconds?: number;
+  maxWaitSeconds?: number;
 }): Promise<number> {
-  const { compromised, write, patienceSeconds = 10 } = options;
+  const { compromised, write, maxWaitSeconds = 10 } = options;
   const logger = createLogger({ name: 'keys', level: 'silent', readable: false });
   const database = createDatabase({ uri: options.mongodbUri, name: 'identity', logger });
   const store = createSigningKeyStore(database.connection);
   try {
     const connected = database.start().then(() => true);
     connected.catch(() => {});
-    if (!(await Promise.race([connected, sleep(patienceSeconds * 1000, false, { ref: false })]))) {
+    if (!(await Promise.race([connected, sleep(maxWaitSeconds * 1000, false, { ref: false })]))) {
       write('The database of the identity service cannot be reached.');
       return 1;
     }
-    const sealer = createSealer(options.masterKey, SIGNING_KEYS_PURPOSE);
+    const sealer = createSigningKeySealer(options.masterKey);
     const { rotated } = await rotateSigningKeys(store, sealer, { compromised });
     for (const rotation of rotated) for (const line of report(rotation)) write(line);
-    if (rotated.length === 0) write('Nothing to do: the keys were rotated by somebody else at this moment.');
+    if (rotated.length === 0) write('Nothing to do: somebody else has just rotated the keys.');
     return 0;
   } catch (error) {
     write(error instanceof Error ? error.message : String(error));

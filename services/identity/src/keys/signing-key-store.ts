@@ -39,7 +39,7 @@ const schema = new Schema<KeyRingDocument>(
   { versionKey: false, strict: 'throw' },
 );
 
-/** Signing keys in MongoDB, in one document for each algorithm. */
+/** Signing keys in MongoDB, one document for each algorithm; defines its model on the connection. */
 export function createSigningKeyStore(connection: Connection): SigningKeyStore {
   const rings = connection.model<KeyRingDocument>('KeyRing', schema, 'key_rings');
   return {

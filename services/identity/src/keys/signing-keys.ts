@@ -1,17 +1,19 @@
 import { newId } from '@gatehouse/kit/ids';
+import { createSealer, deriveKey, type Sealer } from '@gatehouse/kit/sealing';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
-import type { Sealer } from './sealing.ts';
 
-/** ES256 signs access tokens; RS256 is what OpenID Connect Discovery §3 wants of every provider. */
+/** ES256 signs access tokens; OpenID Connect Discovery §3 requires RS256 of every provider. */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** What the sealer of the signing keys is made for. */
-export const SIGNING_KEYS_PURPOSE = 'signing keys';
+/** Seals the private keys for storage under the deployment's master key. */
+export function createSigningKeySealer(masterKey: Buffer): Sealer {
+  return createSealer(deriveKey(masterKey, 'signing keys'));
+}
 
 /**
- * `current` signs. `next` is published already and signs after the next rotation, when every verifier has seen it.
- * `previous` does not sign any more, and is published until what it has signed has expired.
+ * `current` signs. `next` is published, and signs after the next rotation, when every verifier knows it. `previous` no
+ * longer signs, and is published until what it signed has expired.
  */
 export type KeyState = 'current' | 'next' | 'previous';
 
@@ -27,46 +29,42 @@ export type StoredKey = {
   retiredAt: Date | null;
 };
 
-/**
- * The keys of one algorithm: one current, one next, any number of previous ones. They are stored as one document,
- * so that whoever reads sees them whole at any moment, and a crash leaves nothing halfway.
- */
+/** The keys of one algorithm: one current, one next, any number of previous ones. Changed and read as a whole. */
 export type KeyRing = {
   algorithm: SigningAlgorithm;
-  /** Raised by each change. */
+  /** Incremented by each change. */
   version: number;
   keys: StoredKey[];
-  /** Compromised keys, for as long as somebody may hold a token that they have signed. */
+  /** Compromised keys, for as long as a token that they signed may exist. */
   dropped: DroppedKey[];
 };
 export type DroppedKey = { kid: string; droppedAt: Date };
 
 export type SigningKeyStore = {
   all(): Promise<KeyRing[]>;
-  /** The versions alone: cheap to ask for every second. */
+  /** Only the versions, which is cheap enough to do every second. */
   versions(): Promise<Pick<KeyRing, 'algorithm' | 'version'>[]>;
-  /** Inserts unless the algorithm has a ring already. */
+  /** Inserts unless the algorithm has a ring. */
   insertIfNone(ring: KeyRing): Promise<void>;
-  /** Writes the ring if the stored one has the version before its own; false when another was faster. */
+  /** Writes the ring if the stored one is of the version before; returns whether it was. */
   replace(ring: KeyRing): Promise<boolean>;
 };
 
 export type SigningKeySet = {
   /**
-   * Private keys: of each algorithm the current one, then the next, then the previous ones. The order matters:
-   * oidc-provider signs with the first that fits the algorithm (its keystore's selectForSign, asked without a kid).
+   * Private keys: of each algorithm the current one, the next, then the previous ones. The order matters: oidc-provider
+   * signs with the first that fits the algorithm (selectForSign of its keystore, called without a kid).
    */
   keys: JWK[];
   currentKid: Record<SigningAlgorithm, string>;
-  /** Another text whenever the set is another. */
+  /** Different whenever the set is. */
   version: string;
   rings: readonly KeyRing[];
 };
 
 /**
- * The signing keys; makes what is missing. Several replicas may start at once: of the rings they make, the store
- * keeps one for each algorithm, and all load that one. Throws when the stored keys were sealed under another
- * master key.
+ * The signing keys. Makes missing ones: of replicas that do so at once, all load the ones that were stored first.
+ * Throws when the stored keys were sealed under another master key.
  */
 export async function loadSigningKeys(store: SigningKeyStore, sealer: Sealer): Promise<SigningKeySet> {
   const existing = await store.all();
@@ -85,7 +83,7 @@ export async function loadSigningKeys(store: SigningKeyStore, sealer: Sealer): P
   };
 }
 
-/** The version of a set of rings, whatever order they come in. */
+/** The version of a set of rings, in any order. */
 export function versionOf(rings: readonly Pick<KeyRing, 'algorithm' | 'version'>[]): string {
   return rings
     .map(({ algorithm, version }) => `${algorithm}:${version}`)
@@ -93,14 +91,14 @@ export function versionOf(rings: readonly Pick<KeyRing, 'algorithm' | 'version'>
     .join();
 }
 
-/** The ring's current or next key: it always has one of each. */
+/** The ring's current or next key: it always has both. */
 export function keyIn(ring: KeyRing, state: 'current' | 'next'): StoredKey {
   const key = ring.keys.find((it) => it.state === state);
   if (key === undefined) throw new Error(`There is no ${state} ${ring.algorithm} key in the database.`);
   return key;
 }
 
-/** A fresh key in the state `next`. */
+/** A new key in the state `next`. */
 export async function makeKey(algorithm: SigningAlgorithm, sealer: Sealer): Promise<StoredKey> {
   const kid = newId('key');
   const { privateKey } = await generateKeyPair(algorithm, { modulusLength: 2048, extractable: true });

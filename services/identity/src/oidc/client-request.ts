@@ -3,35 +3,35 @@ import { isStorable, parseJsonBody } from '@gatehouse/http/json-body';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { shareRequestInfo } from '@gatehouse/kit/requests';
 import type { Context, Middleware } from 'koa';
-import { readBytes } from '../json-request.ts';
-import { noteCalledPath } from './called-address.ts';
+import { readBytes } from '../http/request-body.ts';
+import { rememberRequestedPath } from './endpoint-aliases.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
-/** More than any token request needs, in bytes; oidc-provider takes no form above 56 KiB, and JSON grows as one. */
+/** More than any token request needs, in bytes. oidc-provider accepts forms up to 56 KiB, and JSON grows as a form. */
 const LIMIT = 16 * 1024;
 
-/** A text in JSON, and the colon that makes it a name: none follows a value. */
-const TEXT = /"(?:[^"\\]|\\.)*"\s*(:?)/g;
+/** A string in JSON, and the colon that makes it a name. */
+const JSON_STRING = /"(?:[^"\\]|\\.)*"\s*(:?)/g;
 
 export type ClientRequestOptions = {
   accepts: readonly ('json' | 'form')[];
-  /** Where oidc-provider listens for it. */
+  /** Where oidc-provider listens. */
   path: string;
-  /** Changes the form on its way; `send` hands it on. */
+  /** May change the form; `send` passes it on. */
   around?(form: URLSearchParams, send: () => Promise<void>): Promise<void>;
 };
 
 /**
- * Reads what a client sends to the token endpoint and its like, and hands it on to oidc-provider as the form that
- * RFC 6749 §4 knows, whichever of the accepted content types it came in.
+ * Reads a client's request, such as a token request, in any of the accepted content types, and passes it on to
+ * oidc-provider as the form of RFC 6749 §4.
  */
 export function clientRequest({ accepts, path, around }: ClientRequestOptions): Middleware {
   return async (ctx, next) => {
     const form = await readForm(ctx, accepts);
     const send = async () => {
-      noteCalledPath(ctx);
+      rememberRequestedPath(ctx);
       replaceRequest(ctx, form.toString(), path);
       await next();
     };
@@ -39,7 +39,7 @@ export function clientRequest({ accepts, path, around }: ClientRequestOptions): 
   };
 }
 
-/** Puts a request in the place of the caller's that can be read once more: oidc-provider reads bodies itself. */
+/** Replaces the request by one whose body can be read again: oidc-provider reads bodies itself. */
 function replaceRequest(ctx: Context, text: string, path: string): void {
   const inner = new IncomingMessage(ctx.req.socket);
   shareRequestInfo(ctx.req, inner);
@@ -49,11 +49,11 @@ function replaceRequest(ctx: Context, text: string, path: string): void {
     ...ctx.req.headers,
     'content-type': FORM,
     'content-length': String(Buffer.byteLength(text)),
-    // Errors are JSON whatever the caller would accept (RFC 6749 §5.2).
+    // Errors are JSON whatever the caller accepts (RFC 6749 §5.2).
     accept: JSON_TYPE,
   };
   delete inner.headers['transfer-encoding'];
-  // Else the end of this message would count as an abort, and take the socket with it.
+  // Otherwise Node would take the end of this message for an abort, and destroy the socket.
   inner.complete = true;
   inner.push(text);
   inner.push(null);
@@ -99,14 +99,14 @@ function formOfJson(body: Buffer): URLSearchParams {
     refuseUnstorable(name, parameter);
     form.append(name, parameter);
   }
-  // Parsing keeps the last of several; RFC 6749 §3.2 has none come twice.
-  const names = [...body.toString('utf8').matchAll(TEXT)].filter(([, colon]) => colon === ':');
-  if (names.length > Object.keys(value).length) throw new ServiceError('invalid', 'A parameter comes twice.');
+  // Parsing keeps the last of several; RFC 6749 §3.2 forbids repetition.
+  const names = [...body.toString('utf8').matchAll(JSON_STRING)].filter(([, colon]) => colon === ':');
+  if (names.length > Object.keys(value).length) throw new ServiceError('invalid', 'A parameter is repeated.');
   return form;
 }
 
 function refuseUnstorable(name: string, value: string): void {
   if (!isStorable(name) || !isStorable(value)) {
-    throw new ServiceError('invalid', 'A parameter holds a NUL character or half of a surrogate pair.');
+    throw new ServiceError('invalid', 'A parameter contains a NUL character or half of a surrogate pair.');
   }
 }

@@ -1,6 +1,6 @@
 import type { ErrorKind } from '@gatehouse/kit/errors';
 import type { Context, Middleware } from 'koa';
-import type { Faults } from '../faults.ts';
+import type { ToServiceError } from '../http/service-error.ts';
 
 /** Codes of RFC 6749 §5.2, and of §4.1.2.1 for what that section lacks. */
 const OAUTH_CODES: Partial<Record<ErrorKind, string>> = {
@@ -11,10 +11,7 @@ const OAUTH_CODES: Partial<Record<ErrorKind, string>> = {
   internal: 'server_error',
 };
 
-/**
- * What oidc-provider calls invalid_request, and RFC 6749 §5.2 invalid_client: no authentication included, or an
- * Authorization header that holds none.
- */
+/** Missing or malformed authentication: invalid_request for oidc-provider, and invalid_client in RFC 6749 §5.2. */
 const NO_AUTHENTICATION = new Set([
   'no client authentication mechanism provided',
   'invalid authorization header value format',
@@ -23,7 +20,7 @@ const NO_AUTHENTICATION = new Set([
   'invalid client_assertion format',
 ]);
 
-/** What oidc-provider calls invalid_request, and RFC 6749 §5.2 unauthorized_client. */
+/** invalid_request for oidc-provider, and unauthorized_client in RFC 6749 §5.2. */
 const GRANT_NOT_ALLOWED = 'requested grant type is not allowed for this client';
 
 function refuseClient(ctx: Context, description: string): void {
@@ -33,37 +30,37 @@ function refuseClient(ctx: Context, description: string): void {
 }
 
 /**
- * Makes every error of what follows `{error, error_description}`, never cached (RFC 6749 §5.2): our own, and
- * those that oidc-provider answers by itself. `faultOf` gives what made oidc-provider answer server_error. Where
- * people are, faults are shown as a page.
+ * Answers every error in what follows, our own and oidc-provider's, with `{error, error_description}`, never cached
+ * (RFC 6749 §5.2). `serverErrorOf` returns what made oidc-provider answer server_error. For
+ * people, faults are shown as a page.
  */
 export function oauthErrors(options: {
-  faults: Faults;
-  faultOf(ctx: Context): unknown;
+  toServiceError: ToServiceError;
+  serverErrorOf(ctx: Context): unknown;
   isPage(ctx: Context): boolean;
   showFault(ctx: Context, thrown: unknown): void;
 }): Middleware {
-  const { faults, faultOf } = options;
+  const { toServiceError, serverErrorOf } = options;
   return async (ctx, next) => {
-    // Asked first, as the path is rewritten on the way.
+    // Evaluated first, as the path is rewritten on the way.
     const isPage = options.isPage(ctx);
     try {
       await next();
-      const fault = faultOf(ctx);
+      const fault = serverErrorOf(ctx);
       if (fault !== undefined && !isPage) throw fault;
     } catch (thrown) {
       if (isPage) return options.showFault(ctx, thrown);
-      const error = faults(ctx, thrown);
+      const error = toServiceError(ctx, thrown);
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = { error: OAUTH_CODES[error.kind] ?? 'invalid_request', error_description: error.message };
     }
-    if (!isPage) settle(ctx);
+    if (!isPage) normalizeError(ctx);
   };
 }
 
-/** Gives an answer of oidc-provider's the shape and the status that errors have here. */
-function settle(ctx: Context): void {
+/** Gives an error of oidc-provider's the body and the status that errors have here. */
+function normalizeError(ctx: Context): void {
   const { status } = ctx;
   if (status < 400) return;
   ctx.set('cache-control', 'no-store');
@@ -77,6 +74,6 @@ function settle(ctx: Context): void {
     typeof code === 'string'
       ? { error: code, error_description: description ?? code }
       : { error: 'invalid_request', error_description: 'There is nothing here.' };
-  // Koa takes a body that is set while there was none for a 200.
+  // Koa sets the status to 200 when a body is set where there was none.
   ctx.status = status;
 }

@@ -5,36 +5,36 @@ import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type Audit, originOf } from '../audit/audit.ts';
-import { readBytes } from '../json-request.ts';
+import { readBytes } from '../http/request-body.ts';
 import type { AccessTokenHandles } from './access-token-handles.ts';
 import { clientRequest } from './client-request.ts';
 
-/** A request to sign in or out that comes as a form, in bytes: it goes on as a query. */
-const LONGEST_QUERY = 6 * 1024;
+/** The longest request to sign in or out, in bytes. A form is passed on as a query. */
+const MAX_QUERY = 6 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
-/** Stands for a token that does not hold. */
+/** Replaces a token that is not valid. */
 const NO_TOKEN = 'no-token';
 
-/** What oidc-provider does not take as the interface has it: JSON, JWTs to revoke, authorization requests as forms. */
+/** What oidc-provider does not support and the interface does: JSON, JWTs to revoke, authorization requests as forms. */
 export function oauthRoutes(options: {
   handles: AccessTokenHandles;
-  /** Throws `unauthenticated` for a token that does not hold. */
+  /** Throws `unauthenticated` for a token that is not valid. */
   verify(token: string): Promise<Caller>;
   audit: Pick<Audit, 'record'>;
 }): Router {
   const { handles, verify } = options;
   const router = new Router({ sensitive: true });
   const path = '/oauth2/token';
-  router.post('/oauth/token', clientRequest({ accepts: ['json', 'form'], path }), withoutSameRefreshToken);
-  router.post('/oauth2/token', clientRequest({ accepts: ['form'], path }), withoutSameRefreshToken);
+  router.post('/oauth/token', clientRequest({ accepts: ['json', 'form'], path }), omitUnrotatedRefreshToken);
+  router.post('/oauth2/token', clientRequest({ accepts: ['form'], path }), omitUnrotatedRefreshToken);
   router.options('/oauth/token', (ctx, next) => {
     ctx.path = path;
     return next();
   });
   router.options('/oauth2/token', (_ctx, next) => next());
 
-  /** A JWT in the request is replaced by a handle, by which oidc-provider finds it. */
-  async function around(form: URLSearchParams, send: () => Promise<void>): Promise<void> {
+  /** Replaces a JWT in the request by a handle for it. */
+  async function withHandle(form: URLSearchParams, send: () => Promise<void>): Promise<void> {
     const token = form.get('token') ?? '';
     if (!token.startsWith('eyJ')) return send();
     const caller = await verify(token).catch((error: unknown) => {
@@ -45,20 +45,20 @@ export function oauthRoutes(options: {
       form.set('token', handle);
       return send();
     };
-    return caller === undefined ? sendWith(NO_TOKEN) : handles.lend(caller, sendWith);
+    return caller === undefined ? sendWith(NO_TOKEN) : handles.issue(caller, sendWith);
   }
   for (const path of ['/oauth2/revoke', '/oauth2/introspect']) {
-    router.post(path, clientRequest({ accepts: ['json', 'form'], path, around }), neverEmpty);
+    router.post(path, clientRequest({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);
     router.options(path, (_ctx, next) => next());
   }
-  router.post('/oauth2/revoke', withoutApiKeys, written(options.audit));
+  router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
-  // OpenID Connect Core §3.1.2.1: as a form, too. It goes on as a query, since cookies that are safe from other
-  // sites do not come with their forms.
+  // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our
+  // cookies (SameSite=Lax) with forms from other sites.
   for (const path of ['/oauth2/authorize', '/oauth2/logout']) {
     router.get(path, (ctx, next) => {
-      if (ctx.querystring.length > LONGEST_QUERY) {
-        throw new ServiceError('invalid', `The query is longer than ${LONGEST_QUERY} characters.`);
+      if (ctx.querystring.length > MAX_QUERY) {
+        throw new ServiceError('invalid', `The query is longer than ${MAX_QUERY} characters.`);
       }
       return next();
     });
@@ -66,7 +66,7 @@ export function oauthRoutes(options: {
       if (ctx.is(FORM) === false) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
-      const form = (await readBytes(ctx, LONGEST_QUERY)).toString('utf8');
+      const form = (await readBytes(ctx, MAX_QUERY)).toString('utf8');
       ctx.status = 303;
       ctx.set('cache-control', 'no-store');
       ctx.redirect(`${path}?${new URLSearchParams(form)}`);
@@ -76,16 +76,16 @@ export function oauthRoutes(options: {
 }
 
 /**
- * What a revocation answers does not matter (RFC 7009 §2.2), but clients that read every answer as JSON
- * (simple-oauth2 by its defaults) take an empty one for a failure.
+ * Clients ignore the body of a revocation (RFC 7009 §2.2), but those that parse every response as JSON
+ * (simple-oauth2 by default) take an empty one for a failure.
  */
-const neverEmpty: Middleware = async (ctx, next) => {
+const emptyObject: Middleware = async (ctx, next) => {
   await next();
   if (ctx.status === 200 && ctx.body === '') ctx.body = {};
 };
 
-/** An API key is no token, and lives on: that it was revoked must not be said of it (RFC 7009 §2.2.1). */
-const withoutApiKeys: Middleware = async (ctx, next) => {
+/** An API key is not revoked here, so the answer must not say that it is (RFC 7009 §2.2.1). */
+const refuseApiKeys: Middleware = async (ctx, next) => {
   await next();
   const { oidc } = ctx as Partial<KoaContextWithOIDC>;
   if (ctx.status !== 200 || !String(oidc?.params?.token).startsWith(API_KEY_PREFIX)) return;
@@ -96,8 +96,8 @@ const withoutApiKeys: Middleware = async (ctx, next) => {
   ctx.status = 400;
 };
 
-/** Writes down whose token a client has revoked. */
-function written(audit: Pick<Audit, 'record'>): Middleware {
+/** Records whose token a client has revoked. */
+function auditRevocation(audit: Pick<Audit, 'record'>): Middleware {
   return async (ctx, next) => {
     await next();
     const { AccessToken, RefreshToken, Client } = (ctx as Partial<KoaContextWithOIDC>).oidc?.entities ?? {};
@@ -112,8 +112,8 @@ function written(audit: Pick<Audit, 'record'>): Middleware {
   };
 }
 
-/** A refresh token that was not rotated is not given once more (interface.md 2.1). */
-const withoutSameRefreshToken: Middleware = async (ctx, next) => {
+/** A refresh token that was not rotated is not returned again (interface.md 2.1). */
+const omitUnrotatedRefreshToken: Middleware = async (ctx, next) => {
   await next();
   const { oidc } = ctx as Partial<KoaContextWithOIDC>;
   const refreshed = ctx.status === 200 && oidc?.params?.grant_type === 'refresh_token';

@@ -2,16 +2,16 @@ import { hash } from 'node:crypto';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 
-/** One document of oidc-provider's: a code, a refresh token, a grant, a session. */
+/** A document of oidc-provider's, such as a code, a refresh token, a grant or a session. */
 type OidcDocument = {
   _id: string;
-  /** The payload as JSON: its keys are URLs and client ids, which do not do as field names. */
+  /** The payload as JSON: its keys include URLs and client ids, which are no field names. */
   payload: string;
   grant_id?: string | undefined;
   uid?: string | undefined;
   account_id?: string | undefined;
   client_id?: string | undefined;
-  /** The account's sign_in_epoch when this came to be; one lower than the account's is over. */
+  /** The account's sign_in_epoch when this was created; it has ended once the account's is higher. */
   epoch?: number | undefined;
   consumed_at: Date | null;
   expires_at: Date | null;
@@ -19,15 +19,15 @@ type OidcDocument = {
 
 type Spec = {
   collection: string;
-  /** The field beside the id by which it is looked for. */
+  /** The field other than the id by which it is found. */
   key?: 'uid' | 'grant_id';
-  /** Whether whoever knows the id can use it. */
+  /** Whether its id is a secret, which is stored only as a hash. */
   credential?: boolean;
-  /** Whether it belongs to an account, and is found and ended by it. */
+  /** Whether it belongs to an account, by which it is found and ended. */
   ofAccount?: boolean;
 };
 
-/** What oidc-provider keeps. */
+/** What oidc-provider stores. */
 const KINDS = {
   Session: { collection: 'oidc_sessions', key: 'uid', credential: true, ofAccount: true },
   Interaction: { collection: 'oidc_interactions' },
@@ -40,26 +40,26 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS;
 
-/** Access tokens are JWTs and not stored; their ids get to these when one is revoked or introspected. */
+/** Access tokens are JWTs, which are not stored; these models are used when one is revoked or introspected. */
 const STATELESS = new Set(['AccessToken', 'ClientCredentials']);
 
-/** A sign-in of a browser, or what an application was allowed: documents that belong to an account. */
+/** A session or a grant, which belong to an account. */
 export type OfAccount = { id: string; payload: AdapterPayload; expiresAt: Date | null };
 
 export type OidcStore = {
   /** The adapter for one of oidc-provider's models. */
   adapterFor(name: string): Adapter;
-  /** Where documents expire, for the sweeper. */
+  /** The collections whose documents expire. */
   collections: readonly string[];
-  /** Moves the end of a document's life to `seconds` from now. */
+  /** Makes a document expire `seconds` from now. */
   extend(kind: 'RefreshToken' | 'Grant', id: string, seconds: number): Promise<void>;
   sessionsOf(accountId: string): Promise<OfAccount[]>;
   grantsOf(accountId: string): Promise<OfAccount[]>;
-  /** Ends the session with this uid if it is the account's; tells whether there was one. */
+  /** Ends the session with this uid if it is the account's; returns whether there was one. */
   endSession(accountId: string, uid: string): Promise<boolean>;
   /** Ends a grant and all that was issued under it. */
   endGrant(id: string): Promise<void>;
-  /** Ends the account's sessions and grants that are older than the epoch. */
+  /** Ends the account's sessions and grants from before the epoch. */
   endSignIns(accountId: string, belowEpoch: number): Promise<void>;
   /** Ends every grant of a client. */
   endGrantsOfClient(clientId: string): Promise<void>;
@@ -67,29 +67,23 @@ export type OidcStore = {
 
 export type OidcStoreOptions = {
   findClient(id: string): Promise<AdapterPayload | undefined>;
-  /** The payload for a handle that stands for a JWT access token (see access-token-handles.ts). */
+  /** The payload of the JWT access token with this handle (see access-token-handles.ts). */
   findAccessToken(handle: string): AdapterPayload | undefined;
-  /** Makes one access token dead at every service; durable when it resolves. */
+  /** Revokes one access token; durable when it resolves. */
   denyToken(jti: string): Promise<void>;
-  /** The same for every access token of a grant. */
+  /** Revokes every access token of a grant; durable when it resolves. */
   denyGrant(id: string): Promise<void>;
-  /** How long a rotated refresh token may come again without ending its family, in seconds: two tabs. */
+  /** For how many seconds a rotated refresh token may be used again, as by two tabs, without ending its family. */
   reuseGrace: number;
 };
 
-/**
- * oidc-provider's storage in MongoDB. Expiry is checked when reading, since documents are swept late and in
- * batches. Clients are not kept here: `findClient` reads them from the applications.
- */
+/** oidc-provider's storage in MongoDB. Expiry is checked when reading, since documents are swept late. */
 export function createOidcStore(connection: Connection, options: OidcStoreOptions): OidcStore {
   const models = Object.fromEntries(
     (Object.keys(KINDS) as Kind[]).map((kind) => [kind, defineModel(connection, kind)]),
   ) as Record<Kind, Model<OidcDocument>>;
 
-  /**
-   * What was issued is denied first: after a crash in between, the grant is still there to be ended once more. What
-   * is issued under it until it is gone is hit by the denial, too.
-   */
+  // Denied first: after a crash in between, the grant still exists, and can be ended again.
   async function endGrant(id: string): Promise<void> {
     await options.denyGrant(id);
     await models.Grant.deleteOne({ _id: id });
@@ -119,7 +113,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (STATELESS.has(name)) return statelessAdapter(name, options);
       const model = models[name as Kind];
       if (model === undefined)
-        throw new Error(`oidc-provider wants to store ${name}, which has no collection`);
+        throw new Error(`oidc-provider tried to store ${name}, which has no collection`);
       const adapter = documentAdapter(model, name as Kind);
       if (name === 'Grant') return { ...adapter, destroy: endGrant };
       if (name === 'AuthorizationCode') return { ...adapter, consume: once(model, endGrant) };
@@ -133,7 +127,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     sessionsOf: (accountId) => ofAccount('Session', accountId),
     grantsOf: (accountId) => ofAccount('Grant', accountId),
     async endSession(accountId, uid) {
-      // Two requests at once, each of which gave the session a new id, leave two of them.
+      // Two concurrent requests, each of which gave the session a new id, leave two documents.
       const { deletedCount } = await models.Session.deleteMany({ uid, account_id: accountId });
       return deletedCount > 0;
     },
@@ -171,20 +165,20 @@ function defineModel(connection: Connection, kind: Kind): Model<OidcDocument> {
   return connection.model<OidcDocument>(`Oidc${kind}`, schema, spec.collection);
 }
 
-/** Whoever reads the database must not find codes and tokens to use: of those, only the hash is kept. */
+/** Nobody who reads the database may find usable codes and tokens: only their hashes are stored. */
 function keyOf(kind: Kind, id: string): string {
   const { credential = false }: Spec = KINDS[kind];
   return credential ? hash('sha256', id, 'base64url') : id;
 }
 
-/** What oidc-provider gets back. `id` is given for credentials, whose ids are not in what is stored. */
+/** What oidc-provider gets back. `id` is given for credentials, whose ids are not stored. */
 function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload | undefined {
   if (document === null) return undefined;
   const { expires_at, consumed_at, payload } = document;
   if (expires_at !== null && expires_at.getTime() <= Date.now()) return undefined;
   return {
     ...(JSON.parse(payload) as AdapterPayload),
-    // It may have been moved since.
+    // extend() may have changed it.
     ...(expires_at === null ? {} : { exp: Math.floor(expires_at.getTime() / 1000) }),
     ...(id === undefined ? {} : { jti: id }),
     ...(consumed_at === null ? {} : { consumed: Math.floor(consumed_at.getTime() / 1000) }),
@@ -222,7 +216,7 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
       return payloadOf(await model.findOne({ uid }).lean());
     },
     async findByUserCode() {
-      // The device flow is off; no model has user codes.
+      // The device flow is off, so no model has user codes.
       return undefined;
     },
     async consume(id) {
@@ -237,7 +231,7 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
   };
 }
 
-/** An interaction comes with the id of the session, which is a credential, and is never asked for it. */
+/** An interaction contains the id of the session, which is a credential and never read from here. */
 function withoutCookie(payload: AdapterPayload): AdapterPayload {
   if (payload.session === undefined) return payload;
   const { cookie: _, ...session } = payload.session as { cookie?: string };
@@ -245,8 +239,8 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
 }
 
 /**
- * A code and a rotated refresh token serve once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several requests at the
- * same moment, the one whose update matches goes on. The others fail, after `onReuse` has ended the grant.
+ * A code and a rotated refresh token work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several concurrent requests,
+ * the one whose update matches succeeds. The others fail, after `onReuse` has ended the grant.
  */
 function once(model: Model<OidcDocument>, onReuse?: (grantId: string) => Promise<void>) {
   return async (id: string): Promise<void> => {
@@ -258,13 +252,13 @@ function once(model: Model<OidcDocument>, onReuse?: (grantId: string) => Promise
     if (modifiedCount === 1) return;
     const used = await model.findById(_id, { grant_id: 1 }).lean();
     if (used?.grant_id !== undefined) await onReuse?.(used.grant_id);
-    throw new errors.InvalidGrant('it has been used already');
+    throw new errors.InvalidGrant('it has already been used');
   };
 }
 
 /**
- * A refresh token that was rotated a moment ago is not found, and nothing more: two tabs, or an answer that was
- * lost. Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2).
+ * A refresh token that was rotated a moment ago is merely not found: there may be two tabs, or a response was lost.
+ * Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2).
  */
 function graceful(adapter: Adapter, seconds: number): Adapter {
   return {
@@ -278,12 +272,12 @@ function graceful(adapter: Adapter, seconds: number): Adapter {
 }
 
 async function refuse(): Promise<never> {
-  throw new Error('oidc-provider wants to write what it may only read');
+  throw new Error('oidc-provider tried to write what it may only read');
 }
 
 const none = async () => undefined;
 
-/** Clients are read only: they are made and changed as applications. */
+/** Clients are read only: they are managed as applications. */
 function readOnly(find: Adapter['find']): Adapter {
   return {
     find,
@@ -296,7 +290,7 @@ function readOnly(find: Adapter['find']): Adapter {
   };
 }
 
-/** JWT access tokens: there is nothing to store; to destroy one is to deny it. */
+/** JWT access tokens are not stored; destroying one revokes it. */
 function statelessAdapter(name: string, options: OidcStoreOptions): Adapter {
   return {
     ...readOnly(async (handle) => (name === 'AccessToken' ? options.findAccessToken(handle) : undefined)),

@@ -16,15 +16,16 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider';
-import type { Account } from '../accounts/account.ts';
-import type { Application } from '../applications/application.ts';
+import type { Account, Accounts } from '../accounts/account.ts';
+import type { Applications } from '../applications/applications.ts';
+import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
+import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
-import { knowCalledAddress } from './called-address.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
+import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
-import { roleIn, type Standing, standingOf } from './owners.ts';
-import { type Person, personOf, withinCeiling } from './person.ts';
-import { isCurrent, keepSignInEpochs, signInPolicy, stamp } from './sign-in-epochs.ts';
+import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
+import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 
 /** In seconds. */
 export type Lifetimes = {
@@ -32,7 +33,7 @@ export type Lifetimes = {
   code: number;
   /** Absolute for public clients, sliding for confidential ones. */
   refreshToken: number;
-  /** How long a browser stays signed in without being used. */
+  /** How long a browser that is not used stays signed in. */
   session: number;
 };
 
@@ -43,19 +44,18 @@ export type ProviderOptions = {
   cookieKey: string;
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
-  findApplication(id: string): Promise<Application | undefined>;
-  /** Whether the secret is a live one of the application. */
-  checkSecret(id: string, secret: string): Promise<boolean>;
-  findAccount(id: string): Promise<Account | undefined>;
-  /** Whether the secret is that of one of our own services; undefined when there is no such service. */
+  applications: Pick<Applications, 'find' | 'checkSecret'>;
+  accounts: Pick<Accounts, 'find'>;
+  /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
-  /** Whether applications in private networks are told of sign-outs, too. */
-  tellPrivateNetworks: boolean;
-  pages: ProviderPages;
+  /** Whether applications in private networks are notified of sign-outs, too. */
+  logoutToPrivateNetworks: boolean;
+  /** Called when the provider is built. */
+  pages(): ProviderPages;
 };
 
-/** What people see of what oidc-provider answers by itself. */
+/** The pages for requests that oidc-provider answers itself. */
 export type ProviderPages = {
   error(ctx: KoaContextWithOIDC, error: ErrorOut, thrown: Error): void;
   signOut(ctx: KoaContextWithOIDC, form: { action: string; xsrf: string }): void | Promise<void>;
@@ -64,7 +64,7 @@ export type ProviderPages = {
 };
 
 const ALL_SCOPES = [...OIDC_SCOPES, ...API_SCOPES];
-/** Where oidc-provider answers a person, not a program. */
+/** The routes at which oidc-provider answers people rather than programs. */
 const PAGE_ROUTES = new Set([
   'authorization',
   'resume',
@@ -73,12 +73,13 @@ const PAGE_ROUTES = new Set([
   'end_session_success',
 ]);
 const DAY = 86_400;
-/** In an authorization request: whoever is signed in wants to be somebody else. */
+/** A parameter of an authorization request: the person wants to use an account other than the current one. */
 export const ANOTHER_ACCOUNT = 'another_account';
 
-/** oidc-provider, configured. Keys cannot be changed later: for a rotation, build another and swap. */
+/** oidc-provider, configured. Its keys cannot be changed: for a rotation, another one is built and swapped in. */
 export function createProvider(options: ProviderOptions): Provider {
-  const { issuer, lifetimes, pages } = options;
+  const { issuer, lifetimes } = options;
+  const pages = options.pages();
   const api = apiAudience(issuer);
 
   const configuration: Configuration = {
@@ -103,7 +104,7 @@ export function createProvider(options: ProviderOptions): Provider {
       end_session: '/oauth2/logout',
       jwks: '/.well-known/jwks.json',
     },
-    // Scopes that are not named here would be granted to any client that asks.
+    // A scope that is not listed here would be granted to any client that asks.
     scopes: ALL_SCOPES,
     extraParams: [ANOTHER_ACCOUNT],
     claims: {
@@ -141,7 +142,7 @@ export function createProvider(options: ProviderOptions): Provider {
         postLogoutSuccessSource: pages.signedOut,
       },
       userinfo: { enabled: false },
-      // Every access token is for the API or for one service, and so is a JWT that services can verify by themselves.
+      // Every access token is bound to the API or to one service, which makes it a JWT that services can verify themselves.
       resourceIndicators: {
         enabled: true,
         defaultResource(_ctx, client) {
@@ -164,7 +165,7 @@ export function createProvider(options: ProviderOptions): Provider {
     },
     extraTokenClaims: (ctx, token) => accessTokenClaims(ctx, token),
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // A public client's refresh token serves once (RFC 9700 §2.2.2); a confidential one's lives on with every use.
+    // A public client's refresh token works once (RFC 9700 §2.2.2); a confidential client's is extended by every use.
     async rotateRefreshToken(ctx) {
       const { RefreshToken: token, Client: client } = ctx.oidc.entities;
       if (token === undefined || client?.clientAuthMethod === 'none') return true;
@@ -174,7 +175,7 @@ export function createProvider(options: ProviderOptions): Provider {
       }
       return false;
     },
-    // A refresh token outlives the browser's session; signing out ends it (see authorization.success below).
+    // A refresh token outlives the session's expiry, but not a sign-out (see authorization.success below).
     expiresWithSession: async () => false,
     loadExistingGrant,
     ttl: {
@@ -183,22 +184,21 @@ export function createProvider(options: ProviderOptions): Provider {
       AuthorizationCode: lifetimes.code,
       IdToken: lifetimes.accessToken,
       Interaction: 3600,
-      // Somebody who has not signed in leaves nothing behind for long.
+      // A session in which nobody has signed in is not kept for long.
       Session: (_ctx, session) => (session.accountId === undefined ? 3600 : lifetimes.session),
       // A grant must outlive what is issued under it.
       Grant: lifetimes.refreshToken + DAY,
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
     },
     async findAccount(ctx, id, token) {
-      const account = await options.findAccount(id);
+      const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
-      return signIns.holds(ctx, account, token !== undefined) ? personOf(account) : undefined;
+      return signIns.areCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },
     interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
-    // oidc-provider's own dispatcher refuses special-use addresses, so that nobody makes us call our neighbours.
-    ...(options.tellPrivateNetworks ? { fetch: fetchAnywhere } : {}),
-    clientBasedCORS: (_ctx, origin, client) =>
-      (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin),
+    // oidc-provider's own dispatcher refuses special-use addresses, which protects our internal services.
+    ...(options.logoutToPrivateNetworks ? { fetch: fetchAnywhere } : {}),
+    clientBasedCORS: (_ctx, origin, client) => originsOf(client.redirectUris ?? []).includes(origin),
     renderError(ctx, out, error) {
       if (PAGE_ROUTES.has(ctx.oidc?.route)) pages.error(ctx, out, error);
       else {
@@ -208,17 +208,17 @@ export function createProvider(options: ProviderOptions): Provider {
     },
   };
 
-  const standings = new WeakMap<object, Promise<Standing | undefined>>();
+  const permissionsOf = new WeakMap<object, ReturnType<typeof loadPermissions>>();
   const provider = new Provider(issuer, configuration);
-  knowCalledAddress(provider);
-  const signIns = keepSignInEpochs(provider);
-  // The default compares with a client_secret in plain text, which we do not have.
+  acceptEndpointAliases(provider);
+  const signIns = trackSignInEpochs(provider);
+  // The default compares with a client_secret in plain text, which we do not store.
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
     const ofService = options.acceptsService(this.clientId, secret);
     if (ofService !== undefined) return ofService;
-    return options.checkSecret(this.clientId, secret);
+    return options.applications.checkSecret(this.clientId, secret);
   };
-  // Signing out ends what was issued in the session, although it does not end by itself with it.
+  // Signing out ends what was issued in the session, although its expiry does not.
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');
     if (authorization !== undefined) authorization.persistsLogout = false;
@@ -235,29 +235,39 @@ export function createProvider(options: ProviderOptions): Provider {
     return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
   }
 
-  /** Asked once for each request. */
-  function standing(ctx: KoaContextWithOIDC, clientId: string): Promise<Standing | undefined> {
-    let known = standings.get(ctx.oidc);
-    if (known === undefined) {
-      known = options
-        .findApplication(clientId)
-        .then((application) => application && standingOf(application, options.findAccount));
-      standings.set(ctx.oidc, known);
+  async function loadPermissions(
+    clientId: string,
+  ): Promise<(OwnerPermissions<Account> & { scopes: readonly string[] }) | undefined> {
+    const application = await options.applications.find(clientId);
+    if (application === undefined) return undefined;
+    const permissions = await ownerPermissions(application, options.accounts.find);
+    // RFC 6749 §5.2.
+    if (!permissions.active) {
+      throw new errors.UnauthorizedClient('the owner of this application has no active account');
     }
+    return { ...permissions, scopes: permissions.within(application.scopes) };
+  }
+
+  /** What the application may do and under whom, loaded once for each request. */
+  function permissions(ctx: KoaContextWithOIDC, clientId: string) {
+    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(clientId);
+    permissionsOf.set(ctx.oidc, known);
     return known;
   }
 
   /**
-   * What a token for this request may hold at most: what the application may ask for, within its owner's ceiling
-   * and, where a person is known, within theirs.
+   * The scopes that a token for this request may have: those that the application may ask for, within the ceiling of
+   * its owner and, once the person is known, of the person.
    */
   async function allowedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[]> {
     const clientId = ctx.oidc.client?.clientId ?? '';
     if (clientId === ACCOUNT_CLIENT) return ['openid'];
-    const scopes = isService(clientId) ? [INTERNAL_SCOPE] : ((await standing(ctx, clientId))?.scopes ?? []);
-    if (ctx.oidc.params?.grant_type === 'client_credentials') settleScope(ctx, scopes);
-    const person = ctx.oidc.entities.Account as Person | undefined;
-    return person === undefined ? scopes : withinCeiling(scopes, person.account);
+    const scopes = isService(clientId)
+      ? [INTERNAL_SCOPE]
+      : ((await permissions(ctx, clientId))?.scopes ?? []);
+    if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
+    return person === undefined ? scopes : withinCeiling(scopes, person.account.role);
   }
 
   async function accessTokenClaims(
@@ -265,50 +275,43 @@ export function createProvider(options: ProviderOptions): Provider {
     token: { clientId?: string | undefined; accountId?: string; grantId?: string },
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
-    const application = await options.findApplication(token.clientId ?? '');
+    const application = await options.applications.find(token.clientId ?? '');
     if (application === undefined) return undefined;
-    const { epoch: client, profiles, trusted } = application;
+    const { epoch: client, profiles } = application;
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
-    const owner = trusted ? undefined : (await standing(ctx, application.id))?.owner;
+    const owner = (await permissions(ctx, application.id))?.owner;
     if (token.accountId !== undefined) {
-      const { account } = ctx.oidc.entities.Account as Person;
-      // In an application of somebody of a lesser role, whoever signs in has no more than that.
-      const role = roleIn({ owner }, account);
-      return {
-        ...pinned,
-        gid: token.grantId,
-        roles: [role],
-        epoch: { client, subject: account.epoch },
-      };
+      const { account } = ctx.oidc.entities.Account as ProviderAccount;
+      const roles = [roleIn({ owner }, account)];
+      return { ...pinned, gid: token.grantId, roles, epoch: { client, subject: account.epoch } };
     }
     if (owner === undefined) return { ...pinned, trusted: true, epoch: { client } };
-    // Whoever is not trusted stands under their owner.
     return { ...pinned, owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
   }
 
-  /** The grant to go on with: the one of this session, unless it ended or the person has signed in anew since. */
+  /** The grant of this session, unless it has ended or is from before the account's current sign-in epoch. */
   async function loadExistingGrant(ctx: KoaContextWithOIDC) {
-    const { account } = ctx.oidc.entities.Account as Person;
-    // Known only now: nobody is asked to allow what their role cannot have.
+    const { account } = ctx.oidc.entities.Account as ProviderAccount;
+    // Only now is the person known: nobody should be asked to allow what their role cannot have.
     for (const server of Object.values(ctx.oidc.resourceServers ?? {})) {
-      server.scope = withinCeiling(parseScope(server.scope), account).join(' ');
+      server.scope = withinCeiling(parseScope(server.scope), account.role).join(' ');
     }
     const { params } = ctx.oidc;
     if (params?.scope !== undefined) {
-      params.scope = withinCeiling(parseScope(String(params.scope)), account).join(' ');
+      params.scope = withinCeiling(parseScope(String(params.scope)), account.role).join(' ');
     }
     const clientId = ctx.oidc.client?.clientId ?? '';
     const id = ctx.oidc.result?.consent?.grantId ?? ctx.oidc.session?.grantIdFor(clientId);
     const grant = id === undefined ? undefined : await provider.Grant.find(id);
     if (grant !== undefined && isCurrent(grant, account)) {
-      // What is issued now must not outlive it, however old it is.
+      // Whatever its age, it must outlive what is issued now.
       if (grant.remainingTTL < lifetimes.refreshToken + DAY / 2) {
         await options.store.extend('Grant', grant.jti, lifetimes.refreshToken + DAY);
       }
       return grant;
     }
     if (clientId !== ACCOUNT_CLIENT) return undefined;
-    // Our own pages need nobody's consent.
+    // Our own pages need no consent.
     const own = stamp(new provider.Grant({ accountId: account.id, clientId }), account);
     own.addOIDCScope('openid');
     own.addResourceScope(api, 'openid');
@@ -318,10 +321,10 @@ export function createProvider(options: ProviderOptions): Provider {
 }
 
 /**
- * Without a scope, a machine is given all that its application may ask for (RFC 6749 §3.3). A scope beyond
- * that is refused here, since oidc-provider drops what it does not know in silence.
+ * A machine that names no scope gets all that its application may ask for (RFC 6749 §3.3). One that names more is
+ * refused here, since oidc-provider would silently drop the excess.
  */
-function settleScope(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+function applyDefaultScope(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   const { params } = ctx.oidc;
   if (params === undefined) return;
   const requested = parseScope(String(params.scope ?? ''));
@@ -333,13 +336,13 @@ function settleScope(ctx: KoaContextWithOIDC, allowed: readonly string[]): void 
   if (requested.length === 0) params.scope = allowed.join(' ');
 }
 
-/** Without the dispatcher that refuses special-use addresses. */
+/** fetch without the dispatcher that refuses special-use addresses. */
 const fetchAnywhere: typeof fetch = (input, init) => {
   const { dispatcher: _, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
   return fetch(input, rest);
 };
 
-/** Over HTTPS with the prefix by which browsers keep neighbours below the same domain from setting it. */
+/** Over HTTPS with the prefix that keeps sibling domains from setting the cookie. */
 function sessionCookieName(issuer: string): string {
   return issuer.startsWith('https:') ? '__Host-gatehouse_session' : 'gatehouse_session';
 }

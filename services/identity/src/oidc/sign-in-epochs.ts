@@ -3,33 +3,32 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { type Grant, interactionPolicy, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
-import type { Person } from './person.ts';
+import type { ProviderAccount } from './provider-account.ts';
 
-/** What we know of the browser in which somebody signed in; shown to them, so that they know it again. */
+/** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */
 export type Device = { address: string; userAgent: string; signedInAt: string };
 
-/** What we keep in oidc-provider's sessions and grants beside its own. */
+/** What we add to oidc-provider's sessions and grants. */
 type Stamped = { epoch?: number };
 export type StampedSession = Session & Stamped & { device?: Device };
 
-/** A login as our sign-in page hands it to oidc-provider. */
+/** A login as our sign-in page passes it to oidc-provider. */
 export type SignIn = { accountId: string; remember: boolean; amr: string[]; epoch: number; device: Device };
 
 export type SignInEpochs = {
-  /** Whether what this request builds on is of the account's current sign-in epoch. */
-  holds(ctx: KoaContextWithOIDC, account: Account, ofToken: boolean): boolean;
+  /** Whether the session or grant of this request is of the account's current sign-in epoch. */
+  areCurrent(ctx: KoaContextWithOIDC, account: Account, ofToken: boolean): boolean;
 };
 
 /**
- * A password change and a deactivation end every sign-in before them: sessions and grants carry the account's
- * sign_in_epoch of their beginning, and count only while it is the account's. Seconds would be too coarse, and
- * to delete them is not enough: one may just be in use.
+ * A password change and a deactivation end every earlier sign-in: sessions and grants store the account's sign_in_epoch
+ * and are valid only while it is current. Deleting them would not be enough, as one may be in use.
  */
-export function keepSignInEpochs(provider: Provider): SignInEpochs {
-  keep(provider.Session, ['epoch', 'device']);
-  keep(provider.Grant, ['epoch']);
+export function trackSignInEpochs(provider: Provider): SignInEpochs {
+  storeFields(provider.Session, ['epoch', 'device']);
+  storeFields(provider.Grant, ['epoch']);
   return {
-    holds(ctx, account, ofToken) {
+    areCurrent(ctx, account, ofToken) {
       if (ofToken) {
         const grant = ctx.oidc.entities.Grant;
         return grant === undefined || isCurrent(grant, account);
@@ -57,13 +56,13 @@ export function stamp<T extends Session | Grant>(model: T, account: Account): T 
   return model;
 }
 
-/** Models keep only the properties that they name. */
-function keep(model: unknown, names: readonly string[]): void {
+/** Models store only the properties that they list. */
+function storeFields(model: unknown, names: readonly string[]): void {
   const own = (model as { IN_PAYLOAD: string[] }).IN_PAYLOAD;
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...own, ...names] });
 }
 
-/** oidc-provider's own policy, and one reason more to sign in: the account is gone, or the sign-in is over. */
+/** oidc-provider's own policy, with one more reason to sign in: the account is gone, or the sign-in has ended. */
 export function signInPolicy() {
   const policy = interactionPolicy.base();
   policy.get('login')?.checks.add(
@@ -72,7 +71,7 @@ export function signInPolicy() {
       'the sign-in has ended',
       'login_required',
       ({ oidc }: KoaContextWithOIDC) => {
-        const account = oidc.entities.Account as Person | undefined;
+        const account = oidc.entities.Account as ProviderAccount | undefined;
         return oidc.session?.accountId !== undefined && account === undefined;
       },
     ),
@@ -80,7 +79,7 @@ export function signInPolicy() {
   return policy;
 }
 
-/** A login for oidc-provider, as of this request. */
+/** The login by this request. */
 export function signInOf(ctx: Context, account: Account): SignIn {
   return {
     accountId: account.id,

@@ -8,7 +8,7 @@ export type TokenDraft = {
   scope: string;
   /** In seconds. */
   lifetime: number;
-  /** Beside those that every access token has. */
+  /** In addition to those that every access token has. */
   claims?: Record<string, unknown>;
 };
 
@@ -17,10 +17,10 @@ export type SignedToken = { token: string; jti: string };
 /** Signs an access token of RFC 9068 outside a grant: for a login at the API, and for calls between services. */
 export type TokenSigner = (draft: TokenDraft) => Promise<SignedToken>;
 
-/** A signer with one of our private keys. */
+/** Signs with one of our private keys. */
 export async function createTokenSigner(issuer: string, key: JWK): Promise<TokenSigner> {
   const { alg, kid } = key;
-  if (alg === undefined || kid === undefined) throw new Error('a signing key has an alg and a kid');
+  if (alg === undefined || kid === undefined) throw new Error('a signing key must have an alg and a kid');
   const privateKey = await importJWK(key, alg);
   return async ({ subject, clientId, audience, scope, lifetime, claims = {} }) => {
     const jti = randomUUID();

@@ -2,37 +2,33 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import { requireScope, unauthenticated } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Account } from '../accounts/account.ts';
-import { userInfo } from './person.ts';
+import type { Account, Accounts } from '../accounts/account.ts';
+import type { Applications } from '../applications/applications.ts';
 
-/**
- * /userinfo (OpenID Connect Core §5.3). oidc-provider's own refuses access tokens that are bound to an API, as
- * all of ours are.
- */
+/** /userinfo (OpenID Connect Core §5.3). oidc-provider's own refuses tokens that are bound to an API, as ours are. */
 export function userInfoRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
-  findAccount(id: string): Promise<Account | undefined>;
-  /** The origins from which the application's pages may ask. */
-  originsOf(clientId: string): Promise<readonly string[]>;
+  accounts: Pick<Accounts, 'find'>;
+  applications: Pick<Applications, 'originsOf'>;
 }): Router {
-  const { authenticate, findAccount, originsOf } = options;
+  const { authenticate, accounts, applications } = options;
   const answer = async (ctx: Context) => {
     ctx.set('cache-control', 'no-store');
     ctx.vary('Origin');
     const origin = ctx.get('origin');
-    // Any page may read that its token does not hold: whose page it is, only a token that holds can tell.
+    // Any page may read that its token is not valid: only a valid token tells which application's page it is.
     if (origin !== '') {
       ctx.set('access-control-allow-origin', origin);
       ctx.set('access-control-expose-headers', 'WWW-Authenticate, Retry-After, X-Request-Id');
     }
     const caller = await authenticate(ctx);
-    if (origin !== '' && !(await originsOf(caller.clientId)).includes(origin)) {
+    if (origin !== '' && !(await applications.originsOf(caller.clientId)).includes(origin)) {
       ctx.remove('access-control-allow-origin');
     }
     requireScope(caller, ['openid']);
-    const account = caller.person?.id === caller.subject ? await findAccount(caller.subject) : undefined;
+    const account = caller.person?.id === caller.subject ? await accounts.find(caller.subject) : undefined;
     if (account === undefined || account.status !== 'active') {
-      throw unauthenticated('The access token stands for nobody with an active account.', 'invalid_token');
+      throw unauthenticated('The access token does not belong to an active account.', 'invalid_token');
     }
     ctx.body = userInfo(account, caller.scopes);
   };
@@ -40,7 +36,7 @@ export function userInfoRoutes(options: {
     .get('/userinfo', answer)
     .post('/userinfo', answer)
     .options('/userinfo', (ctx) => {
-      // Who asks is known only with the token; what a page of a stranger may read is decided there.
+      // Which application's page it is becomes known only with the token.
       ctx.vary('Origin');
       ctx.set({
         'access-control-allow-origin': ctx.get('origin') || '*',
@@ -50,4 +46,23 @@ export function userInfoRoutes(options: {
       });
       ctx.status = 204;
     });
+}
+
+/** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow, without unknown values. */
+function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string, string> {
+  const profile = scopes.has('profile') || scopes.has('read:profile');
+  const fields = {
+    sub: account.id,
+    ...(profile && {
+      name: account.name,
+      given_name: account.first_name,
+      family_name: account.last_name,
+      picture: account.picture,
+      updated_at: account.updated_at,
+    }),
+    ...(scopes.has('email') && { email: account.email }),
+  };
+  return Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'),
+  );
 }

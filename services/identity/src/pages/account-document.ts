@@ -1,7 +1,7 @@
-import { PRODUCT, shell } from './document.ts';
-import { mark } from './drawings.ts';
+import { htmlDocument, PRODUCT } from './document.ts';
 import { form, notice, type PageForm } from './form.ts';
 import { type Content, html } from './html.ts';
+import { logo } from './illustrations.ts';
 
 /** What surrounds every account page. */
 export type AccountFrame = {
@@ -17,7 +17,7 @@ const NAVIGATION: [page: keyof AccountFrame['links'], name: string][] = [
   ['sessions', 'Sessions'],
 ];
 
-/** A page of the account, with its navigation; `notice` is the sentence about what has just been done. */
+/** An account page with its navigation; `notice` says what has just been done. */
 export function accountDocument(page: {
   title: string;
   failed?: boolean;
@@ -31,11 +31,11 @@ export function accountDocument(page: {
     ([name, label]) =>
       html`<li><a href="${frame.links[name]}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
   );
-  return shell(
+  return htmlDocument(
     page,
     html`<body class="account-page">
 <a class="skip" href="#main">Skip to the content</a>
-<header class="top"><p class="brand">${mark}${PRODUCT}</p>
+<header class="top"><p class="brand">${logo}${PRODUCT}</p>
 <p class="who">Signed in as <strong><bdi>${frame.username}</bdi></strong></p>
 ${form(frame.signOut, html`<button>Sign out</button>`)}</header>
 <div class="columns">

@@ -2,16 +2,16 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import { permissionGroups } from './consent-page.ts';
 import { form, type PageForm } from './form.ts';
+import { day, hostname } from './formatting.ts';
 import { type Html, html } from './html.ts';
-import { describeScopes } from './scope-sentences.ts';
-import { day, hostname } from './words.ts';
+import { describeScopes } from './scope-descriptions.ts';
 
 export type AuthorizedApplication = {
   name: string;
-  host?: string;
+  host?: string | undefined;
   scopes: readonly string[];
   since: Date;
-  /** Takes the permission back; what names it stands in `hidden` or in the action. */
+  /** Takes the permission back. */
   revoke: PageForm;
 };
 
@@ -19,7 +19,7 @@ export type ApplicationsModel = {
   frame: AccountFrame;
   role: Role;
   applications: readonly AuthorizedApplication[];
-  notice?: 'revoked';
+  notice?: 'revoked' | undefined;
 };
 
 export function applicationsPage(model: ApplicationsModel): string {

@@ -1,27 +1,27 @@
 import type { Role } from '@gatehouse/tokens/scopes';
-import { gateDocument } from './document.ts';
+import { standalonePage } from './document.ts';
 import { form, type PageForm } from './form.ts';
+import { hostname, named, type RequestingApplication, requestingApplication } from './formatting.ts';
 import { type Html, html } from './html.ts';
-import { describeScopes, type ScopeGroup } from './scope-sentences.ts';
-import { type AskingApplication, asking, hostname, named } from './words.ts';
+import { describeScopes, type ScopeGroup } from './scope-descriptions.ts';
 
 export type ConsentModel = {
   form: PageForm;
-  application: AskingApplication;
+  application: RequestingApplication;
   account: { username: string; email?: string | null; role: Role };
   scopes: readonly string[];
-  /** Those of `scopes` that the person has not allowed before; give them only when others were. */
-  newScopes?: readonly string[];
+  /** Those of `scopes` that the person has not allowed before, if others have been. */
+  newScopes?: readonly string[] | undefined;
   links: { useAnotherAccount: string };
 };
 
 /** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
 export function consentPage(model: ConsentModel): string {
   const { application, account, newScopes = [] } = model;
-  return gateDocument({
+  return standalonePage({
     title: `Allow ${application.name} to use your account?`,
     body: html`<h1>Allow this application to use your account?</h1>
-${asking(application)}
+${requestingApplication(application)}
 <p class="account">You are signed in as ${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}.
 <a href="${model.links.useAnotherAccount}">Not you? Use another account</a></p>
 ${newScopes.length > 0 && html`<p>You have allowed it some of this before. What it asks for now for the first time is marked <strong class="new">New</strong>.</p>`}

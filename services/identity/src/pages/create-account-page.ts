@@ -1,16 +1,16 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import { gateDocument, PRODUCT } from './document.ts';
+import { PRODUCT, standalonePage } from './document.ts';
 import { field, form, type PageForm, problemOf, problemSummary } from './form.ts';
+import { type RequestingApplication, requestingApplication } from './formatting.ts';
 import { html } from './html.ts';
-import { type AskingApplication, asking } from './words.ts';
 
 export type CreateAccountModel = {
   form: PageForm;
-  application?: AskingApplication;
-  /** What was typed before; never the password. */
-  values?: { username?: string; email?: string; name?: string };
-  /** Problems of `username`, `email`, `password`, `name`; one of another field stands in the summary alone. */
-  problems?: readonly FieldProblem[];
+  application?: RequestingApplication | undefined;
+  /** What was entered before; never the password. */
+  values?: { username?: string; email?: string; name?: string } | undefined;
+  /** Problems with other fields than those of the form are only in the summary. */
+  problems?: readonly FieldProblem[] | undefined;
   links: { signIn: string };
 };
 
@@ -24,11 +24,11 @@ export function createAccountPage(model: CreateAccountModel): string {
     problem: problemOf(problems, name),
     autofocus: focused === name,
   });
-  return gateDocument({
+  return standalonePage({
     title: 'Create an account',
     failed: problems.length > 0,
     body: html`<h1>Create an account</h1>
-${application ? html`<p class="before-asking">to continue to</p>${asking(application)}` : html`<p>One ${PRODUCT} account for every application that you use it with.</p>`}
+${application ? html`<p class="before-asking">to continue to</p>${requestingApplication(application)}` : html`<p>One ${PRODUCT} account for every application that you use it with.</p>`}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,

@@ -1,23 +1,23 @@
-import { gate, mark } from './drawings.ts';
 import { type Content, type Html, html, render } from './html.ts';
+import { gateIllustration, logo } from './illustrations.ts';
 import { stylesheet } from './stylesheet.ts';
 
-/** The name that stands on every page and in every title. */
+/** The name on every page and in every title. */
 export const PRODUCT = 'Gatehouse';
 
-/** A page of one thing to do or to read: the gate on one side, `body` on the other. */
-export function gateDocument(page: { title: string; failed?: boolean; body: Content }): string {
-  return shell(
+/** A page outside the account, for one thing to do or to read: an illustration on one side, `body` on the other. */
+export function standalonePage(page: { title: string; failed?: boolean; body: Content }): string {
+  return htmlDocument(
     page,
     html`<body class="gate">
-<header class="front"><div class="view"><p class="brand">${mark}${PRODUCT}</p>${gate}</div></header>
+<header class="front"><div class="view"><p class="brand">${logo}${PRODUCT}</p>${gateIllustration}</div></header>
 <main>${page.body}</main>
 </body>`,
   );
 }
 
-/** The document around a `<body>`. `failed` tells of a mistake in the title, which is what is read out first. */
-export function shell(page: { title: string; failed?: boolean }, body: Html): string {
+/** The document around a `<body>`. `failed` puts an error into the title, which screen readers announce first. */
+export function htmlDocument(page: { title: string; failed?: boolean }, body: Html): string {
   return render(html`<!doctype html>
 <html lang="en">
 <head>

@@ -1,6 +1,6 @@
-import { gateDocument } from './document.ts';
+import { standalonePage } from './document.ts';
+import { duration, named } from './formatting.ts';
 import { html } from './html.ts';
-import { duration, named } from './words.ts';
 
 export type ErrorPageKind =
   | 'expired_sign_in'
@@ -16,20 +16,20 @@ export type ErrorPageModel = {
   kind: ErrorPageKind;
   requestId: string;
   /** The name of the application, where it is known. */
-  application?: string;
+  application?: string | undefined;
   /** Seconds to wait, for `too_many_attempts` and `unavailable`. */
-  retryAfter?: number;
-  /** For the people who build the application: what is wrong in its request. Never a secret. */
-  detail?: string;
-  links?: { account?: string };
+  retryAfter?: number | undefined;
+  /** For the application's developers: what is wrong with its request. Never a secret. */
+  detail?: string | undefined;
+  links?: { account?: string } | undefined;
 };
 
-type Words = { title: string; what: string; next: string };
+type Texts = { title: string; what: string; next: string };
 
 const ASK_THE_APPLICATION =
-  'Go back to the application and try once more. If it happens again, tell the people who run it.';
+  'Go back to the application and try again. If it happens again, tell the people who run it.';
 
-const WORDS: Record<ErrorPageKind, Words> = {
+const TEXTS: Record<ErrorPageKind, Texts> = {
   expired_sign_in: {
     title: 'This sign-in has expired',
     what: 'It was open for too long, or it was finished in another tab. Nothing has been lost.',
@@ -38,30 +38,30 @@ const WORDS: Record<ErrorPageKind, Words> = {
   expired_form: {
     title: 'This page was out of date',
     what: 'To protect you, we did not accept what you sent: the page was open for too long, or cookies are switched off.',
-    next: 'Go back, load the page again, and send it once more.',
+    next: 'Go back, reload the page, and send the form again.',
   },
   unknown_application: {
     title: 'We do not know this application',
-    what: 'The application that sent you here is not registered with us, or not any more.',
+    what: 'The application that sent you here is not registered with us, or no longer is.',
     next: 'Close this page. If you trust the application, tell the people who run it.',
   },
   bad_redirect_address: {
     title: 'We stopped this sign-in',
     what: 'The application asked us to send you to an address that it has not registered. That may be a mistake, or somebody may be trying to deceive you.',
-    next: 'Do not go on from the page that brought you here. If you trust the application, tell the people who run it.',
+    next: 'Do not continue from the page that brought you here. If you trust the application, tell the people who run it.',
   },
   not_found: {
     title: 'There is no such page',
     what: 'The address may be mistyped, or the page is gone.',
-    next: 'Check the address, or begin again where you came from.',
+    next: 'Check the address, or start again from where you came from.',
   },
   too_many_attempts: {
     title: 'Too many attempts',
-    what: 'There have been too many attempts from your connection, so we pause for a while.',
+    what: 'There have been too many attempts from your connection, so we are pausing for a while.',
     next: 'Please wait a little, then try again.',
   },
   unavailable: {
-    title: 'Not possible just now',
+    title: 'Not possible right now',
     what: 'A part of our service is not answering. The fault is ours, not yours.',
     next: 'Please try again in a minute.',
   },
@@ -69,9 +69,9 @@ const WORDS: Record<ErrorPageKind, Words> = {
 };
 
 export function errorPage(model: ErrorPageModel): string {
-  const { title, what, next } = WORDS[model.kind];
+  const { title, what, next } = TEXTS[model.kind];
   const { application, retryAfter, detail, links } = model;
-  return gateDocument({
+  return standalonePage({
     title,
     body: html`<h1>${title}</h1>
 <p>${what}</p>

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { type Content, type Html, html } from './html.ts';
 
-/** Where a form goes. Every form carries `csrf`, and `hidden` by name, such as the token of a mailed link. */
+/** Where a form goes, its CSRF token, and further hidden fields by name, such as the token of a mailed link. */
 export type PageForm = {
   action: string;
   csrf: string;
@@ -20,13 +20,13 @@ export type Field = {
   required?: boolean;
   autofocus?: boolean;
   minlength?: number;
-  /** The id of a message that concerns several fields. */
+  /** The id of a message about several fields. */
   describedBy?: string | undefined;
   /** Whether the value is wrong although there is no message of its own. */
   invalid?: boolean;
 };
 
-/** How a sentence about a field begins. */
+/** The subject of a sentence about a field. */
 const SUBJECTS: Record<string, string> = {
   username: 'The username',
   email: 'The email address',
@@ -41,7 +41,7 @@ const SUBJECTS: Record<string, string> = {
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 
-/** A form that posts, with what is hidden in it. `id` serves buttons that stand elsewhere. */
+/** A form that posts, with its hidden fields. `id` is for buttons outside it. */
 export function form(
   target: PageForm,
   content: Content,
@@ -66,7 +66,7 @@ export function field(it: Field): Html {
   const attributes = [
     mode !== undefined && html` inputmode="${mode}"`,
     type !== 'password' && html` value="${it.value ?? ''}"`,
-    // A name is no word of a dictionary; a username has no capital that a telephone should add.
+    // Names are not in dictionaries, and phones must not capitalise usernames.
     name && html` spellcheck="false"`,
     (name === 'username' || type === 'email' || type === 'url') && html` autocapitalize="none"`,
     type === 'text' && html` dir="auto"`,
@@ -87,16 +87,12 @@ ${it.problem !== undefined && html`<p class="field-problem" id="${it.name}-probl
 /** The id of the message of `alertBox`, for aria-describedby. */
 export const ALERT_ID = 'problem';
 
-/** What is wrong, read out at once. */
+/** What is wrong, announced by screen readers at once. */
 export function alertBox(title: string, content?: Content): Html {
   return html`<div class="alert" role="alert" id="${ALERT_ID}"><p class="alert-title">${title}</p>${content}</div>`;
 }
 
-/**
- * The problems of a form, each linked to its field when that is on the page. Nothing when there are none.
- *
- * @param fields the names of the fields on the page
- */
+/** The problems of a form, each linked to its field if that is one of `fields`, those on the page. */
 export function problemSummary(problems: readonly FieldProblem[], fields: readonly string[]): Html | false {
   if (problems.length === 0) return false;
   const items = problems.map((problem) => {
@@ -114,18 +110,18 @@ export function problemOf(problems: readonly FieldProblem[], name: string): stri
   return problem && sentenceOf(problem);
 }
 
-/** What is wrong with a field comes as "must have 8 to 256 characters"; what is not about a field, whole. */
+/** A message about a field is the end of a sentence, such as "must have 8 to 256 characters"; others are whole. */
 function sentenceOf({ field: name, message }: FieldProblem): string {
   const subject = SUBJECTS[name];
   return subject === undefined ? message : `${subject} ${message}.`;
 }
 
-/** What went well, for pages that come back after a form. */
+/** What has been done, for the page that follows a form. */
 export function notice(sentence: string | undefined): Html | false {
   return sentence !== undefined && html`<p class="notice" role="status">${sentence}</p>`;
 }
 
-/** The account that a password field belongs to: password managers look for it. Nobody needs to see it. */
+/** The account of a password field, for password managers; invisible to people. */
 export function usernameForPasswordManagers(username: string): Html {
   return html`<input type="text" autocomplete="username" value="${username}" hidden readonly>`;
 }

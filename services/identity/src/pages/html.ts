@@ -3,10 +3,10 @@ const markup: unique symbol = Symbol('markup');
 /** Markup that is safe to send. Only `html` makes it: a value from JSON can never pass for one. */
 export type Html = { readonly [markup]: string };
 
-/** What may stand in a template; false, null and undefined leave nothing. */
+/** What a template accepts; false, null and undefined become nothing. */
 export type Content = Html | string | number | false | null | undefined | readonly Content[];
 
-/** Where a hole is: between tags, inside a tag, or in a quoted value, of which it may be the whole address. */
+/** Where a value is inserted: between tags, inside a tag, or in a quoted attribute, which may be a URL. */
 type Place = { kind: 'text' } | { kind: 'tag' } | { kind: 'value'; isAddress: boolean };
 
 const ENTITIES: Record<string, string> = {
@@ -19,7 +19,7 @@ const ENTITIES: Record<string, string> = {
 const BEGINS_ADDRESS = /\s(?:href|action|formaction|src)="$/i;
 // A private-use scheme of an application contains a period (RFC 8252 §7.1), and javascript: and data: do not.
 const SAFE_URL = /^(?:https?:\/\/|\/(?!\/)|[?#]|[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:)/i;
-// Browsers drop some of these before they read an address, and take a backslash for a slash.
+// Browsers drop some of these before they parse a URL, and treat a backslash as a slash.
 const UNSAFE_IN_URL = /[\s\p{Cc}\\]/u;
 
 const placesOf = new WeakMap<TemplateStringsArray, readonly Place[]>();

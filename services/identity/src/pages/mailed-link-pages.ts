@@ -1,7 +1,7 @@
-import { gateDocument } from './document.ts';
+import { standalonePage } from './document.ts';
 import { form, type PageForm } from './form.ts';
+import { named } from './formatting.ts';
 import { html } from './html.ts';
-import { named } from './words.ts';
 
 export type EmailVerifyModel = {
   /** With the token of the mailed link in `hidden`. */
@@ -10,9 +10,9 @@ export type EmailVerifyModel = {
   username: string;
 };
 
-/** Asks for one more press of a button: programs that scan mail follow links, but send no forms. */
+/** Asks to press a button, as programs that scan mail follow links, but do not submit forms. */
 export function emailVerifyPage(model: EmailVerifyModel): string {
-  return gateDocument({
+  return standalonePage({
     title: 'Confirm your email address',
     body: html`<h1>Confirm your email address</h1>
 <p>Is ${named(model.email)} your address, and is ${named(model.username)} your account?</p>
@@ -25,7 +25,7 @@ export type EmailVerifiedModel = { email: string; links: { account?: string } };
 
 export function emailVerifiedPage(model: EmailVerifiedModel): string {
   const { account } = model.links;
-  return gateDocument({
+  return standalonePage({
     title: 'Your email address is confirmed',
     body: html`<h1>Your email address is confirmed</h1>
 <p>From now on you can also sign in with ${named(model.email)}.</p>
@@ -35,17 +35,17 @@ ${account !== undefined && html`<p class="buttons"><a class="primary" href="${ac
 
 export type LinkInvalidModel = {
   purpose: 'new_password' | 'email';
-  /** Where one gets another link. */
+  /** Where to get another link. */
   links: { retry: string };
 };
 
 export function linkInvalidPage(model: LinkInvalidModel): string {
   const retry =
     model.purpose === 'new_password' ? 'Ask for another link' : 'Go to your profile and send another link';
-  return gateDocument({
-    title: 'This link does not work any more',
-    body: html`<h1>This link does not work any more</h1>
-<p>It has been used already, a newer one has taken its place, or its time is over. If you copied it, a part may be missing.</p>
+  return standalonePage({
+    title: 'This link no longer works',
+    body: html`<h1>This link no longer works</h1>
+<p>It has already been used, has been replaced by a newer one, or has expired. If you copied it, part of it may be missing.</p>
 <p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
   });
 }

@@ -1,6 +1,6 @@
 import { PRODUCT } from './document.ts';
+import { duration } from './formatting.ts';
 import { type Content, type Html, html, render } from './html.ts';
-import { duration } from './words.ts';
 
 /** A mail without its addresses; `text` and `html` say the same. */
 export type Mail = { subject: string; text: string; html: string };
@@ -32,7 +32,7 @@ export function passwordChangedMail(): Mail {
   ]);
 }
 
-/** To the address that the account had until now. */
+/** For the address that the account had before. */
 export function emailChangedMail(model: { username: string }): Mail {
   return mail('Your email address has been changed', [
     `The ${PRODUCT} account ${oneLine(model.username)} has just been given another email address than this one.`,
@@ -65,7 +65,7 @@ ${body}
 `;
 }
 
-/** A name cannot add lines of its own to the text. */
+/** Keeps a name from adding lines to the text. */
 function oneLine(name: string): string {
   return name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }

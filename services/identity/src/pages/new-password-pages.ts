@@ -1,5 +1,5 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import { gateDocument } from './document.ts';
+import { standalonePage } from './document.ts';
 import {
   alertBox,
   field,
@@ -9,26 +9,26 @@ import {
   problemSummary,
   usernameForPasswordManagers,
 } from './form.ts';
+import { duration, named } from './formatting.ts';
 import { html } from './html.ts';
-import { duration, named } from './words.ts';
 
 export type ForgottenPasswordModel = {
   form: PageForm;
-  /** What was typed before. */
-  login?: string;
+  /** What was entered before. */
+  login?: string | undefined;
   /** Seconds to wait when there were too many requests. */
-  retryAfter?: number;
+  retryAfter?: number | undefined;
   links: { signIn: string };
 };
 
 /** Asks whose password it is; the form sends `login`. */
 export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
   const { login, retryAfter } = model;
-  return gateDocument({
+  return standalonePage({
     title: 'Forgotten your password?',
     failed: retryAfter !== undefined,
     body: html`<h1>Forgotten your password?</h1>
-<p>Tell us your username or email address. We send a link to the confirmed email address of that account, and with the link you choose a new password.</p>
+<p>Enter your username or email address. We will send a link to the confirmed email address of that account, with which you can choose a new password.</p>
 ${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${form(
   model.form,
@@ -43,12 +43,12 @@ ${form(
 export type ForgottenPasswordSentModel = { minutes: number; links: { signIn: string } };
 
 export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): string {
-  return gateDocument({
-    title: 'Look into your mail',
-    body: html`<h1>Look into your mail</h1>
+  return standalonePage({
+    title: 'Check your mail',
+    body: html`<h1>Check your mail</h1>
 <p>If there is such an account with a confirmed email address, a link is on its way to it. The link works once, for ${duration(model.minutes * 60)}.</p>
-<h2>Nothing arrives?</h2>
-<p>Wait a few minutes and look among the unwanted mail. We cannot say here whether an account exists: that would tell strangers, too.</p>
+<h2>No mail?</h2>
+<p>Wait a few minutes, and check your spam folder. We cannot say here whether an account exists, as that would tell strangers, too.</p>
 <ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
   });
 }
@@ -58,12 +58,12 @@ export type NewPasswordModel = {
   form: PageForm;
   username: string;
   /** Problems of `new_password`. */
-  problems?: readonly FieldProblem[];
+  problems?: readonly FieldProblem[] | undefined;
 };
 
 export function newPasswordPage(model: NewPasswordModel): string {
   const { problems = [] } = model;
-  return gateDocument({
+  return standalonePage({
     title: 'Choose a new password',
     failed: problems.length > 0,
     body: html`<h1>Choose a new password</h1>
@@ -81,10 +81,10 @@ ${field({ name: 'new_password', label: 'New password', hint: 'At least 8 charact
 export type NewPasswordDoneModel = { links: { signIn: string } };
 
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
-  return gateDocument({
+  return standalonePage({
     title: 'Your new password is saved',
     body: html`<h1>Your new password is saved</h1>
-<p>You are signed out everywhere. Sign in with it now, or go back to the application that you came from.</p>
+<p>You are signed out everywhere. Sign in with it now, or go back to the application you came from.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
   });
 }

@@ -9,17 +9,17 @@ import {
   problemSummary,
   usernameForPasswordManagers,
 } from './form.ts';
+import { duration } from './formatting.ts';
 import { html } from './html.ts';
-import { duration } from './words.ts';
 
 export type PasswordModel = {
   frame: AccountFrame;
   form: PageForm;
   /** Problems of `current_password` and `new_password`. */
-  problems?: readonly FieldProblem[];
+  problems?: readonly FieldProblem[] | undefined;
   /** Seconds to wait when the current password was wrong too often. */
-  retryAfter?: number;
-  notice?: 'saved';
+  retryAfter?: number | undefined;
+  notice?: 'saved' | undefined;
 };
 
 const FIELDS = ['current_password', 'new_password'];

@@ -8,14 +8,14 @@ const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone',
 export type ProfileModel = {
   frame: AccountFrame;
   form: PageForm;
-  /** What is stored, or what was typed before; absent and null leave the field empty. */
+  /** What is stored, or what was entered before; absent and null leave the field empty. */
   values: { readonly [name in (typeof FIELDS)[number]]?: string | null | undefined };
-  /** About the stored address; `none` when the account has none. */
+  /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';
-  /** Sends the link that confirms the address once more. */
+  /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
-  problems?: readonly FieldProblem[];
-  notice?: ProfileNotice;
+  problems?: readonly FieldProblem[] | undefined;
+  notice?: ProfileNotice | undefined;
 };
 
 /** `saved_and_link_sent`: the email address is a new one. */

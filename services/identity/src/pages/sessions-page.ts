@@ -1,17 +1,17 @@
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import { form, type PageForm } from './form.ts';
+import { dateAndTime, hostname } from './formatting.ts';
 import { type Html, html } from './html.ts';
 import { describeUserAgent } from './user-agent.ts';
-import { dateAndTime, hostname } from './words.ts';
 
 export type SessionView = {
   /** The User-Agent header of the sign-in. */
-  userAgent?: string;
+  userAgent?: string | undefined;
   /** The IP address. */
   address: string;
   signedInAt: Date;
   lastSeenAt: Date;
-  /** Whether it is the session that looks at the page. */
+  /** Whether it is the session in which the page is shown. */
   current: boolean;
   end: PageForm;
 };
@@ -20,10 +20,10 @@ export type SessionsModel = {
   frame: AccountFrame;
   sessions: readonly SessionView[];
   endOthers: PageForm;
-  notice?: 'ended' | 'others_ended';
+  notice?: 'ended' | 'others_ended' | undefined;
 };
 
-const NOTICES = { ended: 'The session is ended.', others_ended: 'All other sessions are ended.' };
+const NOTICES = { ended: 'The session has ended.', others_ended: 'All other sessions have ended.' };
 
 export function sessionsPage(model: SessionsModel): string {
   const { sessions } = model;
@@ -33,7 +33,7 @@ export function sessionsPage(model: SessionsModel): string {
     notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'sessions',
-    body: html`<p>Where you are signed in. If you do not know one of these, end it, then change your password.</p>
+    body: html`<p>Where you are signed in. If you do not recognise one of these, end it, then change your password.</p>
 <ul class="cards">${sessions.map(card)}</ul>
 ${others && form(model.endOthers, html`<button class="danger">End all other sessions</button>`, { class: 'after-cards' })}`,
   });

@@ -1,9 +1,9 @@
-import { gateDocument, PRODUCT } from './document.ts';
+import { PRODUCT, standalonePage } from './document.ts';
 import { ALERT_ID, alertBox, field, form, type PageForm } from './form.ts';
+import { duration, named, type RequestingApplication, requestingApplication } from './formatting.ts';
 import { html } from './html.ts';
-import { type AskingApplication, asking, duration, named } from './words.ts';
 
-/** Why signing in did not work. `retryAfter` is in seconds. */
+/** Why signing in failed. `retryAfter` is in seconds. */
 export type SignInProblem =
   | { kind: 'wrong_password' }
   | { kind: 'too_many_attempts'; retryAfter: number }
@@ -11,15 +11,15 @@ export type SignInProblem =
 
 export type SignInModel = {
   form: PageForm;
-  /** Absent when the person came by themselves, to the account pages. */
-  application?: AskingApplication;
-  /** What was typed before, or what the application suggests (login_hint). */
-  username?: string;
-  /** Who is signed in already and has to enter the password once more. */
-  signedInAs?: string;
-  problem?: SignInProblem;
+  /** Absent when the person came to the account pages directly. */
+  application?: RequestingApplication | undefined;
+  /** What was entered before, or what the application suggests (login_hint). */
+  username?: string | undefined;
+  /** Who is signed in already and has to enter the password again. */
+  signedInAs?: string | undefined;
+  problem?: SignInProblem | undefined;
   links: { forgottenPassword: string; createAccount?: string };
-  /** Whether one can go back to the application: a second button, named `cancel`, of the same form. */
+  /** Whether there is a second button, named `cancel`, to go back to the application. */
   cancel: boolean;
 };
 
@@ -29,12 +29,12 @@ export function signInPage(model: SignInModel): string {
   const wrong = problem?.kind === 'wrong_password';
   const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
   const common = { required: true, invalid: wrong, describedBy: problem && ALERT_ID };
-  return gateDocument({
+  return standalonePage({
     title,
     failed: problem !== undefined,
     body: html`<h1>${title}</h1>
-${application ? html`<p class="before-asking">to continue to</p>${asking(application)}` : html`<p>to see your ${PRODUCT} account.</p>`}
-${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password once more.</p>`}
+${application ? html`<p class="before-asking">to continue to</p>${requestingApplication(application)}` : html`<p>to see your ${PRODUCT} account.</p>`}
+${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password again.</p>`}
 ${problem && problemBox(problem)}
 ${form(
   model.form,
@@ -61,7 +61,7 @@ function problemBox(problem: SignInProblem) {
       );
     case 'unavailable':
       return alertBox(
-        'Signing in is not possible just now',
+        'Signing in is not possible right now',
         html`<p>The fault is ours, not yours. Please try again in a minute.</p>`,
       );
   }

@@ -1,19 +1,19 @@
-import { gateDocument, PRODUCT } from './document.ts';
+import { PRODUCT, standalonePage } from './document.ts';
 import { form, type PageForm } from './form.ts';
+import { named } from './formatting.ts';
 import { html } from './html.ts';
-import { named } from './words.ts';
 
 export type SignOutModel = {
-  /** Gets `logout=yes` from the first button, and nothing of that name from the second. */
+  /** The first button sends `logout=yes`; the second does not. */
   form: PageForm;
-  username?: string;
-  /** The name of the application that asks for it. */
-  application?: string;
+  username?: string | undefined;
+  /** The name of the application that requests it. */
+  application?: string | undefined;
 };
 
 export function signOutPage(model: SignOutModel): string {
   const { username, application } = model;
-  return gateDocument({
+  return standalonePage({
     title: 'Sign out?',
     body: html`<h1>Sign out?</h1>
 ${username !== undefined && html`<p>You are signed in to ${PRODUCT} as ${named(username)}.</p>`}
@@ -28,16 +28,16 @@ ${form(
 }
 
 export type SignedOutModel = {
-  /** Where one can go from here; absent when nothing is known. */
+  /** Where to go from here. */
   links: { signIn?: string; application?: { name: string; href: string } };
 };
 
 export function signedOutPage(model: SignedOutModel): string {
   const { signIn, application } = model.links;
-  return gateDocument({
+  return standalonePage({
     title: 'You are signed out',
     body: html`<h1>You are signed out</h1>
-<p>If this is not your own computer, close all windows of the browser now.</p>
+<p>If this is not your own computer, close all browser windows now.</p>
 <ul class="ways">
 ${application && html`<li><a href="${application.href}">Go back to ${named(application.name)}</a></li>`}
 ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
@@ -45,12 +45,12 @@ ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
   });
 }
 
-/** What follows on "Stay signed in" when there is no application to go back to. */
+/** Follows "Stay signed in" when there is no application to go back to. */
 export function stillSignedInPage(model: { username: string; links: { account: string } }): string {
-  return gateDocument({
+  return standalonePage({
     title: 'You are still signed in',
     body: html`<h1>You are still signed in</h1>
-<p>${PRODUCT} goes on knowing you as ${named(model.username)} in this browser.</p>
+<p>You are still signed in to ${PRODUCT} as ${named(model.username)} in this browser.</p>
 <p class="buttons"><a class="primary" href="${model.links.account}">Go to your account</a></p>`,
   });
 }

@@ -1,4 +1,4 @@
-// The first that fits counts: most browsers also claim to be the ones below them.
+// The first match counts: most browsers also claim to be those further down.
 const BROWSERS: [pattern: RegExp, name: string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOpera\b/, 'Opera'],
@@ -18,7 +18,7 @@ const SYSTEMS: [pattern: RegExp, name: string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ];
 
-/** Browser and system in words, from a User-Agent header: "Firefox on Windows". What it claims, no proof. */
+/** Browser and system in words, as a User-Agent header claims them: "Firefox on Windows". */
 export function describeUserAgent(userAgent: string | undefined): string {
   const text = (userAgent ?? '').slice(0, 512);
   const browser = BROWSERS.find(([pattern]) => pattern.test(text))?.[1];

@@ -1,20 +1,4 @@
-import { type Connection, Schema } from 'mongoose';
-
-/** As stored: one document for each thing that is revoked. */
-type RevocationDocument = {
-  _id: string;
-  kind: string;
-  ref: string;
-  epoch: number | null;
-  /** When the last token it can hit has expired. */
-  expires_at: Date;
-  /** The database's clock, as one for all replicas. */
-  updated_at: Date;
-  /** Counts the writes, so that an announcement of an earlier one does not pass for that of a later. */
-  revision: number;
-  /** 1 until it has been broadcast. */
-  pending?: 1;
-};
+import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 
 export type StoredRevocation = {
   kind: string;
@@ -27,36 +11,37 @@ export type StoredRevocation = {
 
 export type RevocationStore = {
   collection: string;
-  /** Keeps the higher epoch and the later expiry of what is there and what comes. Durable when it resolves. */
-  put(entry: {
-    kind: string;
-    id: string;
-    epoch: number | undefined;
-    expiresAt: Date;
-  }): Promise<StoredRevocation>;
-  /** What has not been broadcast since it was written, the oldest first, at most a few hundred. */
+  /** Of what is stored and what is put, keeps the higher epoch and the later expiry. Durable when it resolves. */
+  put(entry: Omit<StoredRevocation, 'updatedAt' | 'revision'>): Promise<StoredRevocation>;
+  /** Those that have not been announced since they were written, at most a few hundred. */
   pending(): Promise<StoredRevocation[]>;
   announced(entry: StoredRevocation): Promise<void>;
-  /** What was written at or after the time and has not expired; all when there is none. */
+  /** The unexpired ones that were written at or after the time; without a time, all. */
   since(time: Date | undefined): Promise<StoredRevocation[]>;
 };
 
 const COLLECTION = 'revocations';
 const BATCH = 500;
 
-const schema = new Schema<RevocationDocument>(
+/** One document for each thing that is revoked. */
+const schema = new Schema(
   {
     _id: { type: String, required: true },
     kind: { type: String, required: true },
     ref: { type: String, required: true },
     epoch: { type: Number, default: null },
+    /** When the last token it can affect has expired. */
     expires_at: { type: Date, required: true },
+    /** By the database's clock, which all replicas share. */
     updated_at: { type: Date, required: true },
+    /** Counts the writes, so that announcing an earlier one does not pass for announcing a later one. */
     revision: { type: Number, required: true },
+    /** 1 until it has been announced. */
     pending: { type: Number },
   },
   { versionKey: false, strict: 'throw' },
 );
+type RevocationDocument = InferSchemaType<typeof schema>;
 schema.index({ expires_at: 1 });
 schema.index({ updated_at: 1 });
 schema.index({ pending: 1 }, { sparse: true });

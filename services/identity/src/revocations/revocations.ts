@@ -1,41 +1,47 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 
-/** In milliseconds: how often a listener is told that nothing is wrong, and how soon an announcement is made up for. */
-const HEARTBEAT = 2000;
-const SWEEP = 1000;
-/** How far back a listener's question reaches beyond what it has seen: writes of other replicas may overtake, in ms. */
-const OVERLAP = 5000;
+/** How often listeners hear that all is well, and how soon a missed announcement is repeated. */
+const HEARTBEAT_MS = 2000;
+const REPEAT_MS = 1000;
+/** How far a listener's query reaches back beyond what it has seen, as writes of other replicas may overtake. */
+const OVERLAP_MS = 5000;
+/** Longer than verifiers keep our public keys. */
+const KEY_CACHE_SECONDS = 900;
+
+/** What is to be revoked; its expiry follows from when it is written. */
+export type RevocationEntry = Omit<Revocation, 'expiresAt'>;
 
 export type Revocations = {
-  /** Durable when it resolves, and on its way to every service. */
-  write(entries: readonly Revocation[]): Promise<void>;
-  /** The same; false when it was there already: of several at the same moment, one is the first. */
-  writeOnce(entry: Revocation): Promise<boolean>;
-  /** What a listener that has seen everything up to `since` needs to know; without it, all that is in force. */
+  /** Revokes credentials until the last one issued before now has expired. Durable when it resolves. */
+  write(entries: readonly RevocationEntry[]): Promise<void>;
+  /** The same; resolves with false when it was revoked already. Of several concurrent calls, one gets true. */
+  writeOnce(entry: RevocationEntry): Promise<boolean>;
+  /** What a listener that has seen everything up to `since` has missed; without `since`, all that is in force. */
   list(since: string | undefined): Promise<{ revocations: Revocation[]; as_of: string }>;
   start(): void;
   stop(): Promise<void>;
 };
 
 /**
- * The source of the revocation feed: first to MongoDB, then to everybody. What could not be announced, because the
- * broadcast was away or the process died, is announced by a sweep of this or another replica.
+ * The source of the revocation feed: a revocation is stored first, then announced. When the announcement fails,
+ * because the broadcast is away or the process dies, this or another replica repeats it.
+ *
+ * @param options.tokenLifetime how long a credential issued now can be used, in seconds, clock skew included
  */
 export function createRevocations(options: {
   store: RevocationStore;
   broadcast: Broadcast;
+  tokenLifetime: number;
   logger: Logger;
 }): Revocations {
-  const { store, broadcast, logger } = options;
+  const { store, broadcast, tokenLifetime, logger } = options;
   const from = randomUUID();
-  const stopping = new AbortController();
-  const running: Promise<void>[] = [];
   let count = 0;
 
   function send(revocation?: Revocation): Promise<void> {
@@ -56,16 +62,23 @@ export function createRevocations(options: {
     }
   }
 
-  async function every(ms: number, action: () => Promise<unknown>): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
-      if (!stopping.signal.aborted) await action().catch(() => {});
-    }
-  }
+  const onError = (error: unknown) => logger.debug({ err: error }, 'the revocation feed could not be served');
+  const tasks = [
+    createPeriodicTask({ run: () => send(), everyMs: HEARTBEAT_MS, onError }),
+    createPeriodicTask({
+      run: async () => {
+        for (const entry of await store.pending()) await announce(entry);
+      },
+      everyMs: REPEAT_MS,
+      onError,
+    }),
+  ];
 
-  async function put({ expiresAt, epoch, ...entry }: Revocation): Promise<StoredRevocation> {
-    const written = await store.put({ ...entry, epoch, expiresAt: new Date(expiresAt * 1000) });
-    // Not awaited beyond the sending: the mark only spares the sweep a repetition.
+  async function put({ kind, id, epoch }: RevocationEntry): Promise<StoredRevocation> {
+    // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
+    const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
+    const written = await store.put({ kind, id, epoch, expiresAt: new Date(Date.now() + seconds * 1000) });
+    // Not awaited: it is stored, and a failed announcement is repeated.
     void announce(written);
     return written;
   }
@@ -78,21 +91,15 @@ export function createRevocations(options: {
     async list(since) {
       const time = since === undefined ? undefined : Date.parse(since);
       const known = time === undefined || Number.isNaN(time) ? undefined : time;
-      const entries = await store.since(known === undefined ? undefined : new Date(known - OVERLAP));
+      const entries = await store.since(known === undefined ? undefined : new Date(known - OVERLAP_MS));
       const latest = Math.max(known ?? 0, ...entries.map(({ updatedAt }) => updatedAt.getTime()));
       return { revocations: entries.map(revocationOf), as_of: new Date(latest).toISOString() };
     },
     start() {
-      running.push(
-        every(HEARTBEAT, () => send()),
-        every(SWEEP, async () => {
-          for (const entry of await store.pending()) await announce(entry);
-        }),
-      );
+      for (const task of tasks) task.start();
     },
     async stop() {
-      stopping.abort();
-      await Promise.all(running);
+      await Promise.all(tasks.map((task) => task.stop()));
     },
   };
 }

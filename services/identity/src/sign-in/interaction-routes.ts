@@ -5,50 +5,53 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction, InteractionResults } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
-import type { MailedLinks } from '../accounts/mailed-links.ts';
+import type { AccountMails } from '../accounts/account-mails.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
 import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
 import { signInOf, stamp } from '../oidc/sign-in-epochs.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { createAccountPage } from '../pages/create-account-page.ts';
+import type { RequestingApplication } from '../pages/formatting.ts';
 import { type SignInProblem, signInPage } from '../pages/sign-in-page.ts';
-import type { AskingApplication } from '../pages/words.ts';
-import type { BrowserSessions } from './browser-session.ts';
+import type { BrowserCookie } from './browser-cookie.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
+import type { CsrfForms } from './csrf-forms.ts';
+import { formTarget, seeOther, sendPage } from './page-response.ts';
 import type { PasswordCheck } from './password-check.ts';
-import { formTarget, type Web } from './web.ts';
 
 export type InteractionRoutesOptions = {
   provider(): Provider;
   accounts: Accounts;
-  sessions: Pick<BrowserSessions, 'makeWayFor'>;
+  sessions: Pick<BrowserSessions, 'switchAccount'>;
   checkPassword: PasswordCheck;
-  links: MailedLinks;
+  mails: AccountMails;
   audit: Audit;
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;
-  web: Web;
-  /** Whether people may make accounts for themselves. */
+  browser: BrowserCookie;
+  forms: CsrfForms;
+  /** Whether people may create accounts for themselves. */
   signUp: boolean;
-  /** Counts an account made from this address; throws `rate_limited`. */
+  /** Counts an account created from this address; throws `rate_limited`. */
   countSignUp(address: string): Promise<unknown>;
 };
 
-/** The page on which an interaction goes on. */
+/** The page on which an interaction continues. */
 export function interactionUrl({ prompt, uid }: Interaction): string {
   return prompt.name === 'consent' ? `/consent/${uid}` : `/sign-in/${uid}`;
 }
 
-/** The sign-in died, or belongs to another browser, or is at another step in another tab. */
+/** The sign-in has expired, belongs to another browser, or is at another step in another tab. */
 export class SignInExpired extends ServiceError {
   constructor() {
     super('invalid', 'This sign-in has expired, or was finished in another tab.');
   }
 }
 
-/** Sign in, create an account, and consent: what happens between an authorization request and its answer. */
+/** Signing in, creating an account, and consent: what happens between an authorization request and its response. */
 export function interactionRoutes(options: InteractionRoutesOptions): Router {
-  const { accounts, audit, web } = options;
+  const { accounts, audit, browser, forms, mails } = options;
   const router = new Router({ sensitive: true });
 
   async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
@@ -63,18 +66,16 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   }
 
   async function finish(ctx: Context, result: InteractionResults, merge: boolean): Promise<void> {
-    const to = await options
-      .provider()
-      .interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: merge });
-    ctx.status = 303;
-    ctx.redirect(to);
+    const provider = options.provider();
+    const more = { mergeWithLastSubmission: merge };
+    seeOther(ctx, await provider.interactionResult(ctx.req, ctx.res, result, more));
   }
 
   const refused = { error: 'access_denied', error_description: 'the person refused' };
   const pathOf = ({ uid }: Interaction) => `/sign-in/${uid}`;
   const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
 
-  async function applicationOf(details: Interaction): Promise<AskingApplication | undefined> {
+  async function applicationOf(details: Interaction): Promise<RequestingApplication | undefined> {
     const id = String(details.params.client_id);
     if (id === ACCOUNT_CLIENT) return undefined;
     const client = await options.provider().Client.find(id);
@@ -96,24 +97,24 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const hint = details.params.login_hint;
     const username = shown.username ?? (typeof hint === 'string' ? hint.slice(0, 254) : undefined);
     const html = signInPage({
-      form: { action: pathOf(details), csrf: web.csrf(ctx, details.uid) },
-      ...(application === undefined ? {} : { application }),
-      ...(username === undefined ? {} : { username }),
-      ...(account === undefined ? {} : { signedInAs: account.username }),
-      ...(shown.problem === undefined ? {} : { problem: shown.problem }),
+      form: { action: pathOf(details), csrf: forms.token(ctx, details.uid) },
+      application,
+      username,
+      signedInAs: account?.username,
+      problem: shown.problem,
       links: {
         forgottenPassword: '/account/forgotten-password',
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
       },
       cancel: application !== undefined,
     });
-    web.page(ctx, html, { status: shown.status ?? 200, formTargets: formTarget(redirectUriOf(details)) });
+    sendPage(ctx, html, { status: shown.status ?? 200, formTargets: formTarget(redirectUriOf(details)) });
   }
 
   async function signIn(ctx: Context, details: Interaction, account: Account, login: string): Promise<void> {
-    web.rememberDevice(ctx, login);
-    // Else oidc-provider would sign the other account out, with a form that sends itself by a script.
-    if ((await options.sessions.makeWayFor(ctx, account.id)) && details.session !== undefined) {
+    browser.rememberDevice(ctx, login);
+    // Otherwise oidc-provider would sign the other account out, with a form that a script submits.
+    if ((await options.sessions.switchAccount(ctx, account.id)) && details.session !== undefined) {
       delete details.session;
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
@@ -124,7 +125,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 
   router.post('/sign-in/:uid', async (ctx) => {
     const details = await load(ctx, 'login');
-    const fields = await web.readForm(ctx, details.uid);
+    const fields = await forms.read(ctx, details.uid);
     if (fields.has('cancel')) return finish(ctx, refused, false);
     const login = (fields.get('username') ?? '').trim();
     try {
@@ -132,7 +133,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         login,
         password: fields.get('password') ?? '',
         client: String(details.params.client_id),
-        knownDevice: web.isKnownDevice(ctx, login),
+        knownDevice: browser.isKnownDevice(ctx, login),
       });
       if (account !== undefined) return await signIn(ctx, details, account, login);
       return await showSignIn(ctx, details, {
@@ -154,27 +155,25 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     details: Interaction,
     shown: { values?: { username: string; email: string; name: string }; error?: ServiceError } = {},
   ): Promise<void> {
-    if (!options.signUp) throw new ServiceError('not_found', 'Accounts are not made here.');
+    if (!options.signUp) throw new ServiceError('not_found', 'Accounts cannot be created here.');
     const application = await applicationOf(details);
     const { values, error } = shown;
     const html = createAccountPage({
-      form: { action: `${pathOf(details)}/create-account`, csrf: web.csrf(ctx, details.uid) },
-      ...(application === undefined ? {} : { application }),
-      ...(values === undefined ? {} : { values }),
-      ...(error === undefined
-        ? {}
-        : { problems: error.details ?? [{ field: 'form', message: error.message }] }),
+      form: { action: `${pathOf(details)}/create-account`, csrf: forms.token(ctx, details.uid) },
+      application,
+      values,
+      problems: error && (error.details ?? [{ field: 'form', message: error.message }]),
       links: { signIn: pathOf(details) },
     });
     const formTargets = formTarget(redirectUriOf(details));
-    web.page(ctx, html, { status: error?.status ?? 200, formTargets });
+    sendPage(ctx, html, { status: error?.status ?? 200, formTargets });
   }
 
   router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx, 'login')));
 
   router.post('/sign-in/:uid/create-account', async (ctx) => {
     const details = await load(ctx, 'login');
-    const fields = await web.readForm(ctx, details.uid);
+    const fields = await forms.read(ctx, details.uid);
     const value = (name: string) => (fields.get(name) ?? '').trim();
     const values = { username: value('username'), email: value('email'), name: value('name') };
     if (!options.signUp) return showCreateAccount(ctx, details);
@@ -188,7 +187,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         ...(name === '' ? {} : { name }),
       });
       await audit.record({ action: 'account.created', origin, subject: account.id });
-      await options.links.sendVerification(account);
+      await mails.sendVerification(account);
       return await signIn(ctx, details, account, account.username);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
@@ -196,7 +195,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     }
   });
 
-  /** Who is asked for consent, and for what. */
+  /** Who is asked for consent, and to what. */
   async function loadConsent(ctx: Context) {
     const details = await load(ctx, 'consent');
     const account = await accounts.find(details.session?.accountId ?? '');
@@ -217,8 +216,9 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       ...Object.values(missing.missingResourceScopes ?? {}).flat(),
     ]);
     const newScopes = scopes.filter((scope) => unseen.has(scope));
+    const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
-      form: { action: `/consent/${details.uid}`, csrf: web.csrf(ctx, details.uid) },
+      form: { action: `/consent/${details.uid}`, csrf: forms.token(ctx, details.uid) },
       application,
       account: {
         username: account.username,
@@ -226,22 +226,22 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         role: await options.roleIn(String(details.params.client_id), account),
       },
       scopes,
-      ...(newScopes.length > 0 && newScopes.length < scopes.length ? { newScopes } : {}),
+      newScopes: someAreNew ? newScopes : undefined,
       links: { useAnotherAccount: anotherAccount(details) },
     });
-    web.page(ctx, html, { formTargets: formTarget(redirectUriOf(details)) });
+    sendPage(ctx, html, { formTargets: formTarget(redirectUriOf(details)) });
   });
 
   router.post('/consent/:uid', async (ctx) => {
     const { details, account, missing } = await loadConsent(ctx);
-    const fields = await web.readForm(ctx, details.uid);
+    const fields = await forms.read(ctx, details.uid);
     const decision = fields.get('decision');
     const client = String(details.params.client_id);
     if (decision === 'deny') {
       await audit.record({ action: 'consent.refused', origin: originOf(ctx), client, subject: account.id });
       return finish(ctx, refused, false);
     }
-    if (decision !== 'allow') throw new ServiceError('invalid', 'The form says neither yes nor no.');
+    if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
     const { Grant } = options.provider();
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
     const grant = known ?? stamp(new Grant({ accountId: account.id, clientId: client }), account);
@@ -262,7 +262,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   return router;
 }
 
-/** The same request once more, with a sign-in in any case, for which nobody is suggested. */
+/** The same request again, but with a sign-in that is not skipped and suggests nobody. */
 function anotherAccount({ params }: Interaction): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);

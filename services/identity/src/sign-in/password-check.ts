@@ -3,46 +3,46 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import type { SignInGuard } from './guard.ts';
+import type { SignInThrottle } from './sign-in-throttle.ts';
 
 export type PasswordAttempt = {
   login: string;
   password: string;
-  /** The application that somebody signs in to. */
+  /** The application that the person signs in to. */
   client: string;
   /** Whether this browser has signed in to this account before. */
   knownDevice: boolean;
 };
 
 /**
- * The account that a username, or a verified address, and a password belong to; undefined when they belong to none.
+ * The account with this username or verified email address and this password; undefined when there is none.
  * Throws `rate_limited` after too many failures, and `unavailable` when the accounts cannot be reached.
  */
 export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<Account | undefined>;
 
-/** Every way to give a password goes through here: the brakes are on, and it is written down. */
+/** Checks a password, throttled and audited. Every way to sign in goes through here. */
 export function createPasswordCheck(options: {
   accounts: Accounts;
-  guard: SignInGuard;
+  throttle: SignInThrottle;
   audit: Audit;
   logger: Logger;
 }): PasswordCheck {
-  const { accounts, guard, audit } = options;
+  const { accounts, throttle, audit } = options;
   return async (ctx, { login, password, client, knownDevice }) => {
     const attempt = { login, address: requestInfo(ctx.req).address, knownDevice };
-    await guard.before(attempt);
+    await throttle.before(attempt);
     const account = await accounts.checkPassword(login, password).catch(async (error: unknown) => {
-      await guard.abandoned(attempt);
+      await throttle.abandoned(attempt);
       throw error;
     });
     if (account === undefined) {
-      await guard.failed(attempt);
+      await throttle.failed(attempt);
       await audit.record({ action: 'sign_in.failed', origin: originOf(ctx), client, login });
       return undefined;
     }
-    // Not awaited: until it is done, the attempt counts as one that is under way.
-    guard.succeeded(attempt).catch((error: unknown) => {
-      options.logger.warn({ err: error }, 'a sign-in could not be taken off the count of attempts');
+    // Not awaited: until it is done, the attempt counts as in progress.
+    throttle.succeeded(attempt).catch((error: unknown) => {
+      options.logger.warn({ err: error }, 'a sign-in could not be deducted from the count of attempts');
     });
     await audit.record({
       action: 'sign_in.succeeded',

@@ -2,7 +2,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
-import { type MailedLinks, NEW_PASSWORD_SECONDS } from '../accounts/mailed-links.ts';
+import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
 import type { LinkPurpose, OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../pages/mailed-link-pages.ts';
@@ -12,14 +12,15 @@ import {
   newPasswordDonePage,
   newPasswordPage,
 } from '../pages/new-password-pages.ts';
-import type { Web } from './web.ts';
+import type { CsrfForms } from './csrf-forms.ts';
+import { sendPage } from './page-response.ts';
 
 export type RecoveryRoutesOptions = {
   accounts: Accounts;
   links: OneTimeLinks;
-  mails: MailedLinks;
+  mails: AccountMails;
   audit: Audit;
-  web: Web;
+  forms: CsrfForms;
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
@@ -29,26 +30,26 @@ const NEW_PASSWORD = '/account/new-password';
 const VERIFY_EMAIL = '/account/verify-email';
 const ACCOUNT = '/account';
 
-/** Forgotten passwords and the verification of email addresses: what mailed links lead to. */
+/** Forgotten passwords and the verification of email addresses: the pages that links in mails lead to. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
-  const { accounts, links, audit, web } = options;
+  const { accounts, links, audit, forms } = options;
   const router = new Router({ sensitive: true });
 
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
     const { login, error } = more;
     const html = forgottenPasswordPage({
-      form: { action: FORGOTTEN, csrf: web.csrf(ctx, FORGOTTEN) },
-      ...(login === undefined ? {} : { login }),
-      ...(error === undefined ? {} : { retryAfter: Number(error.headers['retry-after']) }),
+      form: { action: FORGOTTEN, csrf: forms.token(ctx, FORGOTTEN) },
+      login,
+      retryAfter: error && Number(error.headers['retry-after']),
       links: { signIn: ACCOUNT },
     });
-    web.page(ctx, html, { status: error?.status ?? 200 });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
   router.get(FORGOTTEN, (ctx) => showForgotten(ctx));
 
   router.post(FORGOTTEN, async (ctx) => {
-    const fields = await web.readForm(ctx, FORGOTTEN);
+    const fields = await forms.read(ctx, FORGOTTEN);
     const login = (fields.get('login') ?? '').trim();
     try {
       await options.countRequest(originOf(ctx).address);
@@ -57,18 +58,18 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       ctx.set(error.headers);
       return showForgotten(ctx, { login, error });
     }
-    // Not awaited: how long it takes would tell whether there is such an account.
+    // Not awaited: the time it takes would reveal whether the account exists.
     void options.mails.sendNewPassword(login);
     const minutes = NEW_PASSWORD_SECONDS / 60;
-    web.page(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
+    sendPage(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
   });
 
   function refuseLink(ctx: Context, purpose: 'new_password' | 'email'): void {
     const retry = purpose === 'email' ? ACCOUNT : FORGOTTEN;
-    web.page(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
+    sendPage(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
   }
 
-  /** The account that a link is about, as long as nothing has changed that voids it. */
+  /** The account that a link is about, unless the account has changed in a way that voids the link. */
   async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
@@ -80,12 +81,12 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     return fits ? account : undefined;
   }
 
-  /** Uses a link up for the action, and tells whether it could; when the action fails, the link works again. */
+  /** Consumes a link for the action; returns whether there was one. When the action fails, the link works again. */
   async function use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean> {
     const link = await links.consume(purpose, token);
     if (link === undefined) return false;
     await action().catch(async (error: unknown) => {
-      await links.giveBack(purpose, token, link);
+      await links.restore(purpose, token, link);
       throw error;
     });
     return true;
@@ -93,17 +94,15 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
 
   function showNewPassword(ctx: Context, account: Account, token: string, error?: ServiceError): void {
     const html = newPasswordPage({
-      form: { action: NEW_PASSWORD, csrf: web.csrf(ctx, NEW_PASSWORD), hidden: { token } },
+      form: { action: NEW_PASSWORD, csrf: forms.token(ctx, NEW_PASSWORD), hidden: { token } },
       username: account.username,
-      ...(error === undefined
-        ? {}
-        : {
-            problems: error.details?.map(({ message }) => ({ field: 'new_password', message })) ?? [
-              { field: 'form', message: error.message },
-            ],
-          }),
+      problems:
+        error &&
+        (error.details?.map(({ message }) => ({ field: 'new_password', message })) ?? [
+          { field: 'form', message: error.message },
+        ]),
     });
-    web.page(ctx, html, { status: error?.status ?? 200 });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
   router.get(NEW_PASSWORD, async (ctx) => {
@@ -114,7 +113,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   });
 
   router.post(NEW_PASSWORD, async (ctx) => {
-    const fields = await web.readForm(ctx, NEW_PASSWORD);
+    const fields = await forms.read(ctx, NEW_PASSWORD);
     const token = fields.get('token') ?? '';
     const account = await accountOf('new_password', token);
     if (account === undefined) return refuseLink(ctx, 'new_password');
@@ -127,27 +126,27 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       return showNewPassword(ctx, account, token, error);
     }
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
-    await options.mails.tellPasswordChanged(account);
-    web.page(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
+    await options.mails.notifyPasswordChanged(account);
+    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
   });
 
   router.get(VERIFY_EMAIL, async (ctx) => {
     const token = String(ctx.query.token ?? '');
     const account = await accountOf('verify_email', token);
     if (account === undefined || account.email === null) return refuseLink(ctx, 'email');
-    const form = { action: VERIFY_EMAIL, csrf: web.csrf(ctx, VERIFY_EMAIL), hidden: { token } };
-    web.page(ctx, emailVerifyPage({ form, email: account.email, username: account.username }));
+    const form = { action: VERIFY_EMAIL, csrf: forms.token(ctx, VERIFY_EMAIL), hidden: { token } };
+    sendPage(ctx, emailVerifyPage({ form, email: account.email, username: account.username }));
   });
 
   router.post(VERIFY_EMAIL, async (ctx) => {
-    const fields = await web.readForm(ctx, VERIFY_EMAIL);
+    const fields = await forms.read(ctx, VERIFY_EMAIL);
     const token = fields.get('token') ?? '';
     const { id, email } = (await accountOf('verify_email', token)) ?? {};
     if (id === undefined || email === undefined || email === null) return refuseLink(ctx, 'email');
     const used = await use('verify_email', token, () => accounts.verifyEmail(id, email));
     if (!used) return refuseLink(ctx, 'email');
     await audit.record({ action: 'email.verified', origin: originOf(ctx), subject: id });
-    web.page(ctx, emailVerifiedPage({ email, links: { account: ACCOUNT } }));
+    sendPage(ctx, emailVerifiedPage({ email, links: { account: ACCOUNT } }));
   });
   return router;
 }

@@ -30,10 +30,10 @@ t.test('one that was used for nothing works again, unless there is a later one',
   const token = await links.issue(draft);
   const before = await links.consume('new_password', token);
   if (before === undefined) return t.fail('the link is lost');
-  await links.giveBack('new_password', token, before);
+  await links.restore('new_password', token, before);
   t.strictSame(await links.consume('new_password', token), before, 'with the time that it had');
   const later = await links.issue(draft);
-  await links.giveBack('new_password', token, before);
+  await links.restore('new_password', token, before);
   t.equal(await links.peek('new_password', token), undefined);
   t.match(await links.consume('new_password', later), { userId: 'usr_back' });
 });
@@ -77,6 +77,6 @@ t.test('every query uses an index', (t) =>
     const token = await links.issue({ purpose: 'new_password', ...ann, seconds: 60 });
     await links.peek('new_password', token);
     const link = await links.consume('new_password', token);
-    if (link !== undefined) await links.giveBack('new_password', token, link);
+    if (link !== undefined) await links.restore('new_password', token, link);
   }),
 );

@@ -203,7 +203,7 @@ t.test('a crash before the revocation is made up for', async (t) => {
   t.equal((await call('DELETE', `/${id}/api-keys/${body.id}`)).status, 500);
   t.equal(await resolve(body.api_key), undefined);
   t.same(await revoked(String(body.id)), []);
-  await apiKeys.finish();
+  await apiKeys.resumeRevocations();
   t.match(await revoked(String(body.id)), [{ kind: 'api_key' }]);
   t.same(await api.keyStore.awaitingRevocation(), []);
 });
@@ -224,7 +224,7 @@ t.test('every query uses an index', (t) =>
     await resolve(body.api_key);
     const { body: next } = await call('POST', `/${id}/api-keys/${body.id}/rotate`, { overlap_seconds: 1 });
     await call('DELETE', `/${id}/api-keys/${next.id}`);
-    await apiKeys.finish();
+    await apiKeys.resumeRevocations();
     await call('DELETE', `/${id}`);
   }),
 );

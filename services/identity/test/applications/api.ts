@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import type { Caller } from '@gatehouse/tokens/caller';
-import type { Revocation } from '@gatehouse/tokens/revocations';
 import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import Koa, { type Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
-import { apiErrors } from '../../src/api-errors.ts';
 import { createApiKeyStore } from '../../src/applications/api-key-store.ts';
 import { createApiKeys } from '../../src/applications/api-keys.ts';
+import { applicationRoutes } from '../../src/applications/application-routes.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { createApplications } from '../../src/applications/applications.ts';
-import { applicationRoutes } from '../../src/applications/routes.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { createAuditStore } from '../../src/audit/audit-store.ts';
-import { createFaults } from '../../src/faults.ts';
+import { apiErrors } from '../../src/http/api-errors.ts';
+import { createToServiceError } from '../../src/http/service-error.ts';
 import { createRevocationStore } from '../../src/revocations/revocation-store.ts';
-import { createRevocations } from '../../src/revocations/revocations.ts';
+import { createRevocations, type RevocationEntry } from '../../src/revocations/revocations.ts';
 import { withStores } from '../store-set-up.ts';
 
 type Body = Record<string, unknown> & { data: Record<string, unknown>[] };
@@ -32,7 +32,7 @@ export const MACHINE = { name: 'A machine', type: 'machine', scopes: ['read:user
 /** The applications API over HTTP with a database of its own, and people who may be changed. */
 export async function buildApi(t: Test) {
   const stores = await withStores(t, (connection) => ({
-    applicationStore: createApplicationStore(connection),
+    applicationStore: createApplicationStore(connection, new LRUCache({ max: 10 })),
     keyStore: createApiKeyStore(connection),
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
@@ -46,11 +46,12 @@ export async function buildApi(t: Test) {
   const real = createRevocations({
     store: stores.revocationStore,
     broadcast: createLocalBroadcast(),
+    tokenLifetime: 3600,
     logger,
   });
   const fault = { next: false };
   const revocations = {
-    async write(entries: readonly Revocation[]) {
+    async write(entries: readonly RevocationEntry[]) {
       if (fault.next) {
         fault.next = false;
         throw new Error('the process died here');
@@ -62,9 +63,9 @@ export async function buildApi(t: Test) {
   const accounts = { find: async (id: string) => people.get(id) };
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
-  const tools = { store, keys, accounts, revocations, audit, endGrants, logger, tokenLifetime: 3600 };
-  const applications = createApplications(tools);
-  const apiKeys = createApiKeys(tools);
+  const dependencies = { store, keys, accounts, revocations, audit, endGrants, logger };
+  const applications = createApplications(dependencies);
+  const apiKeys = createApiKeys(dependencies);
 
   async function authenticate(ctx: Context): Promise<Caller> {
     const [id = '', ...flags] = ctx.get('authorization').split(' ');
@@ -90,7 +91,7 @@ export async function buildApi(t: Test) {
   const app = new Koa();
   app.use(
     apiErrors(
-      createFaults(logger, () => undefined),
+      createToServiceError(logger, () => undefined),
       v2Body,
     ),
   );

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import t from 'tap';
 import {
   type ClientSecret,
@@ -9,7 +10,9 @@ import {
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
-const { connection, store } = await withStores(t, (it) => ({ store: createApplicationStore(it) }));
+const { connection, store } = await withStores(t, (it) => ({
+  store: createApplicationStore(it, new LRUCache({ max: 10 })),
+}));
 const collection = connection.collection<{ _id: string }>('applications');
 let count = 0;
 

@@ -119,8 +119,8 @@ t.test('keys of its own in the place of a secret', async (t) => {
     ['a short RSA key', { keys: [short] }, /2048/],
     ['another alg', { keys: [{ ...publicJwk, alg: 'RS256' }] }, /ES256/],
     ['for encryption', { keys: [{ ...publicJwk, use: 'enc' }] }, /signing/],
-    ['no point', { keys: [{ ...publicJwk, x: 'AAAA' }] }, /none/],
-    ['numbers', { keys: [{ kty: 'EC', crv: 'P-256', x: 1, y: 2 }] }, /not a text/],
+    ['no point', { keys: [{ ...publicJwk, x: 'AAAA' }] }, /not valid/],
+    ['numbers', { keys: [{ kty: 'EC', crv: 'P-256', x: 1, y: 2 }] }, /not a string/],
     ['nothing', { keys: [null] }, /P-256/],
   ];
   for (const [name, jwks, problem] of refused) {
@@ -319,14 +319,14 @@ t.test('a crash before the revocation is made up for', async (t) => {
   api.fault.next = true;
   t.equal((await call('PATCH', `/${lost.id}`, { scopes: ['read:data'] })).status, 500);
   t.same(await revoked(lost.id), []);
-  await applications.finish();
+  await applications.resumeRevocations();
   t.match(await revoked(lost.id), [{ kind: 'client', epoch: 1 }]);
 
   const gone = await make();
   api.fault.next = true;
   t.equal((await call('DELETE', `/${gone.id}`)).status, 500);
   t.equal((await call('GET', `/${gone.id}`)).status, 404, 'nobody gets anything from it');
-  await applications.finish();
+  await applications.resumeRevocations();
   t.match(await revoked(gone.id), [{ kind: 'client' }]);
   t.same(await api.applicationStore.awaitingRevocation(), []);
 });

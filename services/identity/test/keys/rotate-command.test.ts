@@ -53,7 +53,7 @@ t.test('another master key, and a database that is away, are sentences and a sta
 
   const socket = encodeURIComponent(join(tmpdir(), 'there-is-no-such.sock'));
   const nowhere = `mongodb://someone:hidden@${socket}/x`;
-  const options = { mongodbUri: nowhere, masterKey: other, compromised: false, write, patienceSeconds: 0.3 };
+  const options = { mongodbUri: nowhere, masterKey: other, compromised: false, write, maxWaitSeconds: 0.3 };
   t.equal(await rotateKeysCommand(options), 1);
   t.same(lines.slice(1), ['The database of the identity service cannot be reached.']);
 });

@@ -3,9 +3,8 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
-import { createSealer } from '../../src/keys/sealing.ts';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
-import { type KeyRing, SIGNING_KEYS_PURPOSE, type SigningAlgorithm } from '../../src/keys/signing-keys.ts';
+import { createSigningKeySealer, type KeyRing, type SigningAlgorithm } from '../../src/keys/signing-keys.ts';
 
 /** A database of its own for the test, and what is needed to look into it and to move its clock. */
 export async function setUpKeys(t: Test) {
@@ -18,7 +17,7 @@ export async function setUpKeys(t: Test) {
   await database.start();
   t.teardown(() => database.stop());
   const masterKey = randomBytes(32);
-  const sealer = createSealer(masterKey, SIGNING_KEYS_PURPOSE);
+  const sealer = createSigningKeySealer(masterKey);
 
   async function ring(algorithm: SigningAlgorithm = 'ES256'): Promise<KeyRing> {
     const found = (await store.all()).find((it) => it.algorithm === algorithm);

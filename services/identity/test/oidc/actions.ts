@@ -1,9 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type Connection, createConnection } from 'mongoose';
-import { createSealer } from '../../src/keys/sealing.ts';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
-import { loadSigningKeys, SIGNING_KEYS_PURPOSE } from '../../src/keys/signing-keys.ts';
+import { createSigningKeySealer, loadSigningKeys } from '../../src/keys/signing-keys.ts';
 import { createTokenSigner, type TokenSigner } from '../../src/oidc/token-signer.ts';
 import { type Built, codeFor, PASSWORD, WEB } from '../build.ts';
 
@@ -99,7 +98,7 @@ export async function signerOf(
   database: Connection,
   { masterKey, issuer }: { masterKey: Buffer; issuer: string },
 ): Promise<TokenSigner> {
-  const sealer = createSealer(masterKey, SIGNING_KEYS_PURPOSE);
+  const sealer = createSigningKeySealer(masterKey);
   const { keys, currentKid } = await loadSigningKeys(createSigningKeyStore(database), sealer);
   const key = keys.find(({ kid }) => kid === currentKid.ES256);
   if (key === undefined) throw new Error('there is no key');

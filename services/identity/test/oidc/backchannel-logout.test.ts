@@ -7,6 +7,7 @@ import { createDatabase } from '@gatehouse/mongo/database';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import t, { type Test } from 'tap';
 import { hashSecret, newApplication } from '../../src/applications/application.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
@@ -15,7 +16,10 @@ import { authorizeUrl, build, signInAndAllow } from '../build.ts';
 const REDIRECT_URI = 'https://listening.example.org/callback';
 
 /** An application that listens, on loopback: the applications API takes only https and host names. */
-async function setUp(t: Test, config: { tellPrivateNetworks?: 'on' } = { tellPrivateNetworks: 'on' }) {
+async function setUp(
+  t: Test,
+  config: { logoutToPrivateNetworks?: 'on' } = { logoutToPrivateNetworks: 'on' },
+) {
   const mongodbUri = await testDatabase(t);
   const heard: string[] = [];
   const answer = { status: 200 };
@@ -35,7 +39,7 @@ async function setUp(t: Test, config: { tellPrivateNetworks?: 'on' } = { tellPri
 
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const database = createDatabase({ uri: mongodbUri, name: 'identity', logger });
-  const applications = createApplicationStore(database.connection);
+  const applications = createApplicationStore(database.connection, new LRUCache({ max: 10 }));
   await database.start();
   t.teardown(() => database.stop());
   const now = new Date();

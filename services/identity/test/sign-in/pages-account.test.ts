@@ -259,7 +259,7 @@ t.test('sessions', async (t) => {
   const uid = formsOf(secondPage.html.split('<li class="card">')[1] ?? '')[0]?.fields.session ?? '';
   t.not(uid, '');
   const ended = await visitor.submit(page, {}, uid);
-  t.equal(noticeOf(ended), 'The session is ended.');
+  t.equal(noticeOf(ended), 'The session has ended.');
   t.ok(isSignIn(await second.get('/account')));
   t.ok(await diesInTime(access), 'and what was allowed in it');
   t.notOk(isSignIn(await third.get('/account')));
@@ -271,7 +271,7 @@ t.test('sessions', async (t) => {
   t.notOk(isSignIn(await visitor.get('/account')), 'nobody ends the sessions of somebody else');
 
   const others = await visitor.submit(ended, {}, 'end-others');
-  t.equal(noticeOf(others), 'All other sessions are ended.');
+  t.equal(noticeOf(others), 'All other sessions have ended.');
   t.ok(isSignIn(await third.get('/account')));
   t.equal(others.html.split('<li class="card">').length, 2);
   t.notMatch(others.html, 'end-others');

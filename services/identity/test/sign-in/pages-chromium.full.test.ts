@@ -403,7 +403,7 @@ async function inChromium(path: string): Promise<void> {
     await page.goto(url('/account/forgotten-password'));
     await page.fill('#login', 'eva@example.org');
     await page.click('button.primary');
-    t.equal(await title(page), 'Look into your mail');
+    t.equal(await title(page), 'Check your mail');
     await page.goto(await linkTo(built, 'eva@example.org'));
     await page.fill('#new_password', 'something else entirely');
     await page.click('button.primary');

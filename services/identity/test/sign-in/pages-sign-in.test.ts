@@ -145,7 +145,7 @@ t.test('while the accounts cannot be reached', async (t) => {
   users.state.down = true;
   const away = await visitor.submit(page, { username: 'ann', password: PASSWORD });
   t.equal(away.status, 503);
-  t.match(alertOf(away), /^Signing in is not possible just now The fault is ours/);
+  t.match(alertOf(away), /^Signing in is not possible right now The fault is ours/);
   t.equal(valueIn(away, 'username'), 'ann');
   const form = await visitor.get(`${page.url.pathname}/create-account`);
   t.equal(form.status, 200);
@@ -159,7 +159,7 @@ t.test('while the accounts cannot be reached', async (t) => {
   for (const path of ['/account', '/account/sessions', authorizeUrl()]) {
     const failed = await signedIn.get(path);
     t.equal(failed.status, 503, path);
-    t.equal(heading(failed), 'Not possible just now');
+    t.equal(heading(failed), 'Not possible right now');
   }
 
   users.state.down = false;
@@ -197,7 +197,7 @@ t.test('creating an account', async (t) => {
 
     const again = await reader.get(link);
     t.equal(again.status, 400);
-    t.equal(heading(again), 'This link does not work any more');
+    t.equal(heading(again), 'This link no longer works');
     for (const bad of [`${link}x`, link.slice(0, -1), '/account/verify-email', `${link}&token=twice`]) {
       t.equal((await browser().get(bad)).status, 400, bad);
     }

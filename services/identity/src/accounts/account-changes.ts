@@ -1,0 +1,27 @@
+import type { Audit } from '../audit/audit.ts';
+import type { RevocationEntry } from '../revocations/revocations.ts';
+
+/** A security-relevant change of an account, as the users service reports it. */
+type AccountChange = { user_id: string; epoch: number; sign_in_epoch: number; reason: string };
+
+/** Ends what a change voids: tokens, sign-ins, and tokens of applications. Durable when it resolves, and repeatable. */
+export function createAccountChangeHandler(options: {
+  revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
+  store: { endSignIns(accountId: string, belowEpoch: number): Promise<void> };
+  applications: { ownerChanged(accountId: string): Promise<void> };
+  audit: Pick<Audit, 'record'>;
+}): (change: AccountChange) => Promise<void> {
+  const { revocations, store, applications, audit } = options;
+  return async ({ user_id: id, epoch, sign_in_epoch, reason }) => {
+    await revocations.write([{ kind: 'subject', id, epoch }]);
+    await store.endSignIns(id, sign_in_epoch);
+    // A password has no bearing on what the person's applications may do.
+    if (reason === 'password') return;
+    await applications.ownerChanged(id);
+    await audit.record({
+      action: reason === 'deleted' ? 'account.deleted' : 'account.changed',
+      subject: id,
+      details: { change: reason },
+    });
+  };
+}

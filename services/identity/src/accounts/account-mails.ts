@@ -1,0 +1,92 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import { emailChangedMail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../pages/mails.ts';
+import type { Account, Accounts } from './account.ts';
+import type { MailSender } from './mail.ts';
+import type { OneTimeLinks } from './one-time-link.ts';
+
+/** How long a link works. */
+export const NEW_PASSWORD_SECONDS = 30 * 60;
+const VERIFY_EMAIL_SECONDS = 24 * 3600;
+
+/** The mails about a person's account. One that cannot be sent is logged, and not an error. */
+export type AccountMails = {
+  /** Sends a link to the account's address, if it has one that is not verified. */
+  sendVerification(account: Account): Promise<void>;
+  /** Sends a link to the verified address of the account with this login, if there is one. */
+  sendNewPassword(login: string): Promise<void>;
+  notifyPasswordChanged(account: Account): Promise<void>;
+  /** Notifies the address that the account had before. */
+  notifyEmailChanged(before: Account): Promise<void>;
+};
+
+export function createAccountMails(options: {
+  issuer: string;
+  accounts: Accounts;
+  links: OneTimeLinks;
+  mail: MailSender;
+  logger: Logger;
+  /** Counts a mail for a forgotten password to this account; throws `rate_limited`. */
+  countMail(userId: string): Promise<unknown>;
+}): AccountMails {
+  const { issuer, accounts, links, mail, logger } = options;
+
+  async function attempt(what: string, action: () => Promise<void>): Promise<void> {
+    await action().catch((error: unknown) => {
+      if (error instanceof ServiceError && error.kind === 'rate_limited') {
+        logger.info({ what }, 'a mail was not sent: there have been too many');
+      } else logger.warn({ err: error, what }, 'a mail could not be sent');
+    });
+  }
+
+  async function linkTo(
+    path: string,
+    account: Account,
+    purpose: 'new_password' | 'verify_email',
+    seconds: number,
+  ) {
+    const token = await links.issue({
+      purpose,
+      userId: account.id,
+      email: account.email ?? '',
+      epoch: account.sign_in_epoch,
+      seconds,
+    });
+    return `${issuer}${path}?token=${token}`;
+  }
+
+  return {
+    sendVerification: (account) =>
+      attempt('verification', async () => {
+        const { email, username } = account;
+        if (email === null || account.email_verified) return;
+        const link = await linkTo('/account/verify-email', account, 'verify_email', VERIFY_EMAIL_SECONDS);
+        await mail.send({ to: email, ...verifyEmailMail({ link, username }) });
+      }),
+    sendNewPassword: (login) =>
+      attempt('new password', async () => {
+        const account = await accounts.lookUp(login);
+        // An address that nobody has confirmed may be a stranger's.
+        if (account === undefined || account.email === null || !account.email_verified) return;
+        if (account.status !== 'active') return;
+        await options.countMail(account.id);
+        const link = await linkTo('/account/new-password', account, 'new_password', NEW_PASSWORD_SECONDS);
+        await mail.send({
+          to: account.email,
+          ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
+        });
+      }),
+    notifyEmailChanged: (before) =>
+      attempt('email changed', async () => {
+        if (before.email !== null && before.email_verified) {
+          await mail.send({ to: before.email, ...emailChangedMail({ username: before.username }) });
+        }
+      }),
+    notifyPasswordChanged: (account) =>
+      attempt('password changed', async () => {
+        if (account.email !== null && account.email_verified) {
+          await mail.send({ to: account.email, ...passwordChangedMail() });
+        }
+      }),
+  };
+}

@@ -1,0 +1,238 @@
+import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { requestInfo } from '@gatehouse/kit/requests';
+import { PAGE_SIZE } from '@gatehouse/lists/paging';
+import { type Caller, requireScope } from '@gatehouse/tokens/caller';
+import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { type TObject, Type } from 'typebox';
+import { originOf } from '../audit/audit.ts';
+import { readJson } from '../http/request-body.ts';
+import type { ApiKeys } from './api-keys.ts';
+import { APPLICATION_TYPES, type ApplicationChanges, PROFILES } from './application.ts';
+import type { ApplicationDraft, Applications } from './applications.ts';
+import type { Manager } from './ownership.ts';
+import { readPublicKeys } from './public-keys.ts';
+import { applicationView, keyView, secretView } from './views.ts';
+
+const DAY = 86_400;
+const Lifetime = Type.Integer({ minimum: 60, maximum: 3650 * DAY });
+const Texts = Type.Array(Type.String());
+
+const oneOf = (values: readonly string[]) => Type.Enum([...values]);
+const Profiles = Type.Object({
+  v1_users: Type.Optional(oneOf(PROFILES.v1_users)),
+  v2_users: Type.Optional(oneOf(PROFILES.v2_users)),
+  items: Type.Optional(oneOf(PROFILES.items)),
+});
+const Changes = Type.Object({
+  name: Type.Optional(Type.String()),
+  redirect_uris: Type.Optional(Texts),
+  post_logout_redirect_uris: Type.Optional(Texts),
+  scopes: Type.Optional(Texts),
+  profiles: Type.Optional(Profiles),
+  legacy_implicit: Type.Optional(Type.Boolean()),
+  trusted: Type.Optional(Type.Boolean()),
+  // Null removes them.
+  jwks: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
+  backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
+});
+const Draft = Type.Object({
+  ...Changes.properties,
+  name: Type.String(),
+  type: oneOf(APPLICATION_TYPES),
+  scopes: Texts,
+});
+const Secret = Type.Object({ expires_in: Type.Optional(Lifetime) });
+const Key = Type.Object({ name: Type.String(), scopes: Texts, expires_in: Type.Optional(Lifetime) });
+const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
+
+const readDraft = strict(Draft);
+const readChanges = strict(Changes);
+const readSecret = strict(Secret);
+const readKey = strict(Key);
+const readRotation = strict(Rotation);
+const readPage = queryValidator(
+  Type.Object({
+    limit: Type.Integer({ minimum: 1, maximum: PAGE_SIZE.max, default: PAGE_SIZE.default }),
+    cursor: Type.Optional(Type.String()),
+  }),
+);
+
+const ROOT = '/api/v1/applications';
+
+/** The API for applications, their secrets and their API keys. Errors are thrown. */
+export function applicationRoutes(options: {
+  applications: Applications;
+  keys: ApiKeys;
+  authenticate(ctx: Context): Promise<Caller>;
+}): Router {
+  const { applications, keys } = options;
+  const router = new Router({ prefix: ROOT, sensitive: true });
+
+  router.use(async (ctx, next) => {
+    ctx.set('cache-control', 'no-store');
+    // The pattern, as the path contains ids.
+    requestInfo(ctx.req).route = String(ctx._matchedRoute ?? ROOT);
+    await next();
+  });
+
+  async function managerOf(ctx: Context): Promise<Manager> {
+    const caller = await options.authenticate(ctx);
+    requireScope(caller, [MANAGE_APPS]);
+    const { person, subject, clientId, keyId } = caller;
+    if (person === undefined || person.id !== subject || keyId !== undefined) {
+      throw new ServiceError('forbidden', 'Applications are managed by people, not by machines.');
+    }
+    return { ...person, clientId, origin: originOf(ctx) };
+  }
+
+  function created(ctx: Context, path: string, body: object): void {
+    ctx.status = 201;
+    ctx.set('location', ROOT + path);
+    ctx.body = body;
+  }
+
+  const idOf = (ctx: Context) => String(ctx.params.client_id);
+
+  router.post('/', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const body = readDraft(await readJson(ctx));
+    const draft = { ...changesOf(body), type: body.type } as ApplicationDraft;
+    const { application, secret } = await applications.create(manager, draft);
+    created(ctx, `/${application.id}`, {
+      ...applicationView(application),
+      client_secret: secret,
+    });
+  });
+
+  router.get('/', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const { limit, cursor } = readPage(ctx.query);
+    const after = cursor === undefined || cursor === '' ? undefined : decodeCursor(cursor);
+    const page = await applications.list(manager, { limit, after });
+    const next = page.next && `${ROOT}?limit=${limit}&cursor=${encodeCursor(page.next)}`;
+    ctx.body = { data: page.applications.map(applicationView), links: { next } };
+  });
+
+  router.get('/:client_id', async (ctx) => {
+    ctx.body = applicationView(await applications.read(await managerOf(ctx), idOf(ctx)));
+  });
+
+  router.patch('/:client_id', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const changes = changesOf(readChanges(await readJson(ctx)));
+    ctx.body = applicationView(await applications.change(manager, idOf(ctx), changes));
+  });
+
+  router.delete('/:client_id', async (ctx) => {
+    await applications.remove(await managerOf(ctx), idOf(ctx));
+    ctx.status = 204;
+  });
+
+  router.post('/:client_id/secrets', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const { expires_in: expiresIn } = readSecret((await readJson(ctx)) ?? {});
+    const added = await applications.addSecret(manager, idOf(ctx), { expiresIn });
+    created(ctx, `/${idOf(ctx)}/secrets/${added.id}`, {
+      ...secretView(added),
+      client_secret: added.secret,
+    });
+  });
+
+  router.get('/:client_id/secrets', async (ctx) => {
+    const secrets = await applications.listSecrets(await managerOf(ctx), idOf(ctx));
+    ctx.body = { data: secrets.map(secretView) };
+  });
+
+  router.delete('/:client_id/secrets/:id', async (ctx) => {
+    await applications.removeSecret(await managerOf(ctx), idOf(ctx), String(ctx.params.id));
+    ctx.status = 204;
+  });
+
+  router.post('/:client_id/api-keys', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const { expires_in: expiresIn, name, scopes } = readKey(await readJson(ctx));
+    const key = await keys.create(manager, idOf(ctx), { name: name.trim(), scopes, expiresIn });
+    created(ctx, `/${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
+  });
+
+  router.get('/:client_id/api-keys', async (ctx) => {
+    const list = await keys.list(await managerOf(ctx), idOf(ctx));
+    ctx.body = { data: list.map(keyView) };
+  });
+
+  router.get('/:client_id/api-keys/:id', async (ctx) => {
+    ctx.body = keyView(await keys.read(await managerOf(ctx), idOf(ctx), String(ctx.params.id)));
+  });
+
+  router.delete('/:client_id/api-keys/:id', async (ctx) => {
+    await keys.revoke(await managerOf(ctx), idOf(ctx), String(ctx.params.id));
+    ctx.status = 204;
+  });
+
+  router.post('/:client_id/api-keys/:id/rotate', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const { overlap_seconds: overlap } = readRotation(await readJson(ctx));
+    const key = await keys.rotate(manager, idOf(ctx), String(ctx.params.id), overlap);
+    created(ctx, `/${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
+  });
+  return router;
+}
+
+/** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */
+function strict<S extends TObject>(schema: S) {
+  const validate = bodyValidator(schema);
+  return (body: unknown) => {
+    const unknown = Object.keys(Object(body)).filter((name) => !Object.hasOwn(schema.properties, name));
+    if (unknown.length > 0 && !Array.isArray(body)) {
+      throw invalidFields(
+        unknown
+          .slice(0, 20)
+          .map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
+      );
+    }
+    return validate(body);
+  };
+}
+
+/** The changes that a body asks for. What is absent from it is absent from the result. */
+function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
+  const { profiles, jwks, backchannel_logout_uri: backchannel } = body;
+  const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILES, path));
+  if (unknown !== undefined) {
+    throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not a known field' }]);
+  }
+  const keys = jwks == null ? undefined : readPublicKeys(jwks);
+  if (keys !== undefined && 'problem' in keys)
+    throw invalidFields([{ field: 'jwks', message: keys.problem }]);
+  return {
+    ...omitUndefined({
+      name: body.name?.trim(),
+      redirectUris: body.redirect_uris,
+      postLogoutRedirectUris: body.post_logout_redirect_uris,
+      scopes: body.scopes,
+      profiles: profiles as ApplicationChanges['profiles'],
+      legacyImplicit: body.legacy_implicit,
+      trusted: body.trusted,
+      dpopBound: body.dpop_bound_access_tokens,
+    }),
+    // Null removes these.
+    ...(jwks === undefined ? {} : { jwks: keys }),
+    ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
+  };
+}
+
+function encodeCursor(id: string): string {
+  return Buffer.from(id).toString('base64url');
+}
+
+function decodeCursor(cursor: string): string {
+  const id = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (!/^[\w-]{1,100}$/.test(id))
+    throw invalidFields([{ field: 'cursor', message: 'must come from a previous page' }]);
+  return id;
+}

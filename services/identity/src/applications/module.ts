@@ -1,0 +1,47 @@
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
+import { onceInDatabase } from '@gatehouse/mongo/once';
+import { LRUCache } from 'lru-cache';
+import type { Connection } from 'mongoose';
+import { createApiKeyStore } from './api-key-store.ts';
+import { createApiKeys } from './api-keys.ts';
+import type { Application } from './application.ts';
+import { createApplicationStore } from './application-store.ts';
+import { type ApplicationDependencies, createApplications } from './applications.ts';
+import { createFirstApplications, type FirstApplication } from './first-applications.ts';
+
+/** Every token request needs its application: it may be some seconds old. */
+const CACHE = { max: 1000, ttl: 5000 };
+/** How soon revocations that a crash kept from being written are resumed. */
+const RESUME_MS = 5000;
+
+/** Applications and API keys, with their stores and background tasks. */
+export function createApplicationsModule(
+  options: Omit<ApplicationDependencies, 'store' | 'keys'> & {
+    connection: Connection;
+    firstApplications: readonly FirstApplication[];
+  },
+) {
+  const { connection, firstApplications, logger } = options;
+  const store = createApplicationStore(connection, new LRUCache<string, Application>(CACHE));
+  const keys = createApiKeyStore(connection);
+  const applications = createApplications({ ...options, store, keys });
+  const apiKeys = createApiKeys({ ...options, store, keys });
+  const onError = (error: unknown) =>
+    logger.warn({ err: error }, 'revocations could not be resumed; trying again');
+  return {
+    applications,
+    apiKeys,
+    forget: store.forget,
+    collections: [keys.collection],
+    /** Creates the applications that come with the deployment, once. */
+    async createFirst(): Promise<void> {
+      if (firstApplications.length === 0) return;
+      await onceInDatabase(connection, 'first applications', () =>
+        createFirstApplications({ store, keys }, firstApplications),
+      );
+    },
+    resumeTasks: [applications, apiKeys].map(({ resumeRevocations: run }) =>
+      createPeriodicTask({ run, everyMs: RESUME_MS, immediately: true, onError }),
+    ),
+  };
+}

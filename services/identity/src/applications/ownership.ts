@@ -1,0 +1,68 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
+import type { Audit, AuditAction, Origin } from '../audit/audit.ts';
+import type { Application, ApplicationStore } from './application.ts';
+
+/** The person who manages applications, and how. */
+export type Manager = { id: string; role: Role; clientId: string; origin: Origin };
+
+/** What has to be known about the account that owns an application. */
+export type Owner = { role: Role; status: 'active' | 'inactive'; epoch: number };
+export type FindOwner<O extends Owner = Owner> = (id: string) => Promise<O | undefined>;
+
+/** What the owner of an application may do at this moment, which the application and its keys never exceed. */
+export type OwnerPermissions<O extends Owner = Owner> = {
+  /** Undefined where no owner limits the application, or the owner is gone. */
+  owner: O | undefined;
+  /** False when the owner is inactive or gone: then the application may do nothing. */
+  active: boolean;
+  /** The scopes of a list that the owner may have, in the list's order. */
+  within(scopes: readonly string[]): string[];
+};
+
+/** An application never exceeds its owner, unless it is the operator's own or an admin has marked it trusted. */
+export async function ownerPermissions<O extends Owner>(
+  { owner: id, trusted }: Pick<Application, 'owner' | 'trusted'>,
+  findOwner: FindOwner<O>,
+): Promise<OwnerPermissions<O>> {
+  if (id === null || trusted) return { owner: undefined, active: true, within: (scopes) => [...scopes] };
+  const owner = await findOwner(id);
+  return {
+    owner,
+    active: owner?.status === 'active',
+    within: (scopes) => (owner === undefined ? [] : withinCeiling(scopes, owner.role)),
+  };
+}
+
+/** The role that a person has in an application: never more than its owner's. */
+export function roleIn({ owner }: Pick<OwnerPermissions, 'owner'>, person: { role: Role }): Role {
+  if (owner === undefined) return person.role;
+  return ROLES.indexOf(person.role) < ROLES.indexOf(owner.role) ? person.role : owner.role;
+}
+
+/** The scopes of a list that the role allows, in the list's order. */
+export function withinCeiling(scopes: readonly string[], role: Role): string[] {
+  const ceiling: readonly string[] = ceilingOf(role);
+  return scopes.filter((scope) => ceiling.includes(scope));
+}
+
+/** An application that the manager may see. The error does not reveal whether somebody else's exists. */
+export async function findManaged(
+  store: Pick<ApplicationStore, 'findNow'>,
+  manager: Pick<Manager, 'id' | 'role'>,
+  id: string,
+): Promise<Application> {
+  const application = await store.findNow(id);
+  const visible = application !== undefined && (manager.role === 'admin' || application.owner === manager.id);
+  if (!visible) throw new ServiceError('not_found', 'There is no such application.');
+  return application;
+}
+
+/** Records what a manager has done to an application. */
+export async function recordBy(
+  { id: subject, origin, clientId: by }: Manager,
+  audit: Pick<Audit, 'record'>,
+  entry: { action: AuditAction; client: string; details?: object },
+): Promise<void> {
+  await audit.record({ ...entry, origin, subject, details: { ...entry.details, by } });
+}

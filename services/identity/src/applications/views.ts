@@ -1,0 +1,50 @@
+import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
+import type { ApiKey } from './api-key.ts';
+import { type Application, type ClientSecret, isConfidential } from './application.ts';
+
+/** How an application authenticates at the token endpoint (RFC 7591 §2); HTTP Basic is accepted, too. */
+function authMethodOf(application: Application): 'none' | 'client_secret_post' | 'private_key_jwt' {
+  if (!isConfidential(application)) return 'none';
+  return application.jwks === undefined ? 'client_secret_post' : 'private_key_jwt';
+}
+
+/** An application as the API returns it. */
+export function applicationView(application: Application) {
+  return {
+    client_id: application.id,
+    name: application.name,
+    type: application.type,
+    redirect_uris: application.redirectUris,
+    post_logout_redirect_uris: application.postLogoutRedirectUris,
+    scopes: application.scopes,
+    profiles: application.profiles,
+    legacy_implicit: application.legacyImplicit,
+    trusted: application.trusted,
+    owner: application.owner,
+    token_endpoint_auth_method: authMethodOf(application),
+    jwks: application.jwks ?? null,
+    backchannel_logout_uri: application.backchannelLogoutUri ?? null,
+    dpop_bound_access_tokens: application.dpopBound,
+    created_at: application.createdAt,
+    updated_at: application.updatedAt,
+  };
+}
+
+/** A client secret without its text. */
+export function secretView({ id, createdAt, expiresAt, lastUsedAt }: ClientSecret) {
+  return { id, created_at: createdAt, expires_at: expiresAt, last_used_at: lastUsedAt };
+}
+
+/** An API key without its text, whose beginning is `prefix`. */
+export function keyView(key: ApiKey) {
+  return {
+    id: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    prefix: API_KEY_PREFIX + key.id,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    last_used_at: key.lastUsedAt,
+    rotated_to: key.rotatedTo,
+  };
+}

@@ -1,0 +1,38 @@
+import type { ErrorBody } from '@gatehouse/http/error-bodies';
+import { type ErrorKind, ServiceError } from '@gatehouse/kit/errors';
+import type { Middleware } from 'koa';
+import type { ToServiceError } from './service-error.ts';
+
+/** The codes of RFC 6750 §3.1, and of RFC 6749 §4.1.2.1 for what that section lacks. */
+const BEARER_CODES: Partial<Record<ErrorKind, string>> = {
+  unauthenticated: 'invalid_token',
+  forbidden: 'insufficient_scope',
+  unavailable: 'temporarily_unavailable',
+  rate_limited: 'rate_limited',
+};
+
+/** The body `{error, error_description}`, with which /userinfo answers. */
+export const bearerError: Pick<ErrorBody, 'write'> = {
+  write: ({ kind, message }: ServiceError) => ({
+    error: BEARER_CODES[kind] ?? 'invalid_request',
+    error_description: message,
+  }),
+};
+
+/** Answers errors in what follows with one of the interface's bodies. */
+export function apiErrors(toServiceError: ToServiceError, { write }: Pick<ErrorBody, 'write'>): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body === undefined) {
+        throw new ServiceError('not_found', 'There is nothing here.');
+      }
+    } catch (thrown) {
+      const error = toServiceError(ctx, thrown);
+      ctx.status = error.status;
+      ctx.set(error.headers);
+      ctx.set('cache-control', 'no-store');
+      ctx.body = write(error);
+    }
+  };
+}

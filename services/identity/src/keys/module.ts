@@ -1,0 +1,46 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import type { Connection } from 'mongoose';
+import type { Audit } from '../audit/audit.ts';
+import type { Revocations } from '../revocations/revocations.ts';
+import { createKeyRotationScheduler, type KeyRotationScheduler } from './key-rotation-scheduler.ts';
+import { createSigningKeyStore } from './signing-key-store.ts';
+import { createSigningKeySealer, type SigningKeySet } from './signing-keys.ts';
+
+/** The signing keys of this service, and their rotation. */
+export function createKeysModule(options: {
+  connection: Connection;
+  masterKey: Buffer;
+  rotateKeysEveryDays: number;
+  tokenLifetime: number;
+  provider: { reload(keys: SigningKeySet): Promise<void> };
+  revocations: Pick<Revocations, 'write'>;
+  audit: Audit;
+  logger: Logger;
+}): KeyRotationScheduler {
+  const { connection, masterKey, tokenLifetime, provider, revocations, audit } = options;
+  const recordRotation = createRotationAudit(audit);
+  return createKeyRotationScheduler({
+    ...options,
+    rotateEveryDays: options.rotateKeysEveryDays,
+    store: createSigningKeyStore(connection),
+    sealer: createSigningKeySealer(masterKey),
+    previousForSeconds: tokenLifetime,
+    async onChange(keys) {
+      await provider.reload(keys);
+      await recordRotation(keys);
+    },
+    onDropped: (kid) => revocations.write([{ kind: 'key', id: kid }]),
+  });
+}
+
+/** Records when this replica begins to sign with other keys; the first that it gets are no change. */
+function createRotationAudit(audit: Audit): (keys: SigningKeySet) => Promise<void> {
+  let signing: string | undefined;
+  return async ({ currentKid }) => {
+    const before = signing;
+    signing = Object.values(currentKid).join(' ');
+    if (before !== undefined && before !== signing) {
+      await audit.record({ action: 'keys.rotated', details: currentKid });
+    }
+  };
+}

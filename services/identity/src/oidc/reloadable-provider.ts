@@ -1,0 +1,93 @@
+import { unavailable } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import { requestInfo } from '@gatehouse/kit/requests';
+import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
+import type { Context, Middleware } from 'koa';
+import compose from 'koa-compose';
+import type Provider from 'oidc-provider';
+import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+import type { SigningKeySet } from '../keys/signing-keys.ts';
+import { createProvider, type ProviderOptions } from './provider.ts';
+import { createTokenSigner, type TokenSigner } from './token-signer.ts';
+
+/** oidc-provider and what else uses the signing keys. Whenever they change, it is rebuilt and swapped in one step. */
+export type ReloadableProvider = {
+  /** For requests that none of our own routes answers. */
+  middleware: Middleware;
+  current(): Provider;
+  signer(): TokenSigner;
+  /** Finds the public key for a token. */
+  publicKeys: JWTVerifyGetKey;
+  reload(keys: SigningKeySet): Promise<void>;
+  /** What made oidc-provider answer this request with server_error. */
+  serverErrorOf(ctx: Context): unknown;
+};
+
+/** The events by which oidc-provider reports what it refuses. */
+const REFUSALS = [
+  'grant.error',
+  'authorization.error',
+  'revocation.error',
+  'introspection.error',
+  'pushed_authorization_request.error',
+];
+
+/** Throws `unavailable` until reload() has been called. */
+export function createReloadableProvider(
+  options: Omit<ProviderOptions, 'keys'> & { logger: Logger },
+): ReloadableProvider {
+  const { issuer, accessTokenAlgorithm, logger } = options;
+  const serverErrors = new WeakMap<object, unknown>();
+  let parts:
+    | { provider: Provider; middleware: Middleware; signer: TokenSigner; publicKeys: JWTVerifyGetKey }
+    | undefined;
+
+  function loaded() {
+    if (parts === undefined) throw unavailable('The signing keys are not loaded yet.');
+    return parts;
+  }
+
+  /** The caller is told little, so that nobody learns by trying. The operator finds the reason in the log. */
+  function logRefusal(ctx: KoaContextWithOIDC, thrown: Error): void {
+    const { error, error_description, error_detail: reason } = thrown as errors.OIDCProviderError;
+    logger.info(
+      {
+        req_id: requestInfo(ctx.req).id,
+        client: ctx.oidc.entities.Client?.clientId,
+        error,
+        reason: reason ?? error_description,
+      },
+      'refused',
+    );
+  }
+
+  return {
+    middleware: async (ctx, next) => loaded().middleware(ctx, next),
+    current: () => loaded().provider,
+    signer: () => loaded().signer,
+    publicKeys: (header, token) => loaded().publicKeys(header, token),
+    async reload({ keys, currentKid }) {
+      const signingKey = keys.find(({ kid }) => kid === currentKid[accessTokenAlgorithm]);
+      if (signingKey === undefined) throw new Error(`there is no current ${accessTokenAlgorithm} key`);
+      const provider = createProvider({ ...options, keys: { keys } });
+      provider.on('server_error', (ctx: KoaContextWithOIDC, error: unknown) =>
+        serverErrors.set(ctx.res, error),
+      );
+      for (const event of REFUSALS) {
+        provider.on(event as 'grant.error', logRefusal);
+      }
+      parts = {
+        provider,
+        middleware: compose(provider.middleware) as Middleware,
+        signer: await createTokenSigner(issuer, signingKey),
+        publicKeys: createLocalJWKSet({ keys: keys.map(publicPart) }) as JWTVerifyGetKey,
+      };
+    },
+    serverErrorOf: (ctx) => serverErrors.get(ctx.res),
+  };
+}
+
+/** Without the private members of RFC 7518 §6. */
+function publicPart({ d, p, q, dp, dq, qi, ...rest }: JWK): JWK {
+  return rest;
+}

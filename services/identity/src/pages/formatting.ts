@@ -1,0 +1,52 @@
+import { type Html, html } from './html.ts';
+
+/** The application that sent the person here: its name, and the host (and port) that receives the answer. */
+export type RequestingApplication = { name: string; host: string };
+
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const DATE_AND_TIME = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'long',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
+
+/** The date and time in words, in UTC. */
+export function dateAndTime(date: Date): Html {
+  return html`<time datetime="${date.toISOString()}">${DATE_AND_TIME.format(date)} UTC</time>`;
+}
+
+/** The date in words, in UTC. */
+export function day(date: Date): Html {
+  return html`<time datetime="${date.toISOString()}">${DATE.format(date)} UTC</time>`;
+}
+
+/** A time to wait in words, rounded up: 90 is "1 minute 30 seconds". Without seconds from an hour on. */
+export function duration(seconds: number): string {
+  const exact = Math.max(1, Math.ceil(seconds));
+  const whole = exact > 3600 ? Math.ceil(exact / 60) * 60 : exact;
+  const parts: [amount: number, unit: string][] = [
+    [Math.floor(whole / 3600), 'hour'],
+    [Math.floor((whole % 3600) / 60), 'minute'],
+    [whole % 60, 'second'],
+  ];
+  return parts
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}${amount === 1 ? '' : 's'}`)
+    .join(' ');
+}
+
+/** A name that somebody chose. Its writing direction does not affect the text around it. */
+export function named(name: string): Html {
+  return html`<strong class="named"><bdi>${name}</bdi></strong>`;
+}
+
+/** A host name, always from left to right. */
+export function hostname(host: string): Html {
+  return html`<bdi class="host" dir="ltr">${host}</bdi>`;
+}
+
+/** Who asks, and where the answer goes. Distinguishes a program on the person's own machine from a site. */
+export function requestingApplication(application: RequestingApplication): Html {
+  const local = /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(application.host);
+  return html`<p class="asking"><span class="asking-name">${named(application.name)}</span><span class="asking-host">${local ? 'a program on this device, at' : 'at'} ${hostname(application.host)}</span></p>`;
+}

@@ -1,0 +1,95 @@
+import type { Role, Scope } from '@gatehouse/tokens/scopes';
+
+/** Permissions in the order in which they are shown. Scopes that mean the same share a sentence. */
+export type ScopeGroup = { title: string; sentences: { sentence: string; scopes: string[] }[] };
+
+type Topic = 'identity' | 'read' | 'change';
+type Sentence = { topic: Topic; sentence: string | Record<Role, string> };
+
+const TITLES: Record<Topic, string> = {
+  identity: 'Who you are',
+  read: 'What it may read',
+  change: 'What it may change',
+};
+
+const OWN_RECORD =
+  'Read your account details, such as your username and email address. Only yours, nobody else’s';
+const CHANGE_OWN_RECORD = 'Change your account details, and delete your account. Only yours, nobody else’s';
+const EVERYTHING = 'all items, products, orders, reports and usage figures, those of other people too';
+
+/** What each scope lets an application do for a person of each role, as the services really allow it. */
+const SENTENCES: Record<Scope, Sentence> = {
+  openid: { topic: 'identity', sentence: 'Recognise you when you sign in' },
+  profile: {
+    topic: 'identity',
+    sentence: 'See your name and picture, and your account details, such as your username and email address',
+  },
+  email: { topic: 'identity', sentence: 'See your email address, and whether you have confirmed it' },
+  'read:profile': { topic: 'read', sentence: OWN_RECORD },
+  'read:users': {
+    topic: 'read',
+    sentence: {
+      user: OWN_RECORD,
+      editor: 'Read the account details of everybody, not only yours',
+      admin: 'Read the account details of everybody, not only yours',
+    },
+  },
+  'read:data': {
+    topic: 'read',
+    sentence: {
+      user: 'Read items and products, and your own orders',
+      editor: `Read ${EVERYTHING}`,
+      admin: `Read ${EVERYTHING}`,
+    },
+  },
+  'read:all': {
+    topic: 'read',
+    sentence: {
+      user: 'Read everything that you can see yourself, and nothing else',
+      editor: `Read everything: the account details of everybody, and ${EVERYTHING}`,
+      admin: `Read everything: the account details of everybody, and ${EVERYTHING}`,
+    },
+  },
+  'write:users': {
+    topic: 'change',
+    sentence: {
+      user: CHANGE_OWN_RECORD,
+      editor: CHANGE_OWN_RECORD,
+      admin:
+        'Create, change and delete the accounts of everybody, and give people new roles and new passwords',
+    },
+  },
+  'write:data': {
+    topic: 'change',
+    sentence: {
+      user: 'Create items and place orders in your name, change your own items, and cancel your orders',
+      editor:
+        'Create, change and delete all items and products, place orders in your name, change the status of all orders, and send messages to people',
+      admin:
+        'Create, change and delete all items and products, place and change orders for anybody, and send messages to people',
+    },
+  },
+};
+
+/** The scopes in plain words, grouped. Unknown scopes are listed by name. */
+export function describeScopes(scopes: readonly string[], role: Role): ScopeGroup[] {
+  const known = Object.entries(TITLES).map(([topic, title]) => ({
+    title,
+    sentences: merge(
+      Object.entries(SENTENCES)
+        .filter(([scope, { topic: its }]) => its === topic && scopes.includes(scope))
+        .map(([scope, { sentence }]) => [scope, typeof sentence === 'string' ? sentence : sentence[role]]),
+    ),
+  }));
+  const unknown = scopes.filter((scope) => !Object.hasOwn(SENTENCES, scope));
+  const others = {
+    title: 'Other permissions',
+    sentences: merge(unknown.map((scope) => [scope, `“${scope}”, of which we have no description`])),
+  };
+  return [...known, others].filter(({ sentences }) => sentences.length > 0);
+}
+
+function merge(entries: [scope: string, sentence: string][]): ScopeGroup['sentences'] {
+  const bySentence = Map.groupBy(entries, ([, sentence]) => sentence);
+  return [...bySentence].map(([sentence, its]) => ({ sentence, scopes: its.map(([scope]) => scope) }));
+}

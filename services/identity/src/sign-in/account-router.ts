@@ -1,0 +1,102 @@
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
+import type { AccountFrame } from '../pages/account-document.ts';
+import { signedOutPage } from '../pages/sign-out-pages.ts';
+import { stylesheet } from '../pages/stylesheet.ts';
+import type { BrowserSessions, SignedIn } from './browser-sessions.ts';
+import { CsrfError, type CsrfForms } from './csrf-forms.ts';
+import { seeOther, sendPage, setPageHeaders } from './page-response.ts';
+
+export const ACCOUNT_PAGES = {
+  profile: '/account',
+  password: '/account/password',
+  applications: '/account/applications',
+  sessions: '/account/sessions',
+};
+
+/** What every account page needs. */
+export type AccountPage = { signedIn: SignedIn; frame: AccountFrame; csrf: string };
+
+/** Routes that only somebody who is signed in can use. */
+export type AccountRouter = {
+  router: Router;
+  /** A page; anybody who is not signed in is sent to sign in first. `notice` names what has just been done. */
+  get(path: string, show: (ctx: Context, page: AccountPage, notice: unknown) => Promise<void> | void): void;
+  /** A form. `action` returns the page to go to, or undefined when it has answered itself. */
+  post(
+    path: string,
+    action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
+  ): void;
+  page(ctx: Context, signedIn: SignedIn): AccountPage;
+};
+
+/** The router of the account pages, with the stylesheet and the redirects of signing in and out. */
+export function createAccountRouter(options: {
+  issuer: string;
+  sessions: BrowserSessions;
+  forms: CsrfForms;
+}): AccountRouter {
+  const { sessions, forms } = options;
+  const router = new Router({ sensitive: true });
+  const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
+
+  router.get(stylesheet.path, (ctx) => {
+    ctx.type = 'text/css; charset=utf-8';
+    ctx.set({ 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' });
+    ctx.body = stylesheet.text;
+  });
+
+  /** Sends a browser to sign in, and back to the page. */
+  function askToSignIn(ctx: Context, page: string): void {
+    setPageHeaders(ctx);
+    const query = new URLSearchParams({
+      client_id: ACCOUNT_CLIENT,
+      response_type: 'none',
+      redirect_uri: `${options.issuer}/account/signed-in`,
+      scope: 'openid',
+      state: page,
+    });
+    seeOther(ctx, `/oauth2/authorize?${query}`);
+  }
+
+  router.get('/account/signed-in', (ctx) => {
+    const page = Object.values(ACCOUNT_PAGES).find((path) => path === ctx.query.state);
+    setPageHeaders(ctx);
+    seeOther(ctx, ctx.query.error === undefined ? (page ?? ACCOUNT_PAGES.profile) : '/account/signed-out');
+  });
+
+  router.get('/account/signed-out', (ctx) =>
+    sendPage(ctx, signedOutPage({ links: { signIn: ACCOUNT_PAGES.profile } })),
+  );
+
+  function page(ctx: Context, signedIn: SignedIn): AccountPage {
+    const csrf = forms.token(ctx, contextOf(signedIn));
+    const signOut = { action: '/account/sign-out', csrf };
+    return {
+      signedIn,
+      csrf,
+      frame: { username: signedIn.account.username, signOut, links: ACCOUNT_PAGES },
+    };
+  }
+
+  return {
+    router,
+    page,
+    get(path, show) {
+      router.get(path, async (ctx) => {
+        const signedIn = await sessions.find(ctx);
+        if (signedIn === undefined) askToSignIn(ctx, path);
+        else await show(ctx, page(ctx, signedIn), ctx.query.done);
+      });
+    },
+    post(path, action) {
+      router.post(path, async (ctx) => {
+        const signedIn = await sessions.find(ctx);
+        if (signedIn === undefined) throw new CsrfError();
+        const next = await action(ctx, signedIn, await forms.read(ctx, contextOf(signedIn)));
+        if (next !== undefined) seeOther(ctx, next);
+      });
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
+import type { Account, AccountChanges, Accounts } from '../accounts/account.ts';
+import type { AccountMails } from '../accounts/account-mails.ts';
+import type { Audit, Origin } from '../audit/audit.ts';
+import type { SignInThrottle } from './sign-in-throttle.ts';
+
+/** What people do with their own account on our pages. `origin` is where the request came from. */
+export type AccountService = {
+  /**
+   * A new email address needs the current password, and a link to verify it is sent unless too many have been.
+   * Throws what the accounts refuse, `forbidden` for a wrong password and `rate_limited` after too many.
+   */
+  update(
+    account: Account,
+    changes: AccountChanges,
+    more: { currentPassword: string; origin: Origin },
+  ): Promise<{ linkSent: boolean }>;
+  /** Throws as `update` does. */
+  changePassword(
+    account: Account,
+    passwords: { next: string; current: string },
+    origin: Origin,
+  ): Promise<Account>;
+  /** Throws `rate_limited`. */
+  sendVerification(account: Account, origin: Origin): Promise<void>;
+};
+
+export function createAccountService(options: {
+  accounts: Accounts;
+  throttle: SignInThrottle;
+  mails: AccountMails;
+  audit: Audit;
+}): AccountService {
+  const { accounts, throttle, mails, audit } = options;
+
+  /** Runs a check of the account's password, which throws `forbidden` for a wrong one, as an attempt to sign in. */
+  async function throttled<T>(account: Account, { address }: Origin, check: () => Promise<T>): Promise<T> {
+    const attempt = { login: account.username, address, knownDevice: true };
+    await throttle.before(attempt);
+    const result = await check().catch(async (error: unknown) => {
+      const wrong = error instanceof ServiceError && error.kind === 'forbidden';
+      await (wrong ? throttle.failed(attempt) : throttle.abandoned(attempt));
+      throw error;
+    });
+    await throttle.succeeded(attempt);
+    return result;
+  }
+
+  async function checkCurrentPassword({ username }: Account, password: string): Promise<void> {
+    if ((await accounts.checkPassword(username, password)) !== undefined) return;
+    const problem = { field: 'current_password', message: 'is not right' };
+    throw new ServiceError('forbidden', 'The current password is not right.', { details: [problem] });
+  }
+
+  /** Sends the link, counted by who asks, from where, and who receives it. Throws `rate_limited`. */
+  async function sendVerification(account: Account, { address }: Origin): Promise<void> {
+    await throttle.countMail({ userId: account.id, address });
+    if (account.email !== null) await throttle.countMail({ userId: foldedKey(account.email) });
+    await mails.sendVerification(account);
+  }
+
+  return {
+    async update(account, changes, { currentPassword, origin }) {
+      // Whoever controls the address can reset the password, so a session alone must not be enough.
+      if (changes.email !== undefined) {
+        await throttled(account, origin, () => checkCurrentPassword(account, currentPassword));
+      }
+      const changed = await accounts.update(account.id, changes);
+      const details = { fields: Object.keys(changes) };
+      await audit.record({ action: 'account.changed', origin, subject: account.id, details });
+      if (changes.email === undefined) return { linkSent: false };
+      await mails.notifyEmailChanged(account);
+      try {
+        await sendVerification(changed, origin);
+        return { linkSent: true };
+      } catch (error) {
+        if (error instanceof ServiceError && error.kind === 'rate_limited') return { linkSent: false };
+        throw error;
+      }
+    },
+    async changePassword(account, passwords, origin) {
+      const changed = await throttled(account, origin, () => accounts.changePassword(account.id, passwords));
+      await audit.record({ action: 'password.changed', origin, subject: account.id });
+      await mails.notifyPasswordChanged(changed);
+      return changed;
+    },
+    sendVerification,
+  };
+}

@@ -1,0 +1,69 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { foldedKey } from '@gatehouse/kit/folded-key';
+import type { Context } from 'koa';
+
+/** How many accounts a browser is known to have signed in to. */
+const MAX_DEVICE_MARKS = 5;
+const YEAR_MS = 365 * 86_400_000;
+
+/** A signed cookie by which a browser is recognised before anybody has signed in. */
+export type BrowserCookie = {
+  /** The random id of this browser; sets the cookie when there is none. */
+  id(ctx: Context): string;
+  /** Whether somebody has signed in to this account in this browser before. */
+  isKnownDevice(ctx: Context, login: string): boolean;
+  rememberDevice(ctx: Context, login: string): void;
+};
+
+/** `key` hides the accounts that a browser has signed in to. */
+export function createBrowserCookie(key: Buffer): BrowserCookie {
+  const read = (ctx: Context) => (ctx.cookies.get(nameOf(ctx), { signed: true }) ?? '').split('.');
+  const markOf = (browser: string, login: string) =>
+    createHmac('sha256', key)
+      .update(`device ${browser} ${foldedKey(login)}`)
+      .digest('base64url')
+      .slice(0, 16);
+
+  function write(ctx: Context, id: string, marks: readonly string[]): void {
+    ctx.cookies.set(nameOf(ctx), [id, ...marks].join('.'), {
+      signed: true,
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: ctx.secure,
+      overwrite: true,
+      maxAge: YEAR_MS,
+    });
+  }
+
+  function id(ctx: Context): string {
+    const [known = ''] = read(ctx);
+    if (/^[\w-]{22}$/.test(known)) return known;
+    const state = ctx.state as { browserId?: string };
+    if (state.browserId === undefined) {
+      state.browserId = randomBytes(16).toString('base64url');
+      write(ctx, state.browserId, []);
+    }
+    return state.browserId;
+  }
+
+  return {
+    id,
+    isKnownDevice: (ctx, login) =>
+      read(ctx)
+        .slice(1)
+        .includes(markOf(id(ctx), login)),
+    rememberDevice(ctx, login) {
+      const browser = id(ctx);
+      const mark = markOf(browser, login);
+      const others = read(ctx)
+        .slice(1)
+        .filter((other) => other !== mark);
+      write(ctx, browser, [mark, ...others].slice(0, MAX_DEVICE_MARKS));
+    },
+  };
+}
+
+/** Over HTTPS with the prefix that keeps sibling domains from setting the cookie. */
+function nameOf(ctx: Context): string {
+  return ctx.secure ? '__Host-gatehouse_browser' : 'gatehouse_browser';
+}

@@ -1,0 +1,53 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isStorable } from '@gatehouse/http/json-body';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Context } from 'koa';
+import { readBytes } from '../http/request-body.ts';
+import type { BrowserCookie } from './browser-cookie.ts';
+
+/** More than any of our forms needs, in bytes. */
+const FORM_LIMIT = 16 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
+
+/** The form was not sent from a page of ours, or the page was out of date. */
+export class CsrfError extends ServiceError {
+  constructor() {
+    super('forbidden', 'The form was not sent from a current page of ours.');
+  }
+}
+
+/** Protects forms from other sites by a token that is bound to the browser and to what the form is about. */
+export type CsrfForms = {
+  /** The hidden token for a form in this context, such as an interaction. May set the browser's cookie. */
+  token(ctx: Context, context: string): string;
+  /** The fields of a submitted form. Throws CsrfError unless its token fits the context. */
+  read(ctx: Context, context: string): Promise<Map<string, string>>;
+};
+
+export function createCsrfForms(key: Buffer, browser: BrowserCookie): CsrfForms {
+  const token = (ctx: Context, context: string) =>
+    createHmac('sha256', key)
+      .update(`form ${browser.id(ctx)} ${context}`)
+      .digest('base64url');
+  return {
+    token,
+    async read(ctx, context) {
+      if (ctx.is(FORM) !== FORM) {
+        throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
+      }
+      const fields = new Map<string, string>();
+      for (const [name, value] of new URLSearchParams((await readBytes(ctx, FORM_LIMIT)).toString('utf8'))) {
+        if (fields.has(name)) throw new ServiceError('invalid', 'The form contains a field twice.');
+        if (!isStorable(value)) {
+          throw new ServiceError('invalid', 'A field contains a character that is not allowed in text.');
+        }
+        fields.set(name, value);
+      }
+      const expected = Buffer.from(token(ctx, context));
+      const given = Buffer.from(fields.get('csrf') ?? '');
+      const fits = given.length === expected.length && timingSafeEqual(given, expected);
+      if (!fits || ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
+      return fields;
+    },
+  };
+}

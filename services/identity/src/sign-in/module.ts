@@ -1,0 +1,90 @@
+import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import type { Logger } from '@gatehouse/kit/logger';
+import { deriveKey } from '@gatehouse/kit/sealing';
+import type { Connection } from 'mongoose';
+import type Provider from 'oidc-provider';
+import type { Accounts } from '../accounts/account.ts';
+import { createAccountMails } from '../accounts/account-mails.ts';
+import { createMailSender, type MailSettings } from '../accounts/mail-settings.ts';
+import { createOneTimeLinks } from '../accounts/one-time-link.ts';
+import { createOneTimeLinkStore } from '../accounts/one-time-link-store.ts';
+import type { Applications } from '../applications/applications.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { ToServiceError } from '../http/service-error.ts';
+import type { OidcStore } from '../oidc/oidc-adapter.ts';
+import type { Lifetimes } from '../oidc/provider.ts';
+import { addAccessRoutes } from './access-routes.ts';
+import { createAccountRouter } from './account-router.ts';
+import { createAccountService } from './account-service.ts';
+import { createAuthorizedApplications } from './authorized-applications.ts';
+import { createBrowserCookie } from './browser-cookie.ts';
+import { createBrowserSessions } from './browser-sessions.ts';
+import { createCsrfForms } from './csrf-forms.ts';
+import { interactionRoutes } from './interaction-routes.ts';
+import { createPageErrors } from './page-errors.ts';
+import { createPasswordCheck } from './password-check.ts';
+import { addProfileRoutes } from './profile-routes.ts';
+import { createProviderPages } from './provider-pages.ts';
+import { recoveryRoutes } from './recovery-routes.ts';
+import { createSignInThrottle } from './sign-in-throttle.ts';
+import { createSignInThrottleStore } from './sign-in-throttle-store.ts';
+
+/** How many accounts can be created from one address. */
+const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
+
+/** The pages on which people sign in and manage their account, with the mails and the throttling they need. */
+export function createSignInModule(options: {
+  issuer: string;
+  masterKey: Buffer;
+  connection: Connection;
+  provider(): Provider;
+  store: OidcStore;
+  accounts: Accounts;
+  applications: Pick<Applications, 'find' | 'roleIn'>;
+  audit: Audit;
+  toServiceError: ToServiceError;
+  mail: MailSettings | undefined;
+  lifetimes: Lifetimes;
+  /** Whether people may create accounts for themselves. */
+  signUp: boolean;
+  logger: Logger;
+}) {
+  const { masterKey, connection, applications } = options;
+  const counters = createSignInThrottleStore(connection);
+  const throttle = createSignInThrottle({ store: counters, key: deriveKey(masterKey, 'sign-in guard') });
+  const linkStore = createOneTimeLinkStore(connection);
+  const links = createOneTimeLinks(linkStore);
+  const mail = createMailSender(options.mail);
+  const countMail = (userId: string) => throttle.countMail({ userId });
+  const mails = createAccountMails({ ...options, links, mail, countMail });
+
+  const formKey = deriveKey(masterKey, 'forms');
+  const browser = createBrowserCookie(formKey);
+  const forms = createCsrfForms(formKey, browser);
+  const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
+  const signUps = createRateLimiter(SIGN_UPS);
+  const shared = { ...options, throttle, links, mails, browser, forms, sessions };
+  const checkPassword = createPasswordCheck(shared);
+  const pageErrors = createPageErrors(options.toServiceError);
+
+  const pages = createAccountRouter(shared);
+  addProfileRoutes(pages, { account: createAccountService(shared), sessions });
+  addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
+  return {
+    checkPassword,
+    pageErrors,
+    providerPages: createProviderPages({ ...shared, pageErrors }),
+    routers: [
+      interactionRoutes({
+        ...shared,
+        checkPassword,
+        roleIn: applications.roleIn,
+        countSignUp: (address) => signUps.count(addressKey(address)),
+      }),
+      pages.router,
+      recoveryRoutes({ ...shared, countRequest: (address) => throttle.countMail({ address }) }),
+    ],
+    collections: [counters.collection, linkStore.collection],
+    stop: mail.stop,
+  };
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { type Collection, type Connection, type InferSchemaType, Schema } from 'mongoose';
+import type { Outcome, SignInCounters, ThrottlePolicy } from './sign-in-throttle.ts';
+
+const COLLECTION = 'sign_in_counters';
+
+const schema = new Schema(
+  {
+    /** A keyed hash of what is counted, such as an address. */
+    _id: { type: String, required: true },
+    count: { type: Number, required: true },
+    settled: { type: Number, required: true },
+    last_at: { type: Date, required: true },
+    /** The end of the window, when counting starts over. */
+    expires_at: { type: Date, required: true },
+    /** A random id of the attempt that was admitted last. */
+    by: { type: String, required: true },
+  },
+  { versionKey: false, strict: 'throw' },
+);
+type CounterDocument = InferSchemaType<typeof schema>;
+schema.index({ expires_at: 1 });
+
+/** Sign-ins do not wait for the journal: a crash of the database may lose the counts of the last moments. */
+const writeConcern = { w: 1, journal: false } as const;
+/** Of two that create a counter at the same moment, one gets a duplicate key error and tries again. */
+const MAX_TRIES = 3;
+
+/** The counters in MongoDB, one document each; defines its model on the connection. */
+export function createSignInThrottleStore(connection: Connection): SignInCounters {
+  const model = connection.model<CounterDocument>('SignInCounter', schema, COLLECTION);
+  const counters = model.collection as unknown as Collection<CounterDocument>;
+
+  async function take(key: string, policy: ThrottlePolicy, now: number, tries: number): Promise<Outcome> {
+    const by = randomUUID();
+    try {
+      const counter = await counters.findOneAndUpdate({ _id: key }, admission(policy, now, by), {
+        upsert: true,
+        returnDocument: 'after',
+        writeConcern,
+      });
+      if (counter === null) throw new Error('a counter was neither found nor created');
+      const { count, settled, last_at, expires_at } = counter;
+      return {
+        admitted: counter.by === by,
+        count,
+        settled,
+        retryAt: Math.min(last_at.getTime() + delayOf(policy, count), expires_at.getTime()),
+      };
+    } catch (error) {
+      if (duplicateKeyField(error) === '_id' && tries > 1) return take(key, policy, now, tries - 1);
+      throw error;
+    }
+  }
+
+  return {
+    collection: COLLECTION,
+    take: (key, policy, now) => take(key, policy, now, MAX_TRIES),
+    async settle(keys) {
+      await counters.updateMany({ _id: { $in: [...keys] } }, { $inc: { settled: 1 } }, { writeConcern });
+    },
+    async giveBack(keys) {
+      if (keys.length === 0) return;
+      await counters.updateMany(
+        { _id: { $in: [...keys] }, count: { $gt: 0 } },
+        { $inc: { count: -1 } },
+        { writeConcern },
+      );
+    },
+    async reset(key) {
+      await counters.deleteOne({ _id: key }, { writeConcern });
+    },
+  };
+}
+
+function delayOf({ delays }: ThrottlePolicy, count: number): number {
+  return delays[Math.min(count, delays.length - 1)] ?? 0;
+}
+
+/** An update that admits and counts the attempt in one step, or changes nothing. */
+function admission(
+  { delays, window, sliding }: ThrottlePolicy,
+  now: number,
+  by: string,
+): Record<string, unknown>[] {
+  const at = new Date(now);
+  const end = new Date(now + window);
+  const delay = { $arrayElemAt: [[...delays], { $min: ['$count', delays.length - 1] }] };
+  const ifOpen = (then: unknown, field: string) => ({ $cond: ['$open', then, `$${field}`] });
+  return [
+    { $set: { over: { $lte: [{ $ifNull: ['$expires_at', at] }, at] } } },
+    // Concurrent attempts may arrive out of order: without a delay, any time is fine.
+    {
+      $set: { open: { $or: ['$over', { $eq: [delay, 0] }, { $lte: [{ $add: ['$last_at', delay] }, at] }] } },
+    },
+    {
+      $set: {
+        count: ifOpen({ $cond: ['$over', 1, { $add: ['$count', 1] }] }, 'count'),
+        settled: { $cond: ['$over', 0, '$settled'] },
+        last_at: ifOpen({ $max: ['$last_at', at] }, 'last_at'),
+        expires_at: ifOpen(sliding ? end : { $cond: ['$over', end, '$expires_at'] }, 'expires_at'),
+        by: ifOpen(by, 'by'),
+      },
+    },
+    { $unset: ['over', 'open'] },
+  ];
+}

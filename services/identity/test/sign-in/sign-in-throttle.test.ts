@@ -1,0 +1,286 @@
+import { randomBytes } from 'node:crypto';
+import type { ServiceError } from '@gatehouse/kit/errors';
+import t from 'tap';
+import { createSignInThrottle, type SignInCounters } from '../../src/sign-in/sign-in-throttle.ts';
+import { createSignInThrottleStore } from '../../src/sign-in/sign-in-throttle-store.ts';
+import { assertIndexed, withStores } from '../store-set-up.ts';
+
+const { connection, store } = await withStores(t, (it) => ({ store: createSignInThrottleStore(it) }));
+const KEY = randomBytes(32);
+
+/** A throttle with a clock of its own, in which waiting takes no time; `waits` tells how long it would have. */
+function build(key = randomBytes(32)) {
+  const clock = { now: Date.now() };
+  const waits: number[] = [];
+  const throttle = createSignInThrottle({
+    store,
+    key,
+    now: () => clock.now,
+    async wait(ms) {
+      waits.push(ms);
+      clock.now += ms;
+    },
+  });
+  const attempt = (over: object = {}) => ({
+    login: 'ann',
+    address: '192.0.2.1',
+    knownDevice: false,
+    ...over,
+  });
+  /** Whether it was let through, and if not for how many seconds. */
+  async function fail(over: object = {}): Promise<number> {
+    const it = attempt(over);
+    try {
+      await throttle.before(it);
+    } catch (error) {
+      const { kind, headers } = error as ServiceError;
+      if (kind !== 'rate_limited') throw error;
+      return Number(headers['retry-after']);
+    }
+    await throttle.failed(it);
+    return 0;
+  }
+  async function succeed(over: object = {}): Promise<void> {
+    await throttle.before(attempt(over));
+    await throttle.succeeded(attempt(over));
+  }
+  return { throttle, clock, waits, attempt, fail, succeed };
+}
+
+t.test('after five failures in a row the waits grow, up to 15 minutes', async (t) => {
+  const { fail, clock } = build();
+  for (let i = 0; i < 5; i += 1) t.equal(await fail(), 0);
+  for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+    t.equal(await fail(), seconds, `refused for ${seconds} s`);
+    t.equal(await fail(), seconds, 'what is refused does not make it longer');
+    clock.now += seconds * 1000 - 1;
+    t.equal(await fail(), 1, 'and not a moment earlier');
+    clock.now += 1;
+    t.equal(await fail(), 0, 'then one more try');
+  }
+});
+
+t.test(
+  'a success starts the counting anew; an attempt that could not be checked does not count',
+  async (t) => {
+    const { fail, succeed, throttle, attempt } = build();
+    for (let i = 0; i < 4; i += 1) t.equal(await fail(), 0);
+    await succeed();
+    for (let i = 0; i < 4; i += 1) t.equal(await fail(), 0);
+    for (let i = 0; i < 10; i += 1) {
+      await throttle.before(attempt());
+      await throttle.abandoned(attempt());
+    }
+    t.equal(await fail(), 0);
+    t.equal(await fail(), 1);
+  },
+);
+
+t.test('only a quiet day ends a row of failures', async (t) => {
+  const { fail, clock } = build();
+  for (let i = 0; i < 5; i += 1) await fail();
+  for (const seconds of [2, 4, 8, 16, 32]) {
+    clock.now += 12 * 3_600_000;
+    t.equal(await fail(), 0);
+    t.equal(await fail(), seconds);
+  }
+  clock.now += 24 * 3_600_000;
+  for (let i = 0; i < 5; i += 1) t.equal(await fail(), 0);
+});
+
+t.test('names are counted as they are compared, and unknown ones like all', async (t) => {
+  const { fail } = build();
+  for (const login of ['ANN', 'ann', ' Ann', 'ａｎｎ', 'aNN']) t.equal(await fail({ login }), 0);
+  t.equal(await fail(), 1);
+  const other = build();
+  for (let i = 0; i < 5; i += 1) t.equal(await other.fail({ login: 'nobody' }), 0);
+  t.equal(await other.fail({ login: 'nobody' }), 1);
+});
+
+t.test('a stranger elsewhere refuses nobody, and slows down nobody in a known browser', async (t) => {
+  const { fail, waits, succeed, clock } = build();
+  for (let i = 0; i < 60; i += 1) t.equal(await fail({ address: `198.51.100.${i}` }), 0, 'never refused');
+  const slow = waits.slice();
+  t.same(slow.slice(0, 6), [250, 500, 1000, 2000, 4000, 5000], 'slowed down from the 21st on');
+  t.equal(slow.length, 40);
+  t.equal(Math.max(...slow), 5000);
+  waits.length = 0;
+  await succeed({ address: '203.0.113.9', knownDevice: true });
+  t.same(waits, [], 'a known browser');
+  await succeed({ address: '203.0.113.9' });
+  t.same(waits, [5000], 'another one of the same person: slowly');
+  clock.now += 3_600_000;
+  waits.length = 0;
+  await succeed({ address: '203.0.113.9' });
+  t.same(waits, [], 'an hour later it is over');
+});
+
+t.test(
+  'a stranger at the same address does not stop a known browser, which has a limit of its own',
+  async (t) => {
+    const { fail, clock } = build();
+    for (let i = 0; i < 5; i += 1) await fail();
+    for (let i = 0; i < 60; i += 1) await fail({ login: `user${i}` });
+    t.ok((await fail()) > 0);
+    t.ok((await fail({ login: 'fresh' })) > 0);
+    for (let i = 0; i < 5; i += 1) t.equal(await fail({ knownDevice: true }), 0);
+    t.equal(await fail({ knownDevice: true }), 1);
+    clock.now += 1000;
+    t.equal(await fail({ knownDevice: true }), 0);
+  },
+);
+
+t.test('an address that tries many accounts has to wait, whichever account it tries', async (t) => {
+  const { fail, clock, succeed } = build();
+  for (let i = 0; i < 30; i += 1) await succeed({ login: `user${i}` });
+  for (let i = 0; i < 50; i += 1) t.equal(await fail({ login: `user${i}` }), 0);
+  for (const seconds of [1, 2, 4, 8]) {
+    t.equal(await fail({ login: 'another' }), seconds);
+    clock.now += seconds * 1000;
+    t.equal(await fail({ login: `after ${seconds}` }), 0);
+  }
+  t.equal(await fail({ address: '192.0.2.2', login: 'another' }), 0, 'another address is not meant');
+  clock.now += 15 * 60_000;
+  for (let i = 0; i < 50; i += 1) t.equal(await fail({ login: `later${i}` }), 0);
+  t.equal(await fail({ login: 'another' }), 1);
+});
+
+t.test('an IPv6 address counts with its /64', async (t) => {
+  const { fail } = build();
+  for (let i = 0; i < 5; i += 1) t.equal(await fail({ address: `2001:db8:1:2::${i}` }), 0);
+  t.equal(await fail({ address: '2001:db8:1:2:ffff:ffff:ffff:ffff' }), 1);
+  t.equal(await fail({ address: '2001:db8:1:3::1' }), 0);
+});
+
+t.test('a hundred guesses at once are not a hundred guesses', async (t) => {
+  const replicas = [1, 2].map(() => createSignInThrottle({ store, key: KEY, wait: async () => {} }));
+  const attempt = { login: 'parallel', address: '192.0.2.7', knownDevice: false };
+  let guesses = 0;
+  const results = await Promise.allSettled(
+    Array.from({ length: 100 }, async (_, i) => {
+      const throttle = replicas[i % 2];
+      await throttle?.before(attempt);
+      guesses += 1;
+      await throttle?.failed(attempt);
+    }),
+  );
+  // A sixth is let through when a second has passed meanwhile.
+  t.ok(guesses >= 5 && guesses <= 6, `${guesses} guesses`);
+  for (const result of results) {
+    if (result.status === 'rejected') t.match(result.reason, { kind: 'rate_limited' });
+  }
+});
+
+t.test('many who sign in at once with the right password all get in', async (t) => {
+  const waits: number[] = [];
+  const throttle = createSignInThrottle({
+    store,
+    key: randomBytes(32),
+    async wait(ms) {
+      waits.push(ms);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    },
+  });
+  const attempt = { login: 'busy', address: '192.0.2.8', knownDevice: false };
+  const order: number[] = [];
+  const results = await Promise.allSettled(
+    Array.from({ length: 100 }, async (_, i) => {
+      await throttle.before(attempt);
+      order.push(i);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      // Like the password check, which does not wait for it.
+      throttle.succeeded(attempt).catch(t.error);
+    }),
+  );
+  t.same(waits, [], 'nobody was slowed down by the others');
+  for (const [at, i] of order.entries()) t.ok(Math.abs(at - i) < 5, 'first come, first served');
+  t.same(
+    results.filter(({ status }) => status === 'rejected'),
+    [],
+  );
+});
+
+t.test('a turn ends however its attempt ends, and not before that is written down', async (t) => {
+  const attempt = { login: 'ann', address: '192.0.2.1', knownDevice: false };
+  const calls: string[] = [];
+  let write: () => Promise<void> = async () => {};
+  const counters: SignInCounters = {
+    collection: 'none',
+    take: async () => ({ admitted: true, count: 1, settled: 0, retryAt: 0 }),
+    settle: () => write(),
+    giveBack: () => write(),
+    reset: () => write(),
+  };
+  const throttle = createSignInThrottle({ store: counters, key: KEY });
+  const taken = (login = 'ann') => throttle.before({ ...attempt, login }).then(() => calls.push(login));
+
+  // More than have a turn at once: each would wait for one that does not come.
+  write = async () => Promise.reject(new Error('the database is away'));
+  for (const end of [throttle.failed, throttle.succeeded, throttle.abandoned]) {
+    for (let i = 0; i < 6; i += 1) {
+      await throttle.before(attempt);
+      await t.rejects(end(attempt), /away/);
+    }
+  }
+
+  for (let i = 0; i < 5; i += 1) await throttle.before(attempt);
+  let written = () => {};
+  write = () => new Promise((resolve) => (written = resolve));
+  const sixth = taken();
+  const ended = throttle.failed(attempt);
+  await taken('bob');
+  t.same(calls, ['bob'], 'another account does not wait for it');
+  written();
+  await Promise.all([ended, sixth]);
+  t.same(calls, ['bob', 'ann']);
+});
+
+t.test(
+  'mails: three for one account, then one in ten minutes; twenty from one address in an hour',
+  async (t) => {
+    const { throttle, clock } = build();
+    for (let i = 0; i < 3; i += 1) await throttle.countMail({ userId: 'usr_ann' });
+    clock.now += 300_000;
+    await t.rejects(throttle.countMail({ userId: 'usr_ann' }), /try again in 300 s/);
+    await t.rejects(throttle.countMail({ userId: 'usr_ann', address: '192.0.2.9' }), /try again/);
+    for (let i = 0; i < 20; i += 1) await throttle.countMail({ address: '192.0.2.9' });
+    await t.rejects(throttle.countMail({ address: '192.0.2.9' }), /try again in 3600 s/);
+    clock.now += 300_000;
+    await throttle.countMail({ userId: 'usr_ann' });
+    await t.rejects(throttle.countMail({ userId: 'usr_ann' }), /try again in 600 s/);
+  },
+);
+
+t.test('however a name is written, it is counted as one', async (t) => {
+  const { throttle, attempt } = build();
+  const spellings = [
+    'mississippi',
+    'MISSISSIPPI',
+    'm\u0131ssissippi',
+    'miss\u0131ssipp\u0131',
+    ' Mississippi ',
+  ];
+  for (const login of spellings) {
+    const tried = attempt({ login });
+    await throttle.before(tried);
+    await throttle.failed(tried);
+  }
+  await t.rejects(throttle.before(attempt({ login: 'mississipp\u0131' })), /try again/);
+});
+
+t.test('what is stored names nobody, and goes', async (t) => {
+  const { fail } = build();
+  await fail({ login: 'a-telling-name', address: '192.0.2.123' });
+  const stored = await connection.collection('sign_in_counters').find({}).toArray();
+  t.notMatch(JSON.stringify(stored), /telling|192\.0\.2/);
+  for (const { expires_at } of stored) t.ok(expires_at instanceof Date);
+});
+
+t.test('every query uses an index', (t) => {
+  const { fail, succeed, throttle, attempt } = build();
+  return assertIndexed(t, connection, async () => {
+    await fail();
+    await succeed();
+    await throttle.abandoned(attempt());
+  });
+});
