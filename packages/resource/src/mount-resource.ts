@@ -1,9 +1,9 @@
 import { etagOf, ifMatch, notModified } from '@gatehouse/http/conditional';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
+import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import type { Deprecation } from '@gatehouse/lists/deprecation';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
-import { PROFILE_PINS } from '@gatehouse/tokens/profile-pins';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';

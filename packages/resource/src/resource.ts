@@ -1,6 +1,6 @@
 import type { ListSource } from '@gatehouse/kit/list-query';
+import type { Pin } from '@gatehouse/kit/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
-import type { Pin } from '@gatehouse/tokens/profile-pins';
 import type { Profile, ResourceTypes } from './profile.ts';
 
 /** A resource as a value, of which mountResource makes the routes. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { integer, oneOf, optional, readSettings, SettingsError, text } from '@gatehouse/kit/config';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
-import { PROFILE_PINS, type ProfilePins } from '@gatehouse/tokens/profile-pins';
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {

@@ -1,6 +1,7 @@
 import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { PAGE_SIZE } from '@gatehouse/lists/paging';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
@@ -11,7 +12,7 @@ import { type TObject, Type } from 'typebox';
 import { originOf } from '../audit/audit.ts';
 import { readJson } from '../http/request-body.ts';
 import type { ApiKeys } from './api-keys.ts';
-import { APPLICATION_TYPES, type ApplicationChanges, PROFILES } from './application.ts';
+import { APPLICATION_TYPES, type ApplicationChanges, type Profiles } from './application.ts';
 import type { ApplicationDraft, Applications } from './applications.ts';
 import type { Manager } from './ownership.ts';
 import { readPublicKeys } from './public-keys.ts';
@@ -22,17 +23,14 @@ const Lifetime = Type.Integer({ minimum: 60, maximum: 3650 * DAY });
 const Texts = Type.Array(Type.String());
 
 const oneOf = (values: readonly string[]) => Type.Enum([...values]);
-const Profiles = Type.Object({
-  v1_users: Type.Optional(oneOf(PROFILES.v1_users)),
-  v2_users: Type.Optional(oneOf(PROFILES.v2_users)),
-  items: Type.Optional(oneOf(PROFILES.items)),
-});
+const pins = Object.entries(PROFILE_PINS).map(([pin, names]) => [pin, Type.Optional(oneOf(names))]);
+const Pins = Type.Unsafe<Profiles>(Type.Object(Object.fromEntries(pins)));
 const Changes = Type.Object({
   name: Type.Optional(Type.String()),
   redirect_uris: Type.Optional(Texts),
   post_logout_redirect_uris: Type.Optional(Texts),
   scopes: Type.Optional(Texts),
-  profiles: Type.Optional(Profiles),
+  profiles: Type.Optional(Pins),
   legacy_implicit: Type.Optional(Type.Boolean()),
   trusted: Type.Optional(Type.Boolean()),
   // Null removes them.
@@ -202,7 +200,7 @@ function strict<S extends TObject>(schema: S) {
 /** The changes that a body asks for. What is absent from it is absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
   const { profiles, jwks, backchannel_logout_uri: backchannel } = body;
-  const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILES, path));
+  const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILE_PINS, path));
   if (unknown !== undefined) {
     throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not a known field' }]);
   }

@@ -1,16 +1,12 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { newId } from '@gatehouse/kit/ids';
+import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
 
-/** The API profiles that an application can pin where several share a path; the first is the default. */
-export const PROFILES = {
-  v1_users: ['A', 'E', 'G'],
-  v2_users: ['B2', 'B1'],
-  items: ['offset', 'cursor'],
-} as const;
-export type Profiles = { readonly [path in keyof typeof PROFILES]?: (typeof PROFILES)[path][number] };
+/** The API profiles that an application has pinned. */
+export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][number] };
 
 /** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). */
 export type PublicKeySet = { keys: readonly PublicKey[] };

@@ -1,0 +1,97 @@
+import { createLogger, type Logger } from '@gatehouse/kit/logger';
+import { run } from '@gatehouse/kit/run';
+import type { Service } from '@gatehouse/kit/service';
+import { createOpenApiCheck, createRequestCheck } from './openapi-check.ts';
+import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
+import { testDatabase } from './test-mongo.ts';
+
+type TestScope = { teardown(fn: () => unknown): void };
+
+/** What every resource service is configured with. */
+export type TestServiceConfig = {
+  publicUrl: string;
+  identityUrl: string;
+  clientSecret: string;
+  mongodbUri: string;
+  rateLimit: 'off';
+};
+
+type Create = (
+  config: TestServiceConfig,
+  logger: Logger,
+  dependencies: { broadcast: TestIssuer['broadcast'] },
+) => Service;
+
+/**
+ * A resource service on a port of its own, with a database and an issuer of its own, which is identity to it. Every
+ * answer that `call` gets, and every body that is accepted, is compared with the OpenAPI document of the service;
+ * `Body` is what an answer may hold.
+ */
+export async function startTestService<Body>(
+  t: TestScope,
+  create: Create,
+  options: { issuer?: TestIssuer } = {},
+) {
+  const { issuer = await createTestIssuer(t) } = options;
+  const mongodbUri = await testDatabase(t);
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const config: TestServiceConfig = {
+    publicUrl: issuer.issuer,
+    identityUrl: issuer.issuer,
+    clientSecret: issuer.client.secret,
+    mongodbUri,
+    rateLimit: 'off',
+  };
+  const service = create(config, logger, { broadcast: issuer.broadcast });
+  const running = await run([service], {
+    port: 0,
+    host: '127.0.0.1',
+    logger,
+    trustedProxies: [],
+    requireHttps: false,
+    drainSeconds: 1,
+  });
+  t.teardown(() => running.stop());
+  await running.started;
+  const base = `http://127.0.0.1:${running.port}`;
+  const document = (await (await fetch(`${base}/openapi/${service.name}.json`)).json()) as object;
+  const problemsOf = createOpenApiCheck(document);
+  const problemsOfRequest = createRequestCheck(document);
+
+  /** A request with a token; a body that is not a text is sent as JSON. */
+  async function call(
+    method: string,
+    path: string,
+    token: string | undefined,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; headers: Headers; body: Body; text: string }> {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(base + path, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: isRaw ? (body as NonNullable<RequestInit['body']>) : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const { status, headers: received } = response;
+    const answered = text === '' ? undefined : JSON.parse(text);
+    if (!path.startsWith('/internal/') && !path.startsWith('/health/')) {
+      const problems = problemsOf({ method, path, status, headers: received, body: answered });
+      // A body that was accepted is one that the document allows.
+      if (status < 300 && typeof body === 'object' && !isRaw) {
+        problems.push(...problemsOfRequest({ method, path, body }));
+      }
+      if (problems.length > 0)
+        throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}\n${text}`);
+    }
+    return { status, headers: received, body: answered, text };
+  }
+
+  return { issuer, mongodbUri, base, call, document };
+}

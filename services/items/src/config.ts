@@ -1,0 +1,18 @@
+import { oneOf, readSettings } from '@gatehouse/kit/config';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
+import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+
+export type ItemsConfig = ResourceConfig & {
+  /** How the list is paged where neither a pin nor the request says so; by offset unless it is set. */
+  defaultProfile?: ProfilePins['items'][number];
+};
+
+const settings = {
+  ...resourceSettings('items'),
+  defaultProfile: oneOf('ITEMS_DEFAULT_PROFILE', PROFILE_PINS.items, PROFILE_PINS.items[0]),
+};
+
+/** Reads the settings of the items process; throws a SettingsError. */
+export function readItemsConfig(env: NodeJS.ProcessEnv) {
+  return readSettings(settings, env);
+}

@@ -1,0 +1,119 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import type { JsonText } from '@gatehouse/http/json-body';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { bareArray, cursorEnvelope } from '@gatehouse/lists/paging';
+import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { Type } from 'typebox';
+import { type Item, type ItemChanges, type ItemField, NAME_MAX, type NewItem, VALUE_MAX } from '../item.ts';
+import type { ItemService } from '../item-service.ts';
+
+type ItemTypes = { entity: Item; field: ItemField; draft: NewItem; changes: ItemChanges };
+
+const READ = ['read:data', 'read:all'];
+const WRITE = ['write:data'];
+
+const Id = Type.String({ description: 'Opaque.' });
+const Name = Type.String({ description: `1 to ${NAME_MAX} characters.`, examples: ['colours'] });
+const Value = Type.Unknown({
+  description: `Any JSON value of at most ${VALUE_MAX} bytes. It is kept as it was sent: digits of numbers, order of keys.`,
+});
+const VALUE = { colours: ['red', 'blue'], price: 12.5 };
+
+const Fields = { id: Id, name: Type.String(), value: Value };
+
+/** Fields as JSON, among which the value stands as it was sent. */
+const item: View<Item> = {
+  name: 'Item',
+  schema: Type.Object(Fields),
+  show: ({ id, name, value }) => ({ id, name, value: JSON.parse(value) }),
+  write: ({ id, name, value }) => `{"id":"${id}","name":${JSON.stringify(name)},"value":${value}}`,
+};
+const detail: View<Item> = {
+  name: 'ItemDetail',
+  schema: Type.Object({ ...Fields, created_at: Type.String({ format: 'date-time' }) }),
+  show: (entity) => ({ ...(item.show(entity) as object), created_at: entity.createdAt.toISOString() }),
+  write: (entity) => `${item.write(entity).slice(0, -1)},"created_at":"${entity.createdAt.toISOString()}"}`,
+};
+const written = (name: string, message: string) =>
+  view(name, Type.Object({ id: Id, message: Type.String() }), ({ id }: Item) => ({ id, message }));
+
+const rules: Omit<ListProfile<ItemTypes>['rules'], 'paging'> = {
+  filters: {
+    id: { field: 'id', type: 'string' },
+    name: { field: 'name', type: 'string' },
+    created_at: { field: 'createdAt', type: 'date' },
+  },
+  legacy: true,
+};
+
+const byOffset: Profile<ItemTypes> = {
+  name: 'offset',
+  about: 'the list as a bare array, by offset; all that is done with one item',
+  errorBody: plainBody,
+  list: { rules: { ...rules, paging: 'offset' }, envelope: bareArray, item },
+  create: {
+    body: requestBody('NewItem', Type.Object({ name: Name, value: Value }), {
+      example: { name: 'colours', value: VALUE },
+      verbatim: 'value',
+      read: ({ name, value }) => ({ name, value: textOf(value) }),
+    }),
+    answer: written('ItemCreated', 'Item created.'),
+  },
+  read: detail,
+  update: {
+    method: 'PUT',
+    body: requestBody(
+      'ItemChanges',
+      Type.Object({ name: Type.Optional(Name), value: Type.Optional(Value) }),
+      {
+        example: { value: VALUE },
+        verbatim: 'value',
+        read: ({ name, value }) =>
+          omitUndefined({ name, value: value === undefined ? undefined : textOf(value) }),
+      },
+    ),
+    answer: written('ItemUpdated', 'Item updated.'),
+  },
+  remove: true,
+};
+
+const byCursor: Profile<ItemTypes> = {
+  name: 'cursor',
+  about: 'the list in the cursor envelope',
+  errorBody: plainBody,
+  list: { rules: { ...rules, paging: 'cursor' }, envelope: cursorEnvelope, item },
+};
+
+export const ITEM_PATHS: readonly ResourcePath<ItemTypes>[] = [
+  { prefix: '/api/v1/items', idName: 'item_id', pin: 'items', profiles: [byOffset, byCursor] },
+];
+
+/** Items as a resource. Whose items a caller may see and change is decided by the use cases. */
+export function createItemResource(items: ItemService): Resource<ItemTypes> {
+  return {
+    noun: { one: 'an item', many: 'items' },
+    idPrefix: 'itm',
+    paths: ITEM_PATHS,
+    operations: {
+      list: { scopes: READ, source: items.listFor },
+      create: { scopes: WRITE, run: items.create },
+      read: { scopes: READ, run: items.read },
+      update: { scopes: WRITE, run: items.update },
+      remove: { scopes: WRITE, run: items.remove },
+    },
+    example: {
+      id: 'itm_06f2k1c8w0h3v5n7q9t1x3z5b7',
+      ownerId: null,
+      name: 'colours',
+      value: JSON.stringify(VALUE),
+      version: 1,
+      createdAt: new Date('2026-03-01T09:30:00Z'),
+      updatedAt: new Date('2026-03-01T09:30:00Z'),
+    },
+  };
+}
+
+function textOf(value: unknown): string {
+  return (value as JsonText).text;
+}
