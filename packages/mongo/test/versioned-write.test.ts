@@ -158,3 +158,23 @@ t.test('an event that is delivered between the look and the write does not come 
   await items.remove(id, deleted);
   t.same(await subjectsOf(id), ['items.item.deleted']);
 });
+
+t.test('a write that always loses ends, and can be tried again', async (t) => {
+  const { id } = await inserted();
+  const { findOne } = Object.getPrototypeOf(collection);
+  t.teardown(() => Reflect.deleteProperty(collection, 'findOne'));
+  collection.findOne = async (...args: unknown[]) => {
+    const found = await findOne.apply(collection, args);
+    await collection.updateOne({ _id: id }, { $inc: { version: 1 } });
+    return found;
+  };
+  const begin = performance.now();
+  await t.rejects(items.update(id, renamed('x')), {
+    kind: 'unavailable',
+    message: 'Too many are changing this item just now.',
+    headers: { 'retry-after': '1' },
+  });
+  t.ok(performance.now() - begin < 20_000);
+  Reflect.deleteProperty(collection, 'findOne');
+  t.match(await items.update(id, renamed('x')), { next: { name: 'x' } });
+});
