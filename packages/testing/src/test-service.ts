@@ -27,12 +27,8 @@ type Create = (
  * answer that `call` gets, and every body that is accepted, is compared with the OpenAPI document of the service;
  * `Body` is what an answer may hold.
  */
-export async function startTestService<Body>(
-  t: TestScope,
-  create: Create,
-  options: { issuer?: TestIssuer } = {},
-) {
-  const { issuer = await createTestIssuer(t) } = options;
+export async function startTestService<Body>(t: TestScope, name: string, create: Create) {
+  const issuer = await createTestIssuer(t, name);
   const mongodbUri = await testDatabase(t);
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const config: TestServiceConfig = {
@@ -54,7 +50,7 @@ export async function startTestService<Body>(
   t.teardown(() => running.stop());
   await running.started;
   const base = `http://127.0.0.1:${running.port}`;
-  const document = (await (await fetch(`${base}/openapi/${service.name}.json`)).json()) as object;
+  const document = (await (await fetch(`${base}/openapi/${name}.json`)).json()) as object;
   const problemsOf = createOpenApiCheck(document);
   const problemsOfRequest = createRequestCheck(document);
 

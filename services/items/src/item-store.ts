@@ -1,10 +1,8 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { defineCollection } from '@gatehouse/mongo/collection';
-import { createCounts } from '@gatehouse/mongo/counts';
+import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
-import { createListSource } from '@gatehouse/mongo/list-source';
-import { createVersionedWrites, type VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import type { Item, ItemStore } from './item.ts';
 
@@ -24,37 +22,29 @@ const LISTS = createListPlan({
   },
   prefix: 'owner_id',
 });
-const PROJECTION = { owner_id: 1, name: 1, value: 1, version: 1, created_at: 1, updated_at: 1 } as const;
-
 /** Items in MongoDB; defines its collection on the connection. */
 export function createItemStore(connection: Connection): ItemStore {
-  const collection = defineCollection(connection, 'items', LISTS.indexes);
-  const counts = createCounts();
-  const writes = createVersionedWrites({
-    collection,
+  const store = createDocumentStore(connection, {
+    name: 'items',
     noun: 'item',
+    plan: LISTS,
+    projection: { owner_id: 1, name: 1, value: 1, created_at: 1 },
     read,
     write,
-    counts,
     duplicate: () => new ServiceError('conflict', 'This item exists already.'),
   });
   return {
-    ...createListSource({ collection, plan: LISTS, projection: PROJECTION, read, counts }),
-    insert: writes.insert,
-    async findById(id) {
-      const found = await collection.findOne<ItemDocument>({ _id: id }, { projection: PROJECTION });
-      return found === null ? undefined : read(found);
-    },
+    ...store,
     async update(id, changes, ifVersion) {
-      const decide = (item: Item, revision: Pick<Item, 'version' | 'updatedAt'>) => ({
-        next: { ...item, ...omitUndefined(changes), ...revision },
-      });
-      const change = await writes.update(id, decide, ifVersion);
-      if (change === undefined) throw new Error('every change of an item changes it');
+      const change = await store.update(
+        id,
+        (item, revision) => ({ next: { ...item, ...omitUndefined(changes), ...revision } }),
+        ifVersion,
+      );
       return change.next;
     },
     async remove(id, ifVersion) {
-      await writes.remove(id, () => ({}), ifVersion);
+      await store.remove(id, () => ({}), ifVersion);
     },
   };
 }

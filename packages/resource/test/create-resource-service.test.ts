@@ -1,0 +1,93 @@
+import { createLogger } from '@gatehouse/kit/logger';
+import { createResourceService } from '@gatehouse/resource/create-resource-service';
+import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestService } from '@gatehouse/testing/test-service';
+import t from 'tap';
+import { createNotesService } from './fixtures/notes-service.ts';
+
+/** What a service gets from createResourceService and mountResource without saying a word about it. */
+
+type Body = {
+  id: string;
+  text: string;
+  data: { text: string }[];
+  meta: object;
+  links: { next?: string };
+  error: { code: string; details?: object[] };
+};
+
+t.test('a service that was made as the guide says', async (t) => {
+  const { issuer, call, document } = await startTestService<Body>(t, 'notes', createNotesService);
+  const token = await issuer.machine('read:data write:data');
+  const reader = await issuer.machine('read:data');
+  const path = '/v2/notes';
+
+  t.match(await call('POST', path, undefined, { text: 'a' }), { status: 401 });
+  t.match(await call('POST', path, reader, { text: 'a' }), { status: 403 });
+  t.match(await call('POST', path, token, { text: 1 }), {
+    status: 400,
+    body: { error: { code: 'invalid_parameter', details: [{ field: 'text' }] } },
+  });
+  t.match(await call('POST', path, token, { text: '' }), { status: 400 });
+
+  const key = { 'idempotency-key': 'once' };
+  const created = await call('POST', path, token, { text: 'a' }, key);
+  const { id } = created.body;
+  t.match(created, { status: 201, body: { id: /^not_/, text: 'a' } });
+  t.equal(created.headers.get('location'), `${path}/${id}`);
+  const repeated = await call('POST', path, token, { text: 'a' }, key);
+  t.equal(repeated.body.id, id);
+  t.equal(repeated.headers.get('idempotency-replayed'), 'true');
+  t.match(await call('POST', path, token, { text: 'b' }, key), { status: 422 });
+  for (const text of ['b', 'c']) await call('POST', path, token, { text });
+
+  const read = await call('GET', `${path}/${id}`, reader);
+  t.match(read, { status: 200, body: { id, text: 'a' } });
+  const known = { 'if-none-match': read.headers.get('etag') ?? '' };
+  t.match(await call('GET', `${path}/${id}`, reader, undefined, known), { status: 304 });
+  t.match(await call('GET', `${path}/none`, reader), { status: 404 });
+
+  const page = await call('GET', `${path}?page=2&limit=2`, reader);
+  t.match(page.body, { data: [{ text: 'c' }], meta: { total: 3, limit: 2, page: 2, pages: 2 } });
+  const first = await call('GET', `${path}?cursor=&limit=2`, reader);
+  t.match(first.body, { data: [{ text: 'a' }, { text: 'b' }] });
+  t.match((await call('GET', first.body.links.next ?? '', reader)).body, { data: [{ text: 'c' }] });
+  t.match(await call('GET', `${path}?filter[created_at][gt]=2000-01-01`, reader), { status: 200 });
+  t.match(await call('GET', `${path}?filter[text]=a`, reader), { status: 400 });
+  t.match(await call('DELETE', `${path}/${id}`, token), { status: 405 }, 'no profile deletes');
+  t.match(document, { info: { title: 'Notes' }, tags: [{ name: path }] });
+
+  issuer.revoke({ kind: 'client', id: 'app_test', epoch: 1, expiresAt: Date.now() });
+  t.match(await call('GET', path, reader), { status: 401 }, 'what is revoked is dead');
+});
+
+t.test('stop() stops every part, and says which failed', async (t) => {
+  const issuer = await createTestIssuer(t);
+  const stopped: string[] = [];
+  const part = (name: string, fails: boolean) => ({
+    start() {},
+    async stop() {
+      stopped.push(name);
+      if (fails) throw new Error(`${name} does not stop`);
+    },
+  });
+  const service = createResourceService(
+    { name: 'parts', prefixes: [], paths: [], document: { title: 'Parts', description: '' } },
+    {
+      publicUrl: issuer.issuer,
+      identityUrl: issuer.issuer,
+      clientSecret: issuer.client.secret,
+      mongodbUri: await testDatabase(t),
+      rateLimit: 'off',
+    },
+    createLogger({ name: 'test', level: 'fatal', readable: false }),
+    { broadcast: issuer.broadcast },
+    () => ({ routes() {}, background: [part('first', true), part('second', false)] }),
+  );
+  t.equal(await service.unready(), 'not yet connected to its database');
+  // Its client is not the one that the issuer knows: it would wait for ever, and is stopped meanwhile.
+  service.start().catch(() => {});
+  await t.rejects(service.stop(), { errors: [{ message: 'first does not stop' }] });
+  t.same(stopped, ['first', 'second']);
+});
