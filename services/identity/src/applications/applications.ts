@@ -75,7 +75,7 @@ export type Applications = {
   roleIn(id: string, person: { role: Role }): Promise<Role>;
   /** The origins of an application's pages. */
   originsOf(id: string): Promise<string[]>;
-  /** Revokes the tokens of a person's applications that are limited by the role and status. Durable when it resolves. */
+  /** Revokes the tokens of a person's applications, except trusted ones. Durable when it resolves. */
   ownerChanged(owner: string): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;

@@ -83,7 +83,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     (Object.keys(KINDS) as Kind[]).map((kind) => [kind, defineModel(connection, kind)]),
   ) as Record<Kind, Model<OidcDocument>>;
 
-  // Denied first: after a crash in between, the grant still exists, and can be ended again.
+  // Denied first, which covers what is issued meanwhile: after a crash in between, the grant can be ended again.
   async function endGrant(id: string): Promise<void> {
     await options.denyGrant(id);
     await models.Grant.deleteOne({ _id: id });
