@@ -13,6 +13,8 @@ type Manifest = {
   devDependencies?: Record<string, string>;
 };
 type Workspaces = Map<string, Manifest>;
+/** An import: of a file in this repository, by its path, or else of a library, by its specifier. */
+type Edge = { from: string; to: string; isType: boolean };
 
 /** What each package may import besides Node: packages below it, and the library that it wraps. */
 const PACKAGES: Record<string, string[]> = {
@@ -51,11 +53,15 @@ const PACKAGES: Record<string, string[]> = {
 };
 
 const AGGREGATE =
-  /^\.\/(?:.+\/)?(?:user|user-changes|user-access|order|product|item|application|notification)\.ts$/;
+  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification)(?:-access|-changes)?\.ts$/;
 const KIT = /^@gatehouse\/kit\//;
-/** A store, or a part of one that grew: user-store.ts, user-store-lists.ts, store/user-document.ts. */
-const STORE = /(?:\/store\/[a-z-]+|-store(?:-[a-z]+)*)\.ts$/;
-const STORE_PART = /^\.\/(?:.+\/)?(?:store\/[a-z-]+|[a-z-]+-store-[a-z-]+)\.ts$/;
+/** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
+const PROFILE = /^\.\/(?:.+\/)?profiles\//;
+const STORE = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store(?:-[a-z]+)*)\.ts$/;
+const STORE_PART = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store-[a-z-]+)\.ts$/;
+const DATABASE = /^(?:mongoose$|mongodb$|packages\/mongo\/)/;
+/** A file that imports one of these mounts routes, whatever it is called. */
+const WEB_FRAMEWORK = /^(?:@koa\/router$|fastify$|@fastify\/|packages\/resource\/)/;
 /** The files of a service that may import nothing but what is listed; `./` is the service's src. */
 const ONLY: { files: RegExp; may: RegExp[]; rule: string }[] = [
   { files: AGGREGATE, may: [AGGREGATE, KIT, /^node:crypto$/], rule: 'an aggregate imports only kit' },
@@ -70,13 +76,13 @@ const ONLY: { files: RegExp; may: RegExp[]; rule: string }[] = [
     rule: 'main.ts imports only service.ts, config.ts and kit',
   },
 ];
-const ROUTES = /^\.\/(?:profiles\/|(?:.+\/)?(?:profile|routes[^/]*)\.ts$)/;
-/** Where a service is wired together: the files, and who may import them. */
-const WIRING: Record<string, string[]> = {
-  './main.ts': [],
-  './service.ts': ['./main.ts'],
-  './config.ts': ['./main.ts', './service.ts'],
-};
+/** Where a service is wired together, as a whole and by room, and who may import these files. */
+const WIRING: { file: RegExp; importers: string[] }[] = [
+  { file: /^\.\/main\.ts$/, importers: [] },
+  { file: /^\.\/service\.ts$/, importers: ['./main.ts'] },
+  { file: /^\.\/config\.ts$/, importers: ['./main.ts', './service.ts'] },
+  { file: /^\.\/.+\/module\.ts$/, importers: ['./service.ts'] },
+];
 
 /** Reads what the rules are about: all code below packages, services and deploy, and every package.json. */
 export function readSources(root: string): SourceFile[] {
@@ -88,30 +94,26 @@ export function readSources(root: string): SourceFile[] {
   return paths.sort().map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-/** Checks the imports against the rules of the house. Returns one sentence for each broken one. */
+/** Checks the imports against the rules. Returns one sentence for each violation. */
 export function findViolations(sources: SourceFile[]): string[] {
   const manifests = sources.filter(({ path }) => path.endsWith('package.json'));
   const workspaces: Workspaces = new Map(
     manifests.map(({ path, text }) => [posix.dirname(path), JSON.parse(text)]),
   );
-  const graph = new Map<string, string[]>();
+  const edges: Edge[] = [];
   const violations: string[] = [];
   for (const { path, text } of sources) {
     if (path.endsWith('package.json')) continue;
-    const targets: string[] = [];
-    for (const { specifier, line } of readImports(path, text)) {
+    for (const { specifier, line, isType } of readImports(path, text)) {
       const fault = findFault(path, specifier, workspaces);
       if (fault) violations.push(`${path}:${line} imports '${specifier}': ${fault}`);
-      const target = resolveImport(path, specifier, workspaces);
-      if (target) targets.push(target);
+      edges.push({ from: path, to: resolveImport(path, specifier, workspaces) ?? specifier, isType });
     }
-    graph.set(path, targets);
   }
-  const cycles = findCycles(graph).map((cycle) => `import cycle: ${cycle.join(' → ')}`);
-  return [...violations, ...cycles];
+  return [...violations, ...findRoutesToStores(edges), ...findCycles(edges)];
 }
 
-/** A bench stands on what tests stand on. */
+/** Benches may import what tests may. */
 const isTest = (path: string) => ['test', 'bench'].includes(path.split('/')[2] ?? '');
 const workspaceOf = (path: string) => path.split('/', 2).join('/');
 const packageOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
@@ -178,31 +180,90 @@ function findRoomFault(own: string, specifier: string, workspaces: Workspaces): 
 
 /** Between the files of one service. */
 function findRoleFault(path: string, specifier: string): string | undefined {
-  const source = `${workspaceOf(path)}/src`;
-  const fromSource = (file: string) => `./${posix.relative(source, file)}`;
-  const file = fromSource(path);
-  const to = specifier.startsWith('.') ? fromSource(posix.join(posix.dirname(path), specifier)) : specifier;
-  const importers = WIRING[to];
-  if (importers && !importers.includes(file))
-    return `only ${importers.join(' and ') || 'Node'} may import it`;
-  const isOwnAggregate = to.replace(/s?\.ts$/, '-store.ts') === file;
+  const file = inService(path);
+  const to = specifier.startsWith('.') ? inService(posix.join(posix.dirname(path), specifier)) : specifier;
+  const wiring = WIRING.find((it) => it.file.test(to));
+  if (wiring && !wiring.importers.includes(file)) {
+    return `only ${wiring.importers.join(' and ') || 'Node'} may import it`;
+  }
   const { rule } = ONLY.find(({ files, may }) => files.test(file) && !may.some((it) => it.test(to))) ?? {};
-  if (rule && !isOwnAggregate) return rule;
-  if (ROUTES.test(file) && (STORE.test(to) || packageOf(to) === 'mongoose')) return 'routes know no store';
-  return undefined;
+  const isOwnAggregate = to.replace(/s?\.ts$/, '-store.ts') === file.replace(/(?<=\/)store\//, '');
+  return isOwnAggregate ? undefined : rule;
 }
 
-/** Each cycle once, as the files on its way, the first one again at the end. */
-function findCycles(graph: Map<string, string[]>): string[][] {
-  const cycles: string[][] = [];
+/** The path from the service's src, which is `./`. */
+const inService = (path: string) => `./${posix.relative(`${workspaceOf(path)}/src`, path)}`;
+
+/**
+ * From a file of a service that mounts routes, or is a profile, no way along the imports leads to a store or to the
+ * database. A use case, which is given its store, may import the store's types; it mounts no routes itself.
+ */
+function findRoutesToStores(edges: Edge[]): string[] {
+  const isSource = (path: string) => /^services\/[^/]+\/src\//.test(path);
+  const imports = Map.groupBy(
+    edges.filter(({ from }) => isSource(from)),
+    ({ from }) => from,
+  );
+  const reads = (path: string, library: RegExp) => imports.get(path)?.some(({ to }) => library.test(to));
+  const isWiring = (path: string) => WIRING.some(({ file }) => file.test(inService(path)));
+  const isStore = (target: string) =>
+    DATABASE.test(target) ||
+    (isSource(target) &&
+      !isWiring(target) &&
+      (STORE.test(inService(target)) || reads(target, /^mongo(?:ose|db)$/)));
+  const mountsRoutes = (path: string) =>
+    !isWiring(path) && (PROFILE.test(inService(path)) || reads(path, WEB_FRAMEWORK));
+
+  const found: string[] = [];
+  for (const routes of imports.keys()) {
+    if (!mountsRoutes(routes)) continue;
+    const ways = [[routes]];
+    const seen = new Set([routes]);
+    for (const way of ways) {
+      const from = way.at(-1) ?? routes;
+      for (const { to, isType } of imports.get(from) ?? []) {
+        if (isStore(to) && (from === routes || !isType)) found.push([...way, to].join(' → '));
+        // What other routes import is reported for them.
+        if (isStore(to) || seen.has(to) || mountsRoutes(to)) continue;
+        seen.add(to);
+        ways.push([...way, to]);
+      }
+    }
+  }
+  return found.map(
+    (way) => `routes reach a store: ${way} (routes call a use case, which is given its store)`,
+  );
+}
+
+/**
+ * Each cycle once, as the files and folders on its way, the first one again at the end. Folders count as a whole: at
+ * every level what is side by side imports in one direction only. That finds the cycles of files, too.
+ */
+function findCycles(edges: Edge[]): string[] {
+  const graph = new Map<string, Map<string, string>>();
+  for (const { from, to } of edges) {
+    // Tests may use packages above their own; nothing can import a test back.
+    if (isTest(from) && workspaceOf(from) !== workspaceOf(to)) continue;
+    const [a, b] = [from.split('/'), to.split('/')];
+    const level = a.findIndex((name, index) => name !== b[index]) + 1 || a.length;
+    const target = b.slice(0, level).join('/');
+    const source = a.slice(0, level).join('/');
+    const targets = graph.get(source) ?? new Map();
+    graph.set(source, targets.set(target, targets.get(target) ?? `${from} imports ${to}`));
+  }
+  const cycles: string[] = [];
   const done = new Set<string>();
-  const visit = (file: string, way: string[]) => {
-    const start = way.indexOf(file);
-    if (start >= 0) cycles.push([...way.slice(start), file]);
-    if (start >= 0 || done.has(file)) return;
-    for (const next of graph.get(file) ?? []) visit(next, [...way, file]);
-    done.add(file);
+  const visit = (node: string, way: string[]) => {
+    const start = way.indexOf(node);
+    if (start >= 0) {
+      const cycle = [...way.slice(start), node];
+      const imports = cycle.slice(1).map((next, index) => graph.get(cycle[index] ?? '')?.get(next));
+      cycles.push(`import cycle: ${cycle.join(' → ')} (${imports.join(', ')})`);
+    }
+    if (start >= 0 || done.has(node)) return;
+    for (const next of graph.get(node)?.keys() ?? []) visit(next, [...way, node]);
+    done.add(node);
   };
-  for (const file of graph.keys()) visit(file, []);
+  for (const node of graph.keys()) visit(node, []);
   return cycles;
 }

@@ -23,6 +23,8 @@ const SOUND: Record<string, string> = {
   }),
   'packages/tokens/src/verifier.ts': `import { jwtVerify } from "jose";\nimport '@gatehouse/kit/logger';`,
   'packages/tokens/test/verifier.test.ts': `import '@gatehouse/tokens/verifier';`,
+  'packages/mongo/package.json': manifest('mongo', { exports: FILES }),
+  'packages/resource/package.json': manifest('resource', { exports: FILES }),
   'packages/local-mongo/package.json': manifest('local-mongo', { exports: FILES }),
   'packages/testing/package.json': manifest('testing', {
     exports: FILES,
@@ -33,7 +35,7 @@ const SOUND: Record<string, string> = {
     exports: SERVICE,
     dependencies: all(
       ...['@gatehouse/kit', '@gatehouse/tokens', '@gatehouse/local-mongo', '@gatehouse/identity'],
-      ...['@gatehouse/mongo', 'fastify', 'mongoose'],
+      ...['@gatehouse/mongo', '@gatehouse/resource', '@koa/router', 'fastify', 'mongoose'],
     ),
     devDependencies: all('@gatehouse/testing', 'openid-client'),
   }),
@@ -42,6 +44,7 @@ const SOUND: Record<string, string> = {
     `import './config.ts';`,
     `import './user-store.ts';`,
     `import './profiles/a.ts';`,
+    `import './pages/module.ts';`,
     `import 'fastify';`,
   ].join('\n'),
   'services/users/src/config.ts': `export const read = () => process.env.USERS_PORT;`,
@@ -52,7 +55,18 @@ const SOUND: Record<string, string> = {
   'services/users/src/item-store-lists.ts': `import 'mongoose'; import './item-store-plan.ts';`,
   'services/users/src/signing-keys.ts': `import '@gatehouse/tokens/verifier';`,
   'services/users/src/signing-key-store.ts': `import './signing-keys.ts'; import 'mongoose';`,
-  'services/users/src/profiles/a.ts': `import '../user.ts'; import 'fastify';`,
+  'services/users/src/order.ts': `import '@gatehouse/kit/logger';`,
+  'services/users/src/store/order-store.ts': `import 'mongoose'; import './order-plan.ts'; import '../order.ts';`,
+  'services/users/src/store/order-plan.ts': `import type { Order } from '../order.ts';`,
+  'services/users/src/users.ts': `import type { UserStore } from './user-store.ts';`,
+  'services/users/src/profile.ts': `import type { Users } from './users.ts';`,
+  'services/users/src/profiles/a.ts': `import '../user.ts'; import '../profile.ts'; import 'fastify';`,
+  'services/users/src/oidc/adapter.ts': `import type { Connection } from 'mongoose';`,
+  'services/users/src/oidc/claims.ts': `import '../user-events.ts';`,
+  'services/users/src/user-events.ts': `import type { Database } from '@gatehouse/mongo/database';`,
+  'services/users/src/pages/account.ts': `import Router from '@koa/router'; import '../oidc/claims.ts';`,
+  'services/users/src/pages/html.ts': `import '../user.ts';`,
+  'services/users/src/pages/module.ts': `import './account.ts'; import 'mongoose'; import '../user-store.ts';`,
   'services/users/test/user.test.ts': [
     `import t from 'tap';`,
     `import '@gatehouse/testing/tokens';`,
@@ -62,6 +76,8 @@ const SOUND: Record<string, string> = {
     `spawn(process.env.SHELL);`,
   ].join('\n'),
   'services/users/test/build.ts': `export {};`,
+  'services/users/src/pages/mails/b.ts': `import '../forms/b.ts';`,
+  'services/users/test/pages/a.ts': `import '../oidc/b.ts';`,
   'services/identity/package.json': manifest('identity', { exports: SERVICE }),
   'services/identity/src/service.ts': `export {};`,
   'deploy/local/package.json': manifest('local', {
@@ -78,7 +94,9 @@ t.test('a sound tree', async (t) => {
   t.same(check(), []);
 });
 
-const BROKEN: [path: string, text: string, says: RegExp][] = [
+type Broken = [path: string, text: string, says: RegExp];
+const ROUTES = /^routes reach a store: /;
+const BROKEN: Broken[] = [
   // Every form of import is seen.
   [
     'packages/kit/src/a.ts',
@@ -119,12 +137,35 @@ const BROKEN: [path: string, text: string, says: RegExp][] = [
   ['services/users/src/user-store.ts', `import './signing-keys.ts';`, /a store imports only/],
   ['services/users/src/item-store-lists.ts', `import 'fastify';`, /a store imports only/],
   ['services/users/src/store/item-document.ts', `import 'fastify';`, /a store imports only/],
-  ['services/users/src/profiles/b.ts', `import '../user-store.ts';`, /routes know no store/],
-  ['services/users/src/profiles/b.ts', `import '../item-store-lists.ts';`, /routes know no store/],
-  ['services/users/src/profiles/b.ts', `import '../store/item-document.ts';`, /routes know no store/],
-  ['services/users/src/profiles/b.ts', `import type { Model } from 'mongoose';`, /routes know no store/],
-  ['services/users/src/profile.ts', `import './user-store.ts';`, /routes know no store/],
-  ['services/users/src/routes-admin.ts', `import 'mongoose';`, /routes know no store/],
+  ['services/users/src/order.ts', `import './user-events.ts';`, /an aggregate imports only kit/],
+  ['services/users/src/user-changes.ts', `import './user-events.ts';`, /an aggregate imports only kit/],
+  ['services/users/src/store/order-store.ts', `import 'fastify';`, /a store imports only/],
+  ['services/users/src/store/order-plan.ts', `import '../signing-keys.ts';`, /a store imports only/],
+  ['services/users/src/a.ts', `import './pages/module.ts';`, /only \.\/service\.ts may import it/],
+  // Routes and stores: routes are what mounts routes, a store is what speaks to the database.
+  ...[`import 'fastify';`, `import type { FastifyInstance } from 'fastify';`, `import '@koa/router';`].map(
+    (framework): Broken => [
+      'services/users/src/a.ts',
+      `${framework}\nimport type { S } from './user-store.ts';`,
+      /^routes reach a store: services\/users\/src\/a\.ts → services\/users\/src\/user-store\.ts/,
+    ],
+  ),
+  ['services/users/src/a.ts', `import '@gatehouse/resource/route'; import './item-store-lists.ts';`, ROUTES],
+  ['services/users/src/a.ts', `import 'fastify'; import type { O } from './store/order-plan.ts';`, ROUTES],
+  ['services/users/src/a.ts', `import 'fastify'; import type { O } from './oidc/adapter.ts';`, ROUTES],
+  ['services/users/src/a.ts', `import 'fastify'; import 'mongoose';`, ROUTES],
+  ['services/users/src/a.ts', `import 'fastify'; import type { Id } from '@gatehouse/mongo/id';`, ROUTES],
+  ['services/users/src/profiles/b.ts', `import '../user-store.ts';`, ROUTES],
+  ['services/users/src/profiles/b.ts', `import '../item-store-lists.ts';`, ROUTES],
+  ['services/users/src/profiles/b.ts', `import type { Model } from 'mongoose';`, ROUTES],
+  ['services/users/src/profile.ts', `import './user-store.ts';`, ROUTES],
+  [
+    'services/users/src/users.ts',
+    `import { createUserStore, type UserStore } from './user-store.ts';`,
+    /^routes reach a store: \S+profiles\/a\.ts → \S+\/profile\.ts → \S+\/users\.ts → \S+\/user-store\.ts \(/,
+  ],
+  ['services/users/src/oidc/claims.ts', `import '@gatehouse/mongo/database';`, ROUTES],
+  ['services/users/src/user-events.ts', `import { Types } from 'mongoose';`, ROUTES],
   ['services/users/src/main.ts', `import './user.ts';`, /main\.ts imports only/],
   ['services/users/src/main.ts', `import 'fastify';`, /main\.ts imports only/],
   ['services/users/src/profiles/b.ts', `import '../config.ts';`, /only \.\/main\.ts and \.\/service\.ts may/],
@@ -140,26 +181,51 @@ const BROKEN: [path: string, text: string, says: RegExp][] = [
   ['services/users/src/a.ts', `import 'fs';`, /does not declare it/],
   ['services/users/test/a.test.ts', `import 'playwright-core';`, /does not declare it/],
   ['deploy/docker/healthcheck.mjs', `import 'undici';`, /deploy\/docker\/package\.json does not declare it/],
-  // Cycles.
+  // Cycles, of files and of folders.
   [
     'packages/kit/src/a.ts',
     `import './a.ts';`,
-    /^import cycle: packages\/kit\/src\/a\.ts → packages\/kit\/src\/a/,
+    /^import cycle: packages\/kit\/src\/a\.ts → packages\/kit\/src\/a\.ts \(/,
   ],
   [
     'packages/kit/src/logger.ts',
     `import type { A } from '@gatehouse/tokens/verifier';`,
-    /cycle: packages\/kit\/src\/logger\.ts → packages\/tokens\/src\/verifier\.ts → packages\/kit\/src\/logger\.ts$/,
+    /^import cycle: packages\/kit → packages\/tokens → packages\/kit \(packages\/kit\/src\/logger\.ts imports packages\/tokens\/src\/verifier\.ts, packages\/tokens\/src\/verifier\.ts imports packages\/kit\/src\/logger\.ts\)$/,
+  ],
+  [
+    'packages/kit/src/ids.ts',
+    `type A = import('@gatehouse/tokens/scopes').A;`,
+    /cycle: packages\/\w+ → packages\/\w+ → packages\/\w+ \(/,
   ],
   [
     'services/users/src/user.ts',
     `import type { A } from './user-access.ts';`,
-    /cycle: services\/users\/src\/user\.ts → services\/users\/src\/user-access\.ts → services\/users\/src\/user\.ts$/,
+    /cycle: services\/users\/src\/user\.ts → services\/users\/src\/user-access\.ts → services\/users\/src\/user\.ts \(/,
   ],
   [
     'services/identity/src/service.ts',
     `import type { A } from '@gatehouse/identity';`,
-    /cycle: services\/identity\/src\/service\.ts → services\/identity\/src\/service\.ts$/,
+    /cycle: services\/identity\/src\/service\.ts → services\/identity\/src\/service\.ts \(/,
+  ],
+  [
+    'services/users/src/oidc/logout.ts',
+    `import type { Html } from '../pages/html.ts';`,
+    /cycle: services\/users\/src\/(?:oidc|pages) → services\/users\/src\/(?:oidc|pages) → /,
+  ],
+  [
+    'services/users/src/user-events.ts',
+    `import './oidc/logout.ts';`,
+    /cycle: services\/users\/src\/(?:oidc → \S+user-events\.ts|user-events\.ts → \S+oidc) → /,
+  ],
+  [
+    'services/users/src/pages/forms/a.ts',
+    `import '../mails/a.ts';`,
+    /cycle: services\/users\/src\/pages\/\w+ → services\/users\/src\/pages\/\w+ → /,
+  ],
+  [
+    'services/users/test/oidc/a.ts',
+    `import '../pages/b.ts';`,
+    /cycle: services\/users\/test\/\w+ → services\/users\/test\/\w+ → /,
   ],
 ];
 
