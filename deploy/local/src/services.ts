@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createIdentityService } from '@gatehouse/identity';
+import { createItemsService } from '@gatehouse/items';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
 import type { ServiceName } from '@gatehouse/kit/services';
@@ -52,6 +53,14 @@ export function createServices(options: {
           logger,
           { broadcast, events },
         ),
+    ],
+    [
+      'items',
+      (config) =>
+        createItemsService({ ...config, defaultProfile: settings.itemsProfile }, logger, {
+          broadcast,
+          events,
+        }),
     ],
   ];
 

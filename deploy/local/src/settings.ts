@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { date, integer, oneOf, optional, origin, readSettings, text, url } from '@gatehouse/kit/config';
+import { integer, oneOf, optional, origin, readSettings, text, url } from '@gatehouse/kit/config';
+import { filtersSunsetSetting, profileSetting } from '@gatehouse/resource/config';
 
 const settings = {
   port: integer('PORT', { min: 1, max: 65535, default: 3000 }),
@@ -8,9 +9,10 @@ const settings = {
   publicUrl: optional(origin('PUBLIC_URL')),
   mongodbUri: optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
   natsUrl: optional(url('NATS_URL', ['nats:', 'tls:'])),
-  v1Profile: oneOf('USERS_V1_PROFILE', ['A', 'E', 'G'], 'A'),
-  v2Profile: oneOf('USERS_V2_PROFILE', ['B1', 'B2'], 'B2'),
-  filtersSunset: date('LEGACY_FILTERS_SUNSET', { min: '2026-07-10', default: '2027-07-10' }),
+  v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
+  v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
+  itemsProfile: profileSetting('ITEMS_DEFAULT_PROFILE', 'items'),
+  filtersSunset: filtersSunsetSetting,
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
   logLevel: optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'])),
 };

@@ -1,9 +1,31 @@
-import { date, origin, type SettingValues, serverSettings, text, url } from '@gatehouse/kit/config';
+import {
+  date,
+  oneOf,
+  origin,
+  type Setting,
+  type SettingValues,
+  serverSettings,
+  text,
+  url,
+} from '@gatehouse/kit/config';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import { clientSecretSetting, type ServiceName } from '@gatehouse/kit/services';
 
 /** A year after the deprecation of filters without brackets: nothing is promised to end earlier than that. */
 const EARLIEST_SUNSET = '2026-07-10';
 const SUNSET = '2027-07-10';
+
+/** When filters in their deprecated form, without `filter[…]`, are to end. */
+export const filtersSunsetSetting = date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET });
+
+/** Which profile answers on a shared path where neither a pin nor the request says so. */
+export function profileSetting<P extends keyof ProfilePins>(
+  name: string,
+  pin: P,
+): Setting<ProfilePins[P][number]> {
+  const profiles: readonly ProfilePins[P][number][] = PROFILE_PINS[pin];
+  return oneOf(name, profiles.toSorted(), profiles[0]);
+}
 
 /** The settings that the process of every resource service has; its own names begin with the service's name. */
 export function resourceSettings(service: ServiceName) {
@@ -14,7 +36,7 @@ export function resourceSettings(service: ServiceName) {
     identityUrl: origin('IDENTITY_URL'),
     clientSecret: text(clientSecretSetting(service)),
     natsUrl: url('NATS_URL', ['nats:', 'tls:']),
-    filtersSunset: date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
+    filtersSunset: filtersSunsetSetting,
   };
 }
 

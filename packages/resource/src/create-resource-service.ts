@@ -2,6 +2,7 @@ import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
+import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
 import { isUnder } from '@gatehouse/kit/services';
@@ -148,12 +149,19 @@ export function createResourceService(
     authenticateInternal: authenticate(internalCredentials),
   });
 
-  async function prepare(): Promise<void> {
+  async function startStore(): Promise<void> {
     await database.start();
     await parts.prepare?.();
     for (const task of [...background, sweeper]) task.start();
   }
 
+  const lifecycle = createLifecycle([
+    ownBroadcast ?? {},
+    // Each of them waits for something else, and neither is to wait for the other.
+    { start: () => Promise.all([feed.start(), startStore()]) },
+    ...[database, feed, ...background, sweeper].map(({ stop }) => ({ stop })),
+    { stop: () => app.close() },
+  ]);
   let started = false;
   return {
     name,
@@ -161,31 +169,12 @@ export function createResourceService(
     handle: handlerOf(app),
     async start() {
       await app.ready();
-      await ownBroadcast?.start();
-      await Promise.all([feed.start(), prepare()]);
+      await lifecycle.start();
       started = true;
     },
-    async stop() {
-      const stops = [() => app.close(), sweeper.stop, ...background.map(({ stop }) => stop), feed.stop];
-      await stopAll([...stops, ownBroadcast?.stop ?? noop, database.stop], name);
-    },
+    stop: lifecycle.stop,
     unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
   };
-}
-
-const noop = async () => {};
-
-/** One after the other, also when one of them fails; throws when all have been tried. */
-async function stopAll(stops: readonly (() => PromiseLike<unknown>)[], name: string): Promise<void> {
-  const failures: unknown[] = [];
-  for (const stop of stops) {
-    try {
-      await stop();
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw new AggregateError(failures, `${name} did not stop cleanly`);
 }
 
 function natsBroadcast({ natsUrl }: ResourceConfig, name: string, logger: Logger) {

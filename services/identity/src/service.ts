@@ -1,5 +1,6 @@
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import { deriveKey } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
@@ -21,7 +22,6 @@ import { createToServiceError } from './http/service-error.ts';
 import { internalRoutes } from './internal/internal-routes.ts';
 import { createServiceClients, createServiceTokens } from './internal/service-tokens.ts';
 import { createKeysModule } from './keys/module.ts';
-import { createLifecycle } from './lifecycle.ts';
 import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';

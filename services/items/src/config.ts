@@ -1,6 +1,6 @@
-import { oneOf, readSettings } from '@gatehouse/kit/config';
-import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
-import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+import { readSettings } from '@gatehouse/kit/config';
+import type { ProfilePins } from '@gatehouse/kit/profile-pins';
+import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 
 export type ItemsConfig = ResourceConfig & {
   /** How the list is paged where neither a pin nor the request says so; by offset unless it is set. */
@@ -9,7 +9,7 @@ export type ItemsConfig = ResourceConfig & {
 
 const settings = {
   ...resourceSettings('items'),
-  defaultProfile: oneOf('ITEMS_DEFAULT_PROFILE', PROFILE_PINS.items, PROFILE_PINS.items[0]),
+  defaultProfile: profileSetting('ITEMS_DEFAULT_PROFILE', 'items'),
 };
 
 /** Reads the settings of the items process; throws a SettingsError. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { integer, oneOf, optional, readSettings, SettingsError, text } from '@gatehouse/kit/config';
+import { integer, optional, readSettings, SettingsError, text } from '@gatehouse/kit/config';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
-import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {
@@ -28,8 +28,8 @@ const settings = {
     max: 64,
     default: Math.max(1, Math.min(3, availableParallelism() - 1)),
   }),
-  v1Profile: oneOf('USERS_V1_PROFILE', PROFILE_PINS.v1_users.toSorted(), USERS_DEFAULTS.v1Profile),
-  v2Profile: oneOf('USERS_V2_PROFILE', PROFILE_PINS.v2_users.toSorted(), USERS_DEFAULTS.v2Profile),
+  v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
+  v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
   adminUsername: optional(text('USERS_ADMIN_USERNAME')),
   adminEmail: optional(text('USERS_ADMIN_EMAIL')),
   adminPassword: optional(text('USERS_ADMIN_PASSWORD')),

@@ -17,7 +17,7 @@ export function createLifecycle(parts: readonly Part[]) {
           failures.push(error);
         }
       }
-      if (failures.length > 0) throw new AggregateError(failures, 'not every part of identity has stopped');
+      if (failures.length > 0) throw new AggregateError(failures, 'not every part has stopped');
     },
   };
 }

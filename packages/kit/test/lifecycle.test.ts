@@ -1,5 +1,5 @@
+import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import t from 'tap';
-import { createLifecycle } from '../src/lifecycle.ts';
 
 t.test('starts in order, and stops in reverse although parts fail to stop', async (t) => {
   const calls: string[] = [];
