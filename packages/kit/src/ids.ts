@@ -4,6 +4,8 @@ import { randomFillSync } from 'node:crypto';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LENGTH = 26;
 
+/** The bytes of an id, written anew for each. */
+const bytes = Buffer.alloc(16);
 /** Random bytes in stock: fetching eight at a time would cost more than the rest of an id. */
 const randomPool = Buffer.alloc(1024);
 let randomUsed = randomPool.length;
@@ -32,12 +34,22 @@ export function newId(prefix: string): string {
     randomFillSync(randomPool);
     randomUsed = 0;
   }
-  let value = (BigInt(lastTime) << 80n) | (BigInt(sequence) << 64n) | randomPool.readBigUInt64BE(randomUsed);
+  bytes.writeUIntBE(lastTime, 0, 6);
+  bytes.writeUInt16BE(sequence, 6);
+  randomPool.copy(bytes, 8, randomUsed, randomUsed + 8);
   randomUsed += 8;
+  // 26 characters have two bits more than 16 bytes: those come first, and are 0.
   let text = '';
-  for (let i = 0; i < LENGTH; i += 1) {
-    text = ALPHABET[Number(value & 31n)] + text;
-    value >>= 5n;
+  let bits = 0;
+  let length = 2;
+  for (let i = 0; i < bytes.length; i += 1) {
+    bits = (bits << 8) | (bytes[i] as number);
+    length += 8;
+    while (length >= 5) {
+      length -= 5;
+      text += ALPHABET[bits >> length];
+      bits &= (1 << length) - 1;
+    }
   }
   return `${prefix}_${text}`;
 }

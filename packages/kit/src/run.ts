@@ -56,11 +56,14 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const info = requestInfo(request, address);
     toOriginForm(request);
     const path = pathOf(request);
-    logWhenDone(request, response, info, path, logger);
+    const begin = performance.now();
+    response.once('close', () => {
+      logRequest(request, response, { info, path, ms: performance.now() - begin }, logger);
+      // The connection is idle from now on.
+      if (draining) setImmediate(() => server.closeIdleConnections());
+    });
     response.setHeader('x-request-id', info.id);
     if (draining) response.setHeader('connection', 'close');
-    // The connection is idle from now on.
-    response.once('close', () => draining && setImmediate(() => server.closeIdleConnections()));
 
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
       response.setHeader('connection', 'close');
@@ -162,33 +165,29 @@ async function reportReadiness(services: readonly Service[], draining: boolean, 
 }
 
 /** One line for each request, when its response is out or its caller gone. */
-function logWhenDone(
+function logRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  info: RequestInfo,
-  path: string,
+  { info, path, ms }: { info: RequestInfo; path: string; ms: number },
   logger: Logger,
 ): void {
-  const begin = performance.now();
-  response.once('close', () => {
-    const status = response.writableFinished ? response.statusCode : 499;
-    const line = {
-      req_id: info.id,
-      method: request.method,
-      // Where no route matched, the path tells what was looked for: without its query, and not all of a long one.
-      route: (info.route ?? path).slice(0, 256),
-      status,
-      ms: Math.round((performance.now() - begin) * 100) / 100,
-      client: info.client,
-      subject: info.subject,
-      address: info.address,
-    };
-    // Something else is unavailable for a while: not a fault of this process.
-    if (status === 503) logger.warn(line, 'request');
-    else if (status >= 500) logger.error(line, 'request');
-    else if (path.startsWith('/health/')) logger.debug(line, 'request');
-    else logger.info(line, 'request');
-  });
+  const status = response.writableFinished ? response.statusCode : 499;
+  const line = {
+    req_id: info.id,
+    method: request.method,
+    // Where no route matched, the path tells what was looked for: without its query, and not all of a long one.
+    route: (info.route ?? path).slice(0, 256),
+    status,
+    ms: Math.round(ms * 100) / 100,
+    client: info.client,
+    subject: info.subject,
+    address: info.address,
+  };
+  // Something else is unavailable for a while: not a fault of this process.
+  if (status === 503) logger.warn(line, 'request');
+  else if (status >= 500) logger.error(line, 'request');
+  else if (path.startsWith('/health/')) logger.debug(line, 'request');
+  else logger.info(line, 'request');
 }
 
 /** Node refuses what is not HTTP before any handler runs; the caller still gets JSON. */

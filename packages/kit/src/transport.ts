@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 /** How a request came to us: from which address, and whether it was HTTPS all the way to the edge. */
@@ -22,10 +22,22 @@ export function transportReader(trustedProxies: readonly string[]): (request: In
   }
   const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 
+  /** The other end of a connection, which stays the same for all of its requests. */
+  const peers = new WeakMap<Socket, { peer: string; isProxy: boolean }>();
+  function peerOf(socket: Socket): { peer: string; isProxy: boolean } {
+    let known = peers.get(socket);
+    if (known === undefined) {
+      const peer = plainAddress(socket.remoteAddress ?? '');
+      known = { peer, isProxy: isTrusted(peer) };
+      peers.set(socket, known);
+    }
+    return known;
+  }
+
   return (request) => {
-    const peer = plainAddress(request.socket.remoteAddress ?? '');
+    const { peer, isProxy } = peerOf(request.socket);
     const encrypted = (request.socket as TLSSocket).encrypted === true;
-    if (!isTrusted(peer)) return { address: peer, secure: encrypted };
+    if (!isProxy) return { address: peer, secure: encrypted };
 
     const proto = request.headers['x-forwarded-proto'];
     // From the right: each trusted proxy appended the address it saw, so the first one that is not
@@ -35,10 +47,9 @@ export function transportReader(trustedProxies: readonly string[]): (request: In
       .map((part) => plainAddress(part.trim()))
       .filter((part) => part !== '');
     let address = peer;
-    while (isTrusted(address)) {
-      const next = chain.pop();
-      if (next === undefined) break;
+    for (let next = chain.pop(); next !== undefined; next = chain.pop()) {
       address = next;
+      if (!isTrusted(address)) break;
     }
     return { address, secure: encrypted || proto === 'https' || (proto === undefined && address === peer) };
   };

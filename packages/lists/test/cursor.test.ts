@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Condition } from '@gatehouse/kit/list-query';
 import { type Cursor, decodeCursor, encodeCursor, listHash, profileInCursor } from '@gatehouse/lists/cursor';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
 
@@ -114,7 +115,7 @@ t.test('whatever else comes is no cursor, and nothing fails by it', async (t) =>
       const cursor = decodeCursor(text);
       if (cursor !== undefined) assert.equal(encodeCursor(cursor), text);
     }),
-    { numRuns: 500 },
+    { numRuns: repetitions(500) },
   );
 });
 

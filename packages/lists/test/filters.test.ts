@@ -6,6 +6,7 @@ import {
   readFilter,
   readPlainFilter,
 } from '@gatehouse/lists/filters';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
 
@@ -184,6 +185,6 @@ t.test('no text makes it fail, and what is read has the type of the field', asyn
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: repetitions(500) },
   );
 });

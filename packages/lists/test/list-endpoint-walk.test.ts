@@ -5,6 +5,7 @@ import { encodeCursor, listHash } from '@gatehouse/lists/cursor';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import { type ListRules, listReader } from '@gatehouse/lists/list-request';
 import { bareArray, offsetEnvelope } from '@gatehouse/lists/paging';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
 import { Type } from 'typebox';
@@ -157,7 +158,7 @@ t.test('walking while others write: no row twice, none that stayed is skipped', 
       assert.deepEqual(skipped, [], 'none skipped');
     },
   );
-  await fc.assert(walk, { numRuns: 300 });
+  await fc.assert(walk, { numRuns: repetitions(300) });
 });
 
 t.test('without writes the way back shows the pages of the way there', async () => {
@@ -194,7 +195,7 @@ t.test('without writes the way back shows the pages of the way there', async () 
     }
     assert.equal(list.counted.length, 1, 'counted for the first page only');
   });
-  await fc.assert(inverse, { numRuns: 150 });
+  await fc.assert(inverse, { numRuns: repetitions(150) });
 });
 
 t.test('turning round where everything ahead was deleted shows the page one came from', async (t) => {
@@ -289,7 +290,7 @@ t.test('any way through a list that changes: each page begins where the one befo
       assert.ok(page.meta.totalItems >= expected.length + Number(hasNext) + Number(hasPrevious));
     }
   });
-  await fc.assert(zigzag, { numRuns: 600 });
+  await fc.assert(zigzag, { numRuns: repetitions(600) });
 });
 type Cut = { id: string; after: boolean };
 
@@ -307,7 +308,7 @@ t.test('a bare array leads into the same walk', async () => {
     assert.equal(link, undefined, 'the walk has come to its end');
     assert.deepEqual(seen, idsIn(list, query).slice(offset));
   });
-  await fc.assert(entered, { numRuns: 100 });
+  await fc.assert(entered, { numRuns: repetitions(100) });
 });
 
 t.test('no cursor makes it fail otherwise than by refusing', async () => {
@@ -338,7 +339,7 @@ t.test('no cursor makes it fail otherwise than by refusing', async () => {
   const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.base64String(), broken);
   await fc.assert(
     fc.asyncProperty(sorts, anything, (query, cursor) => harmless({ ...query, cursor })),
-    { numRuns: 500 },
+    { numRuns: repetitions(500) },
   );
 
   // Well-formed and of this list, but made by somebody else.
@@ -371,6 +372,6 @@ t.test('no cursor makes it fail otherwise than by refusing', async () => {
         await ask(queryOf(link, { ...query, limit: '2' }), list);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: repetitions(500) },
   );
 });

@@ -3,6 +3,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { encodeCursor, listHash } from '@gatehouse/lists/cursor';
 import { listQuerySchema } from '@gatehouse/lists/list-query-schema';
 import { type ListRules, listReader } from '@gatehouse/lists/list-request';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
 
@@ -318,7 +319,7 @@ t.test('no query makes it fail otherwise than by refusing', async () => {
         assert.ok((error.details?.length ?? 0) >= 1);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: repetitions(1000) },
   );
 });
 

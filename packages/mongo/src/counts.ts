@@ -27,7 +27,7 @@ type Running = { promise: Promise<number>; next?: Promise<number> };
 export function createCounts(
   options: { keepSeconds?: number; slowMs?: number; maxKeys?: number; now?: () => number } = {},
 ): Counts {
-  const { keepSeconds = 5, slowMs = 20, maxKeys = 100, now = () => performance.now() } = options;
+  const { keepSeconds = 5, slowMs = 2, maxKeys = 100, now = () => performance.now() } = options;
   const kept = new Map<string, { total: number; until: number }>();
   const running = new Map<string, Running>();
   const resizing: Writes = { begun: 0, underWay: 0 };

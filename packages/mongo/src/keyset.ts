@@ -63,7 +63,7 @@ export async function offsetPage<D extends StoredDocument>(
 
 /**
  * A page of the list beside a position. It costs the same wherever that is, also among many documents that are
- * equal by the sort field: the page's own keys are read, and one on the other side of the position.
+ * equal by the sort field: the page's own keys are read, and at most one on the other side of the position.
  * @throws ServiceError `invalid` when the position is not one of such a list
  */
 export async function keysetPage<D extends StoredDocument>(
@@ -77,16 +77,17 @@ export async function keysetPage<D extends StoredDocument>(
     const found = await find<D>(list, { low, high }, { up: !descending, limit: limit + 1 });
     return rowsOf(list, found.slice(0, limit), { hasNext: found.length > limit, hasPrevious: false });
   }
-  const cut = cutOf(list.sort, from);
-  const below = { low, high: compare(cut, high) < 0 ? cut : high };
-  const above = { low: compare(cut, low) > 0 ? cut : low, high };
   const up = (from.direction === 'next') !== descending;
-  const [found, isBehind] = await Promise.all([
-    find<D>(list, up ? above : below, { up, limit: limit + 1 }),
-    exists(list, up ? below : above),
-  ]);
-  const documents = found.slice(0, limit);
-  const isAhead = found.length > limit;
+  const cut = cutOf(list.sort, from);
+  const above = (it: Cut) => ({ low: compare(it, low) > 0 ? it : low, high });
+  const below = (it: Cut) => ({ low, high: compare(it, high) < 0 ? it : high });
+  // With the document at the position, which most often is still there: then it shows that there is one behind.
+  const inclusive = cutOf(list.sort, { ...from, inclusive: true });
+  const found = await find<D>(list, up ? above(inclusive) : below(inclusive), { up, limit: limit + 2 });
+  const ahead = found.filter((document) => compare(keyOf(list.sort, document), cut) < 0 !== up);
+  const isBehind = ahead.length < found.length || (await exists(list, up ? below(cut) : above(cut)));
+  const documents = ahead.slice(0, limit);
+  const isAhead = ahead.length > limit;
   return from.direction === 'next'
     ? rowsOf(list, documents, { hasNext: isAhead, hasPrevious: isBehind })
     : rowsOf(list, documents.reverse(), { hasNext: isBehind, hasPrevious: isAhead });

@@ -106,10 +106,10 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     for (const name of [method].flat()) methods.add(name);
     patterns.set(url, methods);
   });
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     requestInfo(request.raw).route = request.routeOptions.url;
     // Now, and not only when the body has been read and parsed: whoever asks may be a stranger.
-    if (request.is404) throw missing(request);
+    done(request.is404 ? missing(request) : undefined);
   });
 
   if (openapi !== undefined) mountOpenApi(app, openapi);

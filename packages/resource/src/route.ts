@@ -31,18 +31,15 @@ export function chosenFor<T>(
   return chooseProfile(candidates, { pinned, cursorProfile, matches, fallback }).has;
 }
 
-/** The hooks that let a request in, before its body is read. */
+/** The hook that lets a request in, before its body is read. */
 export function guarded(authenticate: onRequestAsyncHookHandler, { scopes, authorize }: Access) {
-  return {
-    onRequest: [
-      authenticate,
-      async (request: FastifyRequest) => {
-        const caller = callerOf(request);
-        if (authorize === undefined) requireScope(caller, scopes);
-        else authorize(caller, idOf(request));
-      },
-    ],
+  const onRequest: onRequestAsyncHookHandler = async function (request, reply) {
+    await authenticate.call(this, request, reply);
+    const caller = callerOf(request);
+    if (authorize === undefined) requireScope(caller, scopes);
+    else authorize(caller, idOf(request));
   };
+  return { onRequest };
 }
 
 /** How a route writes errors, and what the OpenAPI document says of it. */

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import t from 'tap';
+import { FULL_TESTS_VARIABLE } from './repetitions.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
 import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
 
@@ -25,6 +26,7 @@ const { values: options, positionals: patterns } = parseArgs({
 });
 const root = resolve(options.root);
 // One more than there are processors: many files wait most of the time, for timeouts and for other processes.
+if (options.full) process.env[FULL_TESTS_VARIABLE] = '1';
 const jobs = Number(process.env.JOBS) || availableParallelism() + 1;
 const timeout = options.timeout ? Number(options.timeout) * 1000 : TIMEOUT_MS;
 

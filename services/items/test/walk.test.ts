@@ -1,3 +1,4 @@
+import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
 import { ALL, build, ITEMS } from './build.ts';
@@ -64,6 +65,6 @@ t.test('a walk by cursor skips and repeats no item that stays', async (t) => {
   };
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(change, { maxLength: 6 }), fc.boolean(), run),
-    { numRuns: 15 },
+    { numRuns: repetitions(40) },
   );
 });

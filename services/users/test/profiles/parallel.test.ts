@@ -1,3 +1,4 @@
+import { repetitions } from '@gatehouse/testing/repetitions';
 import t from 'tap';
 import { build } from '../build.ts';
 
@@ -20,8 +21,8 @@ function isReset(error: unknown): boolean {
   return cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET';
 }
 
-t.test('1,000 creates at once through all profiles, for fewer names and addresses', async (t) => {
-  const requests = Array.from({ length: 1000 }, (_, i) => {
+t.test('many creates at once through all profiles, for fewer names and addresses', async (t) => {
+  const requests = Array.from({ length: repetitions(1000) }, (_, i) => {
     const n = i % 120;
     const username = spell(`par.user${n}`, i);
     const email = spell(`par.mail${(i * 7) % 130}@example.org`, i);
@@ -56,7 +57,7 @@ t.test('1,000 creates at once through all profiles, for fewer names and addresse
   const statuses = Map.groupBy(answers, ({ status }) => status);
   t.same([...statuses.keys()].sort(), [201, 409], 'each is created, or taken');
   const created = statuses.get(201)?.length ?? 0;
-  t.ok(created > 250, `${created} created`);
+  t.ok(created > requests.length / 4 && created < requests.length, `${created} created`);
   // Nobody whose profile asks for a name alone is refused: names are no keys.
   const byName = answers.filter((_, i) => i % 7 === 3);
   t.ok(byName.every(({ status }) => status === 201));

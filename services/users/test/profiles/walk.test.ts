@@ -1,3 +1,4 @@
+import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
 import { type Answer, build } from '../build.ts';
@@ -94,7 +95,7 @@ t.test('a walk while others insert and delete: nobody twice, nobody who stays is
         if (missed.length > 0) throw new Error(`${missed.length} of ${stayed.size} were missed`);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: repetitions(40) },
   );
   t.pass('40 walks');
   living = living.toSorted(byId);
