@@ -8,7 +8,6 @@ const settings = {
   dataDir: text('DATA_DIR', '.data'),
   publicUrl: optional(origin('PUBLIC_URL')),
   mongodbUri: optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
-  natsUrl: optional(url('NATS_URL', ['nats:', 'tls:'])),
   v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
   v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
   itemsProfile: profileSetting('ITEMS_DEFAULT_PROFILE', 'items'),

@@ -1,13 +1,13 @@
 // What bench/reads.ts compares the service with: Fastify and the driver, which do the same with the database and
-// nothing else. Listens on PORT, with the database of USERS_MONGODB_URI.
+// nothing else. Listens on PORT, with the database of MONGODB_URI.
 import { newId } from '@gatehouse/kit/ids';
 import Fastify from 'fastify';
 import mongoose from 'mongoose';
 import { Type } from 'typebox';
 import { PUBLIC_FIELDS, type UserDocument } from '../src/store/user-document.ts';
 
-const { PORT = '', USERS_MONGODB_URI = '' } = process.env;
-const client = new mongoose.mongo.MongoClient(USERS_MONGODB_URI, {
+const { PORT = '', MONGODB_URI = '' } = process.env;
+const client = new mongoose.mongo.MongoClient(MONGODB_URI, {
   maxPoolSize: 50,
   writeConcern: { w: 1, journal: true },
 });

@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { freePort, until } from './processes.ts';
+import { createTestIssuer } from './test-issuer.ts';
+import { startTestMongo } from './test-mongo.ts';
+
+/**
+ * What a service adds to a request, measured beside a bare server that does the same with the database: both in
+ * processes of their own, on one database, and driven in turns, so that whatever else the machine does falls on both.
+ */
+
+const ROUND_MS = 500;
+const WARM_UP = 4;
+const CONCURRENCY = 32;
+/** Linux counts CPU time in these. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+
+type Server = { pid: number; port: number };
+export type Call = { method: 'GET' | 'POST'; path: string; body?: string; status: number };
+/** What is asked of a server, again and again. */
+export type Load = { server: Server; next: () => Call };
+/** Of one round: requests a second, milliseconds, microseconds of CPU for each request. */
+type Figures = { rate: number; p50: number; p99: number; cpu: number };
+
+export type Bench = {
+  service: Server;
+  bare: Server;
+  ask(server: Server, call: Call): Promise<string>;
+  /** Drives the loads in turns, and prints each beside the first, which is that of the bare server. */
+  compare(loads: Record<string, Load>): Promise<void>;
+};
+
+/**
+ * Starts a service by its main.ts and the bare server on one database, which `fill` fills once the service has made its
+ * indexes; then runs the bench and prints the memory of both. With CPU_PROF=FOLDER the service writes a profile there.
+ *
+ * @param options.name of the service, as in the table of services
+ * @param options.rounds of half a second each
+ * @param options.scope of the token that every request carries
+ */
+export async function benchBeside(
+  options: {
+    name: string;
+    main: string;
+    bare: string;
+    rounds: number;
+    scope: string;
+    title: string;
+    fill(uri: string): Promise<void>;
+  },
+  run: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  const { name, main, rounds, scope, title, fill } = options;
+  const cleanups: (() => unknown)[] = [];
+  const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
+  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
+  let token = '';
+
+  /** A process of its own that answers at a path. Its log goes nowhere. */
+  async function start(
+    script: readonly string[],
+    path: string,
+    env: Record<string, string>,
+  ): Promise<Server> {
+    const port = await freePort();
+    const child = spawn(process.execPath, script, {
+      env: { ...process.env, ...env, PORT: `${port}`, HOST: '127.0.0.1' },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const ended = once(child, 'exit');
+    teardown.teardown(async () => {
+      child.kill('SIGTERM');
+      await ended;
+    });
+    const answers = () =>
+      fetch(`http://127.0.0.1:${port}${path}`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await until(answers, 30_000);
+    return { pid: child.pid ?? 0, port };
+  }
+
+  function ask(port: number, { method, path, body, status }: Call): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      };
+      const sent = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
+        text(response).then((answer) => {
+          if (response.statusCode === status) resolve(answer);
+          else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
+        }, reject);
+      });
+      sent.on('error', reject).end(body);
+    });
+  }
+
+  /** User and system time of a process and all its threads, in microseconds. */
+  function cpuOf({ pid }: Server): number {
+    // The second field is the name, in parentheses, and may hold anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
+  }
+
+  function megabytesOf({ pid }: Server): string {
+    const resident = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+    return `${((resident * PAGE_BYTES) / 1e6).toFixed(0)} MB`;
+  }
+
+  async function drive({ server, next }: Load, ms: number): Promise<Figures> {
+    const times: number[] = [];
+    const cpu = cpuOf(server);
+    const begin = performance.now();
+    async function one(): Promise<void> {
+      while (performance.now() - begin < ms) {
+        const asked = performance.now();
+        await ask(server.port, next());
+        times.push(performance.now() - asked);
+      }
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, one));
+    const seconds = (performance.now() - begin) / 1000;
+    times.sort((a, b) => a - b);
+    const at = (share: number) => times[Math.floor((times.length - 1) * share)] ?? 0;
+    return {
+      rate: times.length / seconds,
+      p50: at(0.5),
+      p99: at(0.99),
+      cpu: (cpuOf(server) - cpu) / times.length,
+    };
+  }
+
+  function median(numbers: number[]): number {
+    return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+  }
+
+  function print(name: string, figures: string[]): void {
+    process.stdout.write(`${name.padEnd(26)}${figures.map((it) => it.padStart(11)).join('')}\n`);
+  }
+
+  /** All of them in turns, so that whatever else the machine does falls on all alike; the first is the bare one. */
+  async function compare(loads: Record<string, Load>): Promise<void> {
+    const figuresOf = new Map(Object.keys(loads).map((name) => [name, [] as Figures[]]));
+    for (let i = -WARM_UP; i < rounds; i += 1) {
+      for (const [name, load] of Object.entries(loads)) {
+        const figures = await drive(load, ROUND_MS);
+        if (i >= 0) figuresOf.get(name)?.push(figures);
+      }
+    }
+    const [bare = []] = figuresOf.values();
+    for (const [name, own] of figuresOf) {
+      const of = (key: keyof Figures) => median(own.map((it) => it[key]));
+      print(name, [
+        of('rate').toFixed(0),
+        ...[of('p50'), of('p99')].map((ms) => ms.toFixed(1)),
+        of('cpu').toFixed(0),
+      ]);
+      if (own === bare) continue;
+      // Each round with the bare one beside it.
+      const ratio = (key: keyof Figures) =>
+        median(own.map((it, i) => it[key] / (bare[i]?.[key] ?? Number.NaN))).toFixed(2);
+      print('  to the bare one', (['rate', 'p50', 'p99', 'cpu'] as const).map(ratio));
+    }
+  }
+
+  try {
+    const mongo = await startTestMongo();
+    teardown.teardown(() => mongo.stop());
+    const issuer = await createTestIssuer(teardown, name);
+    token = await issuer.sign({ trusted: true, scope, exp: Date.now() });
+    const { CPU_PROF } = process.env;
+    const profiling = CPU_PROF ? ['--cpu-prof', `--cpu-prof-dir=${CPU_PROF}`] : [];
+    const service = await start([...profiling, main], '/health/ready', {
+      PUBLIC_URL: issuer.issuer,
+      IDENTITY_URL: issuer.issuer,
+      [`${name.toUpperCase()}_CLIENT_SECRET`]: issuer.client.secret,
+      [`${name.toUpperCase()}_MONGODB_URI`]: mongo.uri,
+      // Nobody is there: it polls for what is broadcast.
+      NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+      TRUSTED_PROXIES: '127.0.0.1',
+      RATE_LIMIT: 'off',
+    });
+    await fill(mongo.uri);
+    const bare = await start([options.bare], `/${name}`, { MONGODB_URI: mongo.uri });
+    print(title, ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs']);
+    const before = megabytesOf(service);
+    await run({ service, bare, ask: (server, call) => ask(server.port, call), compare });
+    process.stdout.write(
+      `memory of the service: ${before} at the start, ${megabytesOf(service)} at the end; ` +
+        `of the bare server ${megabytesOf(bare)}\n`,
+    );
+  } finally {
+    agent.destroy();
+    for (const clean of cleanups.reverse()) await clean();
+  }
+}
