@@ -79,11 +79,13 @@ t.test(
   },
 );
 
-t.test('every setting that .env.example describes goes somewhere', async (t) => {
+t.test('.env.example has every required setting, and each of its settings goes somewhere', async (t) => {
   const example = readFileSync(resolve(root, 'deploy/docker/.env.example'), 'utf8');
   const names = [...example.matchAll(/^(?:# )?([A-Z][A-Z\d_]+)=/gm)].map(([, name = '']) => name);
   t.ok(names.length > 0, 'there are settings');
   for (const name of names) t.ok(compose.includes(`\${${name}:`), name);
+  const required = [...compose.matchAll(/\$\{([A-Z\d_]+):\?/g)].map(([, name = '']) => name);
+  for (const name of new Set(required)) t.ok(names.includes(name), `${name} is in it`);
 });
 
 t.test('only the edge publishes ports, and the databases are on internal networks only', async (t) => {

@@ -71,10 +71,15 @@ t.test('the README on a clean checkout with an empty home: every command as past
     links: { next: /^\/v2\/users\?.*cursor=/ },
     meta: { totalItems: 3, hasNextPage: true },
   });
-  t.match(answers[4], { token: /^ey/, user_id: /^usr_/ });
-  t.match(answers[5], { client_id: /^app_/, client_secret: String, name: 'My shop', type: 'web' });
-  t.match(answers[6], { data: [{ username: 'admin' }] });
-  t.equal(answers.length, 7);
+  t.match(answers[4], { id: /^itm_/, message: 'Item created.' });
+  t.match(answers[5], {
+    data: [{ id: answers[4].id, name: 'colours', value: { wall: ['red', 'blue'], price: 12.5 } }],
+    meta: { totalItems: 1, hasNextPage: false },
+  });
+  t.match(answers[6], { token: /^ey/, user_id: /^usr_/ });
+  t.match(answers[7], { client_id: /^app_/, client_secret: String, name: 'My shop', type: 'web' });
+  t.match(answers[8], { data: [{ username: 'admin' }] });
+  t.equal(answers.length, 9);
   for (const command of ['keys:rotate', 'keys:rotate -- --compromised']) {
     t.match(shell(`npm run --silent ${command}`), /^ES256: key_.*^RS256: key_/ms, command);
   }

@@ -1,0 +1,31 @@
+import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { createLocalEvents } from '@gatehouse/events/local-events';
+import { createLogger } from '@gatehouse/kit/logger';
+import { prefixesOf, SERVICE_NAMES } from '@gatehouse/kit/services';
+import t from 'tap';
+import { prepareDemo } from '../src/demo.ts';
+import { createServices } from '../src/services.ts';
+import { readLocalSettings } from '../src/settings.ts';
+import { temporaryDir } from './gatehouse.ts';
+
+t.test('npm start runs every service of the table, with the paths that it has there', async (t) => {
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const settings = readLocalSettings({ DATA_DIR: temporaryDir(t) });
+  const { demo } = await prepareDemo(settings.dataDir, settings.publicUrl);
+  // None of them is started: nothing listens at these addresses.
+  const services = createServices({
+    settings,
+    mongoUri: 'mongodb://127.0.0.1:1',
+    ownUrl: 'http://127.0.0.1:1',
+    masterKey: Buffer.alloc(32),
+    demo,
+    broadcast: createLocalBroadcast(),
+    events: createLocalEvents({ logger }),
+    logger,
+  });
+  t.same(
+    Object.fromEntries(services.map(({ name, prefixes }) => [name, prefixes])),
+    Object.fromEntries(SERVICE_NAMES.map((name) => [name, prefixesOf(name)])),
+  );
+  t.equal(services[0]?.name, 'identity', 'the others ask it for what they need');
+});
