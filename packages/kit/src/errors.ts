@@ -20,6 +20,11 @@ export const STATUS_OF_KIND = {
 
 export type ErrorKind = keyof typeof STATUS_OF_KIND;
 
+/** The kind that has this HTTP status; undefined when none has. */
+export function kindOfStatus(status: number): ErrorKind | undefined {
+  return (Object.keys(STATUS_OF_KIND) as ErrorKind[]).find((kind) => STATUS_OF_KIND[kind] === status);
+}
+
 /** An invalid field of a request, and what is wrong with it. */
 export type FieldProblem = { field: string; message: string };
 

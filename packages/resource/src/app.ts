@@ -3,7 +3,7 @@ import cors from '@fastify/cors';
 import type { ErrorBody } from '@gatehouse/http/error-bodies';
 import { BODY_LIMIT, parseJsonBody } from '@gatehouse/http/json-body';
 import { discardBody } from '@gatehouse/kit/discard-body';
-import { type ErrorKind, ServiceError, STATUS_OF_KIND } from '@gatehouse/kit/errors';
+import { type ErrorKind, kindOfStatus, ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
@@ -180,17 +180,13 @@ export function handlerOf(
   };
 }
 
-const KIND_OF_STATUS = new Map<number, ErrorKind>(
-  Object.entries(STATUS_OF_KIND).map(([kind, status]) => [status, kind as ErrorKind]),
-);
-
 /** A ServiceError, or what Fastify itself refuses a request with, as a ServiceError. */
 function callersError(thrown: unknown): ServiceError | undefined {
   if (thrown instanceof ServiceError) return thrown;
   const { code, statusCode } = Object(thrown) as Partial<FastifyError>;
   if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
     return undefined;
-  const kind = KIND_OF_STATUS.get(statusCode) ?? 'invalid';
+  const kind = kindOfStatus(statusCode) ?? 'invalid';
   const message = MESSAGES[kind] ?? 'The request is not valid.';
   return new ServiceError(kind, message, { cause: thrown });
 }

@@ -50,7 +50,16 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
   t.teardown(() => running.stop());
   await running.started;
   const base = `http://127.0.0.1:${running.port}`;
-  const document = (await (await fetch(`${base}/openapi/${name}.json`)).json()) as object;
+  const { call, document } = await createCheckedCall<Body>(base, name);
+  return { issuer, mongodbUri, base, call, document };
+}
+
+/**
+ * Requests to a service at `base` that are compared with the OpenAPI document of the service: each answer, and each body
+ * that is accepted. Throws when they do not fit it.
+ */
+export async function createCheckedCall<Body>(base: string, service: string) {
+  const document = (await (await fetch(`${base}/openapi/${service}.json`)).json()) as object;
   const problemsOf = createOpenApiCheck(document);
   const problemsOfRequest = createRequestCheck(document);
 
@@ -89,5 +98,5 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
     return { status, headers: received, body: answered, text };
   }
 
-  return { issuer, mongodbUri, base, call, document };
+  return { call, document };
 }

@@ -1,9 +1,9 @@
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
-import { createOpenApiCheck, createRequestCheck } from '@gatehouse/testing/openapi-check';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { createCheckedCall } from '@gatehouse/testing/test-service';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import type { UsersConfig } from '../src/config.ts';
 import { createUsersService } from '../src/service.ts';
@@ -94,48 +94,7 @@ export async function build(
   running.started.catch(() => {});
   if (!identityIsAway) await running.started;
   const base = `http://127.0.0.1:${running.port}`;
-  const document = (await (await fetch(`${base}/openapi/users.json`)).json()) as object;
-  const problemsOf = createOpenApiCheck(document);
-  const problemsOfRequest = createRequestCheck(document);
-
-  /** A request with a token; a body that is not a text is sent as JSON. */
-  async function call(
-    method: string,
-    path: string,
-    token: string | undefined,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
-    const response = await fetch(base + path, {
-      method,
-      headers: {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined
-        ? {}
-        : {
-            body:
-              typeof body === 'string' || body instanceof Uint8Array
-                ? (body as NonNullable<RequestInit['body']>)
-                : JSON.stringify(body),
-          }),
-    });
-    const text = await response.text();
-    const { status, headers: received } = response;
-    const answered = text === '' ? undefined : JSON.parse(text);
-    if (!path.startsWith('/internal/') && !path.startsWith('/health/')) {
-      const problems = problemsOf({ method, path, status, headers: received, body: answered });
-      // A body that was taken is one that the document takes.
-      if (status < 300 && typeof body === 'object' && !(body instanceof Uint8Array)) {
-        problems.push(...problemsOfRequest({ method, path, body }));
-      }
-      if (problems.length > 0)
-        throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}\n${text}`);
-    }
-    return { status, headers: received, body: answered };
-  }
+  const { call } = await createCheckedCall<Body>(base, 'users');
 
   /** A token as identity signs it for itself, with these claims over its own. */
   const internal = (claims: Parameters<TestIssuer['sign']>[0] = {}) =>

@@ -1,10 +1,6 @@
-import { type ErrorKind, type FieldProblem, ServiceError, STATUS_OF_KIND } from '@gatehouse/kit/errors';
+import { type FieldProblem, kindOfStatus, ServiceError } from '@gatehouse/kit/errors';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { Account, Accounts } from './account.ts';
-
-const KIND_OF_STATUS = new Map<number, ErrorKind>(
-  Object.entries(STATUS_OF_KIND).map(([kind, status]) => [status, kind as ErrorKind]),
-);
 
 /** The accounts, by way of the internal routes of the users service, of which `internal` is a client. */
 export function createUsersClient(internal: InternalClient): Accounts {
@@ -47,7 +43,7 @@ function refusal(status: number, body: unknown): ServiceError {
     message?: string;
     details?: FieldProblem[];
   };
-  return new ServiceError(KIND_OF_STATUS.get(status) ?? 'internal', message ?? 'The request was refused.', {
+  return new ServiceError(kindOfStatus(status) ?? 'internal', message ?? 'The request was refused.', {
     ...(details === undefined ? {} : { details }),
   });
 }
