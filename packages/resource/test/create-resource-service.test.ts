@@ -1,5 +1,9 @@
+import { v2Body } from '@gatehouse/http/error-bodies';
 import { createLogger } from '@gatehouse/kit/logger';
+import { createApp } from '@gatehouse/resource/app';
 import { createResourceService } from '@gatehouse/resource/create-resource-service';
+import type { IdempotencyStore } from '@gatehouse/resource/idempotency';
+import { mountResource } from '@gatehouse/resource/mount-resource';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { startTestService } from '@gatehouse/testing/test-service';
@@ -60,6 +64,27 @@ t.test('a service that was made as the guide says', async (t) => {
 
   issuer.revoke({ kind: 'client', id: 'app_test', epoch: 1, expiresAt: Date.now() });
   t.match(await call('GET', path, reader), { status: 401 }, 'what is revoked is dead');
+});
+
+t.test('a shared path serves exactly the profiles that applications can pin', async (t) => {
+  const app = createApp({
+    logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
+    errorBodyFor: () => v2Body,
+    translate: () => undefined,
+  });
+  t.teardown(() => app.close());
+  const profiles = ['offset', 'page'].map((name) => ({ name, about: '', errorBody: v2Body }));
+  const resource = {
+    noun: { one: 'a thing', many: 'things' },
+    idPrefix: 'thg',
+    paths: [{ prefix: '/things', pin: 'items' as const, profiles }],
+    operations: {},
+    example: { id: 'thg_1', version: 1 },
+  };
+  const options = { authenticate: async () => {}, idempotencyKeys: {} as IdempotencyStore };
+  t.throws(() => mountResource(app, resource, options), {
+    message: '/things serves offset, page; PROFILE_PINS has cursor, offset',
+  });
 });
 
 t.test('stop() stops every part, and says which failed', async (t) => {
