@@ -3,7 +3,7 @@ import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { verify } from '@node-rs/argon2';
 import t from 'tap';
-import { createAttempts } from '../src/attempts.ts';
+import { createFailureLimiter } from '../src/failure-limiter.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { createUserService } from '../src/user-service.ts';
@@ -20,9 +20,9 @@ t.teardown(() => database.stop());
 const users = createUserService({
   store,
   passwords: createPasswords({ concurrency: 1 }),
-  announce: async () => {},
-  guesses: createAttempts({ max: 10, seconds: 300 }),
-  allGuesses: createAttempts({ max: 30, seconds: 300 }),
+  publishAccountChange: async () => {},
+  failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
+  failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

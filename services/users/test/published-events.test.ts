@@ -137,7 +137,7 @@ t.test('identity and those who listen do not wait for each other', async (t) => 
   identity.back = promise;
   const begin = performance.now();
   const gone = await users.remove(first.id);
-  if (gone !== undefined) await events.announce(gone);
+  if (gone !== undefined) await events.publishAccountChange(gone);
   t.ok(performance.now() - begin < 3000, 'it waits for identity for a moment only');
   await until(() => taken.includes(`users.user.deleted ${first.id}`), 5000);
   const left = (await collection.findOne({ _id: first.id }))?.outbox;
@@ -149,7 +149,7 @@ t.test('identity and those who listen do not wait for each other', async (t) => 
   await until(() => told.length === 1, 5000);
   away = true;
   const other = await users.remove(second.id);
-  if (other !== undefined) await events.announce(other);
+  if (other !== undefined) await events.publishAccountChange(other);
   t.match(told, [{ user_id: first.id }, { user_id: second.id, reason: 'deleted', epoch: 1 }]);
   t.match((await collection.findOne({ _id: second.id }))?.outbox, [{ subject: 'users.user.deleted' }]);
 

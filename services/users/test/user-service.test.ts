@@ -4,7 +4,7 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { createAttempts } from '../src/attempts.ts';
+import { createFailureLimiter } from '../src/failure-limiter.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { type AccountChanged, type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
@@ -21,9 +21,9 @@ const passwords = createPasswords({ concurrency: 1 });
 const users = createUserService({
   store,
   passwords,
-  announce: async (event) => void announced.push(event),
-  guesses: createAttempts({ max: 10, seconds: 300 }),
-  allGuesses: createAttempts({ max: 30, seconds: 300 }),
+  publishAccountChange: async (event) => void announced.push(event),
+  failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
+  failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
 });
 
 const PASSWORD = 'correct horse';

@@ -78,13 +78,13 @@ t.test('several people without an address, but no address twice', async (t) => {
   await store.insert(second);
   const username = first.username.toUpperCase();
   const email = first.email?.toUpperCase() ?? '';
-  t.same(await store.taken({ username, email: 'free@example.org' }), ['username']);
-  t.same(await store.taken({ username: 'free', email }), ['email']);
-  t.same(await store.taken({ username: second.username, email }), ['username', 'email'], 'of two people');
-  t.same(await store.taken({ username: 'free', email: 'free@example.org' }), []);
-  t.same(await store.taken({ username, email: null }), ['username']);
-  t.same(await store.taken({ email }), ['email']);
-  t.same(await store.taken({ email: null }), []);
+  t.same(await store.findTaken({ username, email: 'free@example.org' }), ['username']);
+  t.same(await store.findTaken({ username: 'free', email }), ['email']);
+  t.same(await store.findTaken({ username: second.username, email }), ['username', 'email'], 'of two people');
+  t.same(await store.findTaken({ username: 'free', email: 'free@example.org' }), []);
+  t.same(await store.findTaken({ username, email: null }), ['username']);
+  t.same(await store.findTaken({ email }), ['email']);
+  t.same(await store.findTaken({ email: null }), []);
 });
 
 t.test(
@@ -357,7 +357,7 @@ t.test('a deletion leaves the epochs and the events, and nothing of the person',
   t.equal(await store.passwordHashOf(id), undefined);
   t.equal(await store.findByLogin({ usernameKey: foldedKey(rest.username) }), undefined);
   t.equal(await store.findByLogin({ emailKey: foldedKey(rest.email ?? '') }), undefined);
-  t.same(await store.taken(rest), []);
+  t.same(await store.findTaken(rest), []);
   const none = { kind: 'not_found', message: 'There is no such user.' };
   await t.rejects(store.update(id, { phone: null }), none);
   await t.rejects(store.verifyEmail(id, rest.email ?? ''), none);
