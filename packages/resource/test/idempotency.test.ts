@@ -99,8 +99,8 @@ t.test('without a key every request runs', async (t) => {
   t.match(await post(undefined), { status: 201, body: { id: 'th_1' } });
   t.match(await post(undefined), { status: 201, body: { id: 'th_2' } });
   t.strictSame(attempts, [
-    { reservedId: 'th_1', again: false },
-    { reservedId: 'th_2', again: false },
+    { reservedId: 'th_1', isRetry: false },
+    { reservedId: 'th_2', isRetry: false },
   ]);
   t.equal(await keys.countDocuments(), 0);
 });
@@ -111,9 +111,9 @@ t.test('with a key it runs once', async (t) => {
   t.match(first, { status: 201, headers: { location: '/v2/things/th_1' }, body: { id: 'th_1' } });
   t.notOk('idempotency-replayed' in first.headers);
   for (const body of ['{"a":1,"b":2}', '{ "b": 2, "a": 1 }']) {
-    const again = await post('key', { body });
-    t.equal(again.headers['idempotency-replayed'], 'true');
-    t.match(again, { status: 201, headers: { location: '/v2/things/th_1' }, body: first.body });
+    const repeated = await post('key', { body });
+    t.equal(repeated.headers['idempotency-replayed'], 'true');
+    t.match(repeated, { status: 201, headers: { location: '/v2/things/th_1' }, body: first.body });
   }
   clock.ahead = DAY - MINUTE;
   t.equal((await post('key')).headers['idempotency-replayed'], 'true', 'for a day');
@@ -121,7 +121,7 @@ t.test('with a key it runs once', async (t) => {
   clock.ahead = DAY + MINUTE;
   t.notOk('idempotency-replayed' in (await post('key')).headers);
   t.equal(attempts.length, 2);
-  t.match(attempts[1], { again: false });
+  t.match(attempts[1], { isRetry: false });
 });
 
 t.test('a key belongs to a caller, a method, a path, and to one body', async (t) => {
@@ -221,8 +221,8 @@ t.test('an attempt that dies leaves no lock, and the next one knows', async (t) 
   const { status, body } = await post('key');
   t.equal(status, 201);
   t.strictSame(attempts, [
-    { reservedId: body.id, again: false },
-    { reservedId: body.id, again: true },
+    { reservedId: body.id, isRetry: false },
+    { reservedId: body.id, isRetry: true },
   ]);
   t.match(await post('key'), { headers: { 'idempotency-replayed': 'true' }, body: { id: body.id } });
   t.equal(attempts.length, 2);
@@ -239,7 +239,7 @@ t.test('a refusal frees the key', async (t) => {
   t.equal(await keys.countDocuments(), 0);
   by.run = created;
   t.equal((await post('key')).status, 201);
-  t.ok(attempts.every(({ again }) => !again));
+  t.ok(attempts.every(({ isRetry }) => !isRetry));
 });
 
 t.test('after a failure the next attempt looks what became of it', async (t) => {
@@ -259,7 +259,7 @@ t.test('after a failure the next attempt looks what became of it', async (t) => 
   const [first] = attempts;
   t.strictSame(
     attempts.slice(1),
-    Array(3).fill({ reservedId: first?.reservedId, again: true }),
+    Array(3).fill({ reservedId: first?.reservedId, isRetry: true }),
     'with one id all the time, at once',
   );
 });
