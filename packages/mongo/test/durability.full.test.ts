@@ -38,7 +38,7 @@ t.test('after a long silence it connects anew, and goes on', async (t) => {
   );
   t.equal(database.unavailable(refused)?.kind, 'unavailable');
   t.ok(performance.now() - begin < 12_000, 'an operation ends within seconds');
-  await until(() => said.some((line) => line.includes('connecting anew')), 30_000);
+  await until(() => said.some((line) => line.includes('reconnecting')), 30_000);
   process.kill(stopped, 'SIGCONT');
 
   await until(async () => (await database.unready()) === undefined, 20_000);

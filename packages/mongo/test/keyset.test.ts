@@ -5,7 +5,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import type { StoredDocument } from '../src/collection.ts';
 import { createDatabase } from '../src/database.ts';
-import { keysetPage, offsetPage, pageOfFew, type SortedList } from '../src/keyset.ts';
+import { keysetPage, offsetPage, pageInMemory, type SortedList } from '../src/keyset.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'keyset', logger });
@@ -152,7 +152,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
             const expected = direction === 'next' ? page.slice(0, 4) : page.slice(-4);
             for (const rows of [
               await keysetPage<StoredDocument>(list, { limit: 4, from }),
-              pageOfFew(
+              pageInMemory(
                 list,
                 left.toSorted(() => Math.random() - 0.5),
                 { limit: 4, from },
@@ -170,8 +170,8 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
           }
         }
       }
-      t.same(idsOf(pageOfFew(list, left, { limit: 5, offset: 3 }).items), idsOf(left.slice(3, 8)));
-      t.match(pageOfFew(list, left, { limit: 5, offset: 100 }), {
+      t.same(idsOf(pageInMemory(list, left, { limit: 5, offset: 3 }).items), idsOf(left.slice(3, 8)));
+      t.match(pageInMemory(list, left, { limit: 5, offset: 100 }), {
         items: [],
         hasNext: false,
         hasPrevious: true,
@@ -181,7 +181,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
         hasNext: false,
         hasPrevious: true,
       });
-      t.match(pageOfFew(list, [], { limit: 5, offset: 100 }), { items: [], hasPrevious: false });
+      t.match(pageInMemory(list, [], { limit: 5, offset: 100 }), { items: [], hasPrevious: false });
     });
 
     t.test(`${title}: while rows come and go none that stays is missed or shown twice`, async (t) => {

@@ -28,7 +28,7 @@ const FIELDS = {
   name: { stored: 'name', type: 'string' },
   price: { stored: 'price', type: 'number', index: 'by_price' },
   isOpen: { stored: 'is_open', type: 'boolean' },
-  kind: { stored: 'kind', type: 'choice', values: ['red', 'blue', 'green'], usual: 'red' },
+  kind: { stored: 'kind', type: 'enum', values: ['red', 'blue', 'green'], mostCommon: 'red' },
   sku: { stored: 'sku', type: 'string', unique: true },
   madeAt: { stored: 'made_at', type: 'date' },
 } as const;

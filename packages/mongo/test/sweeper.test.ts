@@ -138,7 +138,7 @@ t.test('a sweep that fails is told, and the next one goes on', async (t) => {
   await until(() => lines.length >= 2, 5000);
   t.match(lines[0], {
     level: 'warn',
-    msg: 'a sweep failed; the next one goes on',
+    msg: 'a sweep failed; the next one continues',
     err: { type: 'MongoServerError' },
   });
   t.equal(await count('source'), 1);

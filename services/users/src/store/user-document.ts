@@ -48,9 +48,9 @@ export const USER_LISTS = createListPlan<UserField>({
   fields: {
     id: { stored: '_id', type: 'string', unique: true },
     username: { stored: 'username_key', type: 'folded', unique: true, index: 'living_username_key' },
-    email: { stored: 'email_key', type: 'folded', unique: true, absent: NO_ADDRESS },
-    role: { stored: 'role', type: 'choice', values: USER_ROLES, usual: 'user' },
-    status: { stored: 'status', type: 'choice', values: USER_STATUSES, usual: 'active' },
+    email: { stored: 'email_key', type: 'folded', unique: true, missingPrefix: NO_ADDRESS },
+    role: { stored: 'role', type: 'enum', values: USER_ROLES, mostCommon: 'user' },
+    status: { stored: 'status', type: 'enum', values: USER_STATUSES, mostCommon: 'active' },
     createdAt: { stored: 'created_at', type: 'date' },
     updatedAt: { stored: 'updated_at', type: 'date' },
   },
