@@ -49,7 +49,7 @@ t.test('GATEHOUSE_MONGO without uri leaves MONGODB_URI out', async (t) => {
 t.test('MONGOD_BINARY that cannot be run is final', async (t) => {
   t.equal(
     await messageFor(t, { ...process.env, MONGOD_BINARY: '/etc/passwd' }),
-    'MONGOD_BINARY is /etc/passwd, which is not a program that can be run.',
+    'MONGOD_BINARY is /etc/passwd, which is not an executable file.',
   );
 });
 

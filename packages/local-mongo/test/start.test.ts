@@ -62,7 +62,7 @@ t.test('a socket directory that somebody else could enter is refused', async (t)
   await mkdir(linked);
   await symlink(elsewhere, join(linked, sockets.slice(dirname(sockets).length + 1)));
   await t.rejects(startLocalMongo({ dataDir: dirname(linked), env, logger }), NoMongoError);
-  t.same(await readdir(elsewhere), [], 'nothing was written through the link');
+  t.same(await readdir(elsewhere), [], 'nothing was written through the provider');
 });
 
 t.test('data stays with the kind of database that wrote it', async (t) => {
