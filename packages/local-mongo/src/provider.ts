@@ -25,7 +25,7 @@ export type Provider = {
    * Finds or fetches the program.
    * @throws ProviderError when the program is not available here
    */
-  prepare(surroundings: ProviderContext): Promise<LaunchSpec>;
+  prepare(context: ProviderContext): Promise<LaunchSpec>;
 };
 
 /** Why a provider has no database, as one sentence. */

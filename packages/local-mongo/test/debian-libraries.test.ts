@@ -9,7 +9,7 @@ import { recordingLogger, temporaryDirectory } from './fixture.ts';
 const { logger } = recordingLogger();
 const hasApt = (await findExecutable('apt-get', process.env)) !== undefined;
 
-t.test('what is in the cache is used without apt', async (t) => {
+t.test('cached libraries are used without apt', async (t) => {
   const cache = await temporaryDirectory(t);
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const loader = process.arch === 'arm64' ? 'ld-linux-aarch64.so.1' : 'ld-linux-x86-64.so.2';

@@ -75,7 +75,7 @@ t.test('kill -9 of the process that started mongod ends mongod', { skip }, async
   t.ok(await becomes(() => !isAlive(holder.pid), 2_000));
 });
 
-t.test('data that another mongod has open is refused', { skip }, async (t) => {
+t.test('data that another mongod has open is not used', { skip }, async (t) => {
   const dataDir = await temporaryDirectory(t);
   const env = await withStandIn(t);
   const holder = await startHolder(t, dataDir, env);

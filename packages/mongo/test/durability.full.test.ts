@@ -11,7 +11,7 @@ import { createDatabase } from '../src/database.ts';
 t.setTimeout(120_000);
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 
-t.test('after a long silence it connects anew, and goes on', async (t) => {
+t.test('it reconnects after a long outage', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-silence-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
   const mongo = await startLocalMongo({ dataDir, env: process.env, logger });

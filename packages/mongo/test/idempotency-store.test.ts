@@ -43,7 +43,7 @@ const takenOver = (holder: string) => ({
   isRetry: true,
 });
 
-t.test('is held by one, and then done', async (t) => {
+t.test('is held by one attempt, then completed', async (t) => {
   const { claim, complete } = await setUp(t);
   t.strictSame(await claim('a'), fresh('a'));
   t.strictSame(await claim('b'), { state: 'running' });
@@ -59,7 +59,7 @@ t.test('is held by one, and then done', async (t) => {
   t.strictSame(await claim('c', 0, { fingerprint: 'other' }), { state: 'reused' });
 });
 
-t.test('is taken over when the lease has ended, with the id that was reserved first', async (t) => {
+t.test('is taken over after the lease, with the id that was reserved first', async (t) => {
   const { claim, complete, release } = await setUp(t);
   await claim('a');
   t.strictSame(await claim('b', MINUTE - 1), { state: 'running' });
@@ -85,7 +85,7 @@ t.test('is released', async (t) => {
   t.strictSame(await claim('c', 0, { fingerprint: 'other' }), takenOver('b'), 'at once');
 });
 
-t.test('ends after a day, also before it is swept', async (t) => {
+t.test('expires after a day, even before it is swept', async (t) => {
   const { claim, complete, keys } = await setUp(t);
   await claim('a');
   await complete('a', 'answer', MINUTE);
@@ -96,7 +96,7 @@ t.test('ends after a day, also before it is swept', async (t) => {
   t.notMatch(await keys.findOne(), { answer: String }, 'the old answer is gone');
 });
 
-t.test('many at one moment: one of them has it', async (t) => {
+t.test('one of many concurrent claims succeeds', async (t) => {
   const { claim } = await setUp(t);
   const at = async (time: number) => {
     const claims = await Promise.all(Array.from({ length: 50 }, (_, i) => claim(`${time} ${i}`, time)));

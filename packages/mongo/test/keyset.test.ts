@@ -96,7 +96,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
     const list = { ...rest, sort: { ...sort, descending } };
     const title = `${name}${descending ? ', descending' : ''}`;
 
-    t.test(`${title}: pages are the list`, async (t) => {
+    t.test(`${title}: the pages make up the list`, async (t) => {
       const all = idsOf(await whole(list));
       t.ok(all.length > 8);
       for (const limit of [4, 100]) {
@@ -123,7 +123,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
       }
     });
 
-    t.test(`${title}: around each position, of rows that are there and of rows that are not`, async (t) => {
+    t.test(`${title}: around each position, of existing and of deleted rows`, async (t) => {
       const before = await whole(list);
       const gone = new Set(before.filter((_, i) => i % 3 === 1).map(({ _id }) => _id));
       await collection.deleteMany({ _id: { $in: [...gone] } });
@@ -184,7 +184,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
       t.match(pageInMemory(list, [], { limit: 5, offset: 100 }), { items: [], hasPrevious: false });
     });
 
-    t.test(`${title}: while rows come and go none that stays is missed or shown twice`, async (t) => {
+    t.test(`${title}: during inserts and deletes no row that stays is skipped or repeated`, async (t) => {
       const stays = new Set(idsOf(await whole(list)));
       const seen: string[] = [];
       let from: KeysetPage['from'];
@@ -210,7 +210,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
   }
 }
 
-t.test('nothing is read of what is equal but not on the page', async (t) => {
+t.test('documents with equal values beyond the page are not read', async (t) => {
   await collection.insertMany(Array.from({ length: 2000 }, () => ({ ...thing(1), owner: 'carl', price: 5 })));
   const list = {
     ...shared,
@@ -232,7 +232,7 @@ t.test('nothing is read of what is equal but not on the page', async (t) => {
   }
 });
 
-t.test('an empty list, and a range of nothing', async (t) => {
+t.test('an empty list, and an empty range', async (t) => {
   const empty = { items: [], hasNext: false, hasPrevious: false };
   const list = {
     ...shared,
@@ -248,7 +248,7 @@ t.test('an empty list, and a range of nothing', async (t) => {
   t.strictSame(await keysetPage({ ...list, range }, { limit: 5, from }), empty);
 });
 
-t.test('a position outside of the range has the list on one side', async (t) => {
+t.test('a position outside the range', async (t) => {
   const range = { lower: { value: 1, inclusive: true }, upper: { value: 2, inclusive: true } };
   const list = {
     ...shared,
@@ -272,7 +272,7 @@ t.test('a position outside of the range has the list on one side', async (t) => 
   }
 });
 
-t.test('positions of another kind are refused', async (t) => {
+t.test('positions of other types are rejected', async (t) => {
   const list = (sort: Omit<SortedList['sort'], 'descending'>) => ({
     ...shared,
     index: 'x',

@@ -58,7 +58,7 @@ t.test('a password check costs little more than its hash', async (t) => {
   t.ok(check < 1.2 * bare + 3, 'one hash, and one query of a few milliseconds at most');
 });
 
-t.test('one answer after one time, whoever it is', async (t) => {
+t.test('the same answer after the same time for every kind of user', async (t) => {
   const active = await created('active');
   const inactive = await created('inactive');
   await users.changeStatus(inactive.id, 'inactive');

@@ -20,7 +20,7 @@ function isReset(error: unknown): boolean {
   return cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET';
 }
 
-t.test('1,000 creates at once through all profiles, for fewer names and addresses', async (t) => {
+t.test('1,000 parallel creations in all profiles, with fewer names and addresses', async (t) => {
   const requests = Array.from({ length: 1000 }, (_, i) => {
     const n = i % 120;
     const username = spell(`par.user${n}`, i);
