@@ -6,20 +6,20 @@ import { demoFile } from './demo.ts';
 type Banner = {
   baseUrl: string;
   dataDir: string;
-  /** What the database is, for people. */
+  /** The kind of database, for messages. */
   database: string;
 };
 
 /**
- * What npm start prints when it is ready, in colour on a terminal that has colours. The commands take the credentials
- * from their file: none is printed.
+ * The banner that npm start prints when it is ready, in colour on a terminal with colours. The commands read the
+ * credentials from their file; none are printed.
  */
 export function banner({ baseUrl, dataDir, database }: Banner): string {
-  const credentials = shown(demoFile(dataDir));
+  const credentials = displayPath(demoFile(dataDir));
   const machine = 'm=JSON.parse(fs.readFileSync(process.argv[1])).machine;m.client_id+":"+m.client_secret';
   const token =
     `TOKEN=$(curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials ` +
-    `-u "$(node -p '${machine}' ${quoted(credentials)})" ` +
+    `-u "$(node -p '${machine}' ${shellQuoted(credentials)})" ` +
     `| node -p 'JSON.parse(fs.readFileSync(0)).access_token'); echo $TOKEN`;
   const list = `curl -s ${baseUrl}/v1/users -H "authorization: Bearer $TOKEN"`;
   return `
@@ -27,7 +27,7 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
 
   ${dim('Sign in')}      ${baseUrl}/account as admin or demo
   ${dim('Credentials')}  ${credentials}
-  ${dim('Mails')}        ${shown(join(dataDir, OUTBOX_DIRECTORY))}; their links are printed here, too
+  ${dim('Mails')}        ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}; their links are printed here, too
   ${dim('Database')}     ${database}
 
   In another terminal, get an access token:
@@ -48,15 +48,15 @@ const bold = (text: string) => styleText('bold', text, { stream: process.stdout 
 const dim = (text: string) => styleText('dim', text, { stream: process.stdout });
 const command = (text: string) => styleText('cyan', text, { stream: process.stdout });
 
-/** A path as it is best typed from here. */
-function shown(path: string): string {
-  const near = relative(process.cwd(), path);
-  if (near.startsWith('..')) return path;
-  // A name that begins with a hyphen must not be taken for an option.
-  return near.startsWith('-') ? `./${near}` : near;
+/** A path relative to the working directory, if it is below it. */
+function displayPath(path: string): string {
+  const relativePath = relative(process.cwd(), path);
+  if (relativePath.startsWith('..')) return path;
+  // A path that begins with a hyphen must not be mistaken for an option.
+  return relativePath.startsWith('-') ? `./${relativePath}` : relativePath;
 }
 
-/** As one word of a shell. */
-function quoted(path: string): string {
+/** A path quoted for a shell. */
+function shellQuoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

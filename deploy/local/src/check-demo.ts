@@ -1,12 +1,12 @@
 import type { Demo } from './demo.ts';
-import { StartFailure } from './failure.ts';
+import { StartError } from './start-error.ts';
 
-/** Marks these requests in the log as our own. */
+/** Marks these requests in the log. */
 const SELF_CHECK = { 'x-request-id': 'self-check' };
 
 /**
- * Asks the running interface, as any client would, for a token and the list of users, so that the commands in the
- * banner have worked once and demo.json is known to belong to the database.
+ * Requests a token and the list of users as a client would. So the commands in the banner are known to work, and demo.json
+ * to belong to the database.
  */
 export async function checkDemo(base: string, { machine }: Demo, dataDir: string): Promise<void> {
   const answer = await fetch(`${base}/oauth/token`, {
@@ -16,7 +16,7 @@ export async function checkDemo(base: string, { machine }: Demo, dataDir: string
   });
   const { access_token: token } = (await answer.json()) as { access_token?: string };
   if (answer.status === 401) {
-    throw new StartFailure(
+    throw new StartError(
       `demo.json in ${dataDir} is not the one that the database was made with: they belong together. ` +
         'Put the right one back, use another database, or begin anew with npm run reset.',
     );
@@ -26,7 +26,7 @@ export async function checkDemo(base: string, { machine }: Demo, dataDir: string
   });
   await list.body?.cancel();
   if (answer.ok && list.ok) return;
-  throw new StartFailure(
+  throw new StartError(
     `The self-check failed: the token endpoint answered ${answer.status}, users ${list.status}.`,
   );
 }

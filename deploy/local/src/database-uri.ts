@@ -1,6 +1,6 @@
 /**
- * The URI for one service's own database: the name is the service's, after the URI's own database name where
- * it has one. Credentials stay valid: without an authSource, they belong to the database the URI named.
+ * The URI of a service's own database, named after the URI's database (by default `gatehouse`) and the service. Without an
+ * authSource, credentials belong to the database in the URI, so that becomes the authSource.
  */
 export function databaseUri(uri: string, service: string): string {
   const match = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(uri);

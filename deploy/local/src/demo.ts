@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 import { newApiKey } from '@gatehouse/tokens/api-key';
-import { DEMO_FILE, readIfThere, refuseWithData, writePrivateFile } from './data-dir.ts';
-import { StartFailure } from './failure.ts';
+import { DEMO_FILE, readIfThere, requireNoDatabase, writePrivateFile } from './data-dir.ts';
+import { StartError } from './start-error.ts';
 
-/** Someone to sign in as. */
+/** An account to sign in with. */
 type DemoAccount = { username: string; password: string; user_id: string };
 
-/** What demo.json holds: credentials to try the interface with. */
+/** The content of demo.json: credentials to try the interface with. */
 export type Demo = {
   base_url: string;
   admin: DemoAccount;
@@ -16,15 +16,15 @@ export type Demo = {
   machine: { client_id: string; client_secret: string; scope: string };
   web: { client_id: string; client_secret: string; redirect_uri: string };
   spa: { client_id: string; redirect_uri: string };
-  /** Any port will do for a native application (RFC 8252 §7.3). */
+  /** A native application may use any port (RFC 8252 §7.3). */
   native: { client_id: string; redirect_uri: string };
-  /** Of the machine. */
+  /** The API key of the machine application. */
   api_key: string;
 };
 
 const MACHINE_SCOPE = 'read:users write:users read:data write:data read:all';
 export const API_KEY_SCOPES = ['read:users', 'read:data'];
-/** What the demo's web, spa and native may ask for. */
+/** The scopes of the demo's web, spa and native applications. */
 export const CLIENT_SCOPES = [
   'openid',
   'profile',
@@ -38,9 +38,9 @@ export const CLIENT_SCOPES = [
 const REDIRECT_URI = 'http://127.0.0.1:49152/callback';
 
 /**
- * The demo credentials: those of an earlier start, or new ones. New ones are on disk when this resolves, before
- * anything is created with them: a crash in between must not leave an account whose password is lost. An existing
- * file is updated only by `save`, once the data directory is known not to be in use by another process.
+ * The demo credentials of an earlier start, or new ones. New ones are on disk when this resolves, so that a crash cannot
+ * lose the password of an account. An existing file is updated only by `save`, to be called once the data directory is
+ * known not to be in use by another process.
  */
 export async function prepareDemo(
   dataDir: string,
@@ -48,8 +48,8 @@ export async function prepareDemo(
 ): Promise<{ demo: Demo; save(): Promise<void> }> {
   const file = demoFile(dataDir);
   const existing = await readIfThere(file);
-  if (existing === undefined) refuseWithData(dataDir, file);
-  // A file of an earlier version lacks what has been added since.
+  if (existing === undefined) requireNoDatabase(dataDir, file);
+  // A file of an earlier version lacks newer fields.
   const demo = {
     ...newDemo(baseUrl),
     ...(existing === undefined ? {} : parse(existing, file)),
@@ -98,7 +98,7 @@ function parse(text: string, file: string): Demo {
     ];
     if (fields.every((field) => typeof field === 'string' && field !== '')) return demo;
   } catch {
-    // Said below: whether it is no JSON or lacks something, the remedy is the same.
+    // Invalid JSON is reported below, like missing fields.
   }
-  throw new StartFailure(`${file} is damaged: put it back as it was, or begin anew with npm run reset.`);
+  throw new StartError(`${file} is damaged: put it back as it was, or begin anew with npm run reset.`);
 }

@@ -1,6 +1,6 @@
 import { API_KEY_SCOPES, CLIENT_SCOPES, type Demo } from './demo.ts';
 
-/** Where they may send a browser that has signed out. */
+/** Where browsers are redirected after signing out. */
 const LOGGED_OUT = 'http://127.0.0.1:49152/';
 
 /** The applications of demo.json, for identity to create. All belong to the admin. */

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
-import { StartFailure } from './failure.ts';
+import { StartError } from './start-error.ts';
 
 /**
- * Asked before the database is started, so that the answer comes at once and leaves nothing behind.
- * @throws StartFailure when the port is in use or cannot be opened.
+ * Checks the port before the database is started, so that a failure is immediate and leaves nothing behind.
+ * @throws StartError when the port is in use or cannot be opened
  */
 export function requireFreePort(port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -13,7 +13,7 @@ export function requireFreePort(port: number, host: string): Promise<void> {
         error.code === 'EADDRINUSE'
           ? `Port ${port} is in use: stop what uses it, or set PORT to another.`
           : `Port ${port} cannot be opened on ${host} (${error.code}): set HOST or PORT to others.`;
-      reject(new StartFailure(sentence));
+      reject(new StartError(sentence));
     });
     probe.listen({ port, host }, () => probe.close(() => resolve()));
   });

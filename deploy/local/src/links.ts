@@ -1,7 +1,7 @@
 import type { Link } from '@gatehouse/kit/pages';
 import type { Service } from '@gatehouse/kit/service';
 
-/** Where a visitor of `/` can go on: the account pages, and how the interface is described. */
+/** The links on the page at `/`: the account pages, and the documentation of the interface. */
 export function linksOf(services: readonly Service[]): Link[] {
   const documents = services.flatMap(({ name, prefixes }) =>
     prefixes

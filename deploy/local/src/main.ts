@@ -10,20 +10,20 @@ import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
 import { prepareDataDir, readMasterKey, URI_FILE, writePrivateFile } from './data-dir.ts';
 import { prepareDemo } from './demo.ts';
-import { StartFailure } from './failure.ts';
 import { requireFreePort } from './free-port.ts';
 import { linksOf } from './links.ts';
 import { createServices } from './services.ts';
 import { readLocalSettings } from './settings.ts';
+import { StartError } from './start-error.ts';
 
 const START_LIMIT_MS = 60_000;
 
 const settings = readOrExit(readLocalSettings);
-// Each request is logged where lines are collected, but not shown to a person at a terminal.
+// Requests are logged if the output is collected, but not shown in a terminal.
 const level = settings.logLevel ?? (process.stdout.isTTY ? 'warn' : 'info');
 const logger = createLogger({ name: 'gatehouse', level });
 exitOnFault(logger);
-// The process that started this one, such as the bootstrap, is gone and could send no signal.
+// The parent process, such as the bootstrap, has ended without sending a signal.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 let mongo: LocalMongo | undefined;
@@ -34,12 +34,12 @@ try {
   // Otherwise a first start is silent for seconds.
   if (process.stdout.isTTY) process.stdout.write('Starting Gatehouse…\n');
   await prepareDataDir(dataDir);
-  // Both before the database is started: where there is data already, they must be there too.
+  // Both before the database is started: if there is data, they must exist, too.
   const masterKey = await readMasterKey(dataDir);
   const { demo, save } = await prepareDemo(dataDir, publicUrl);
   mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
   await save();
-  // For npm run keys:rotate. A URI that was set from outside may hold a password, and is not written down.
+  // For npm run keys:rotate. A URI from MONGODB_URI may contain a password, and is not written to a file.
   if (settings.mongodbUri === undefined) await writePrivateFile(join(dataDir, URI_FILE), `${mongo.uri}\n`);
 
   const broadcast = createLocalBroadcast();
@@ -65,21 +65,21 @@ try {
     links: linksOf(services),
   });
   stopOnSignal(running, logger, () => mongo?.stop());
-  await Promise.race([running.started, tooLate(mongo.kind)]);
+  await Promise.race([running.started, startTimeout(mongo.kind)]);
   await checkDemo(ownUrl, demo, dataDir);
   process.stdout.write(banner({ baseUrl: publicUrl, dataDir, database: mongo.kind }));
 } catch (error) {
-  // Interrupted by a signal, whose handler does the rest.
+  // Interrupted by a signal: its handler ends the process.
   if (running?.stopping === true) await new Promise(() => {});
-  if (error instanceof StartFailure || error instanceof NoMongoError)
+  if (error instanceof StartError || error instanceof NoMongoError)
     process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'cannot start');
   await mongo?.stop();
   process.exit(1);
 }
 
-/** Without a limit, a database that accepts connections and never answers would be waited for forever. */
-async function tooLate(kind: string): Promise<never> {
+/** Rejects after START_LIMIT_MS, in case the database accepts connections and never responds. */
+async function startTimeout(kind: string): Promise<never> {
   await sleep(START_LIMIT_MS, undefined, { ref: false });
-  throw new StartFailure(`The database (${kind}) has not answered for a minute: check it, then start again.`);
+  throw new StartError(`The database (${kind}) has not answered for a minute: check it, then start again.`);
 }

@@ -7,10 +7,10 @@ import { readOrExit } from '@gatehouse/kit/process';
 import { DataInUseError, startLocalMongo } from '@gatehouse/local-mongo/start';
 import { prepareDataDir, readIfThere, readMasterKey, URI_FILE } from './data-dir.ts';
 import { databaseUri } from './database-uri.ts';
-import { StartFailure } from './failure.ts';
 import { readLocalSettings } from './settings.ts';
+import { StartError } from './start-error.ts';
 
-// `npm run keys:rotate [-- --compromised]`: rotates the signing keys of what npm start has made, also while it runs.
+// `npm run keys:rotate [-- --compromised]`: rotates the signing keys of npm start's database, even while it runs.
 const { dataDir, mongodbUri } = readOrExit(readLocalSettings);
 try {
   await prepareDataDir(dataDir);
@@ -33,7 +33,7 @@ try {
   process.exitCode = 1;
 }
 
-/** The database of the npm start that runs on this directory, or one of our own while none does. */
+/** The database of the npm start that runs on this directory, or a new one if none does. */
 async function openDatabase(): Promise<{ uri: string; stop(): Promise<void> }> {
   const logger = createLogger({ name: 'keys', level: 'silent', readable: false });
   try {
@@ -41,7 +41,7 @@ async function openDatabase(): Promise<{ uri: string; stop(): Promise<void> }> {
   } catch (error) {
     if (!(error instanceof DataInUseError)) throw error;
     const uri = await readIfThere(join(dataDir, URI_FILE));
-    if (uri === undefined) throw new StartFailure(`npm start has only just begun on ${dataDir}: try again.`);
+    if (uri === undefined) throw new StartError(`npm start is still starting on ${dataDir}: try again.`);
     return { uri: uri.trim(), stop: async () => {} };
   }
 }

@@ -18,13 +18,13 @@ import type { LocalSettings } from './settings.ts';
 const DAY = 86_400;
 
 /**
- * The services of this process, in the order in which they are to be started: identity comes first, because the
- * others ask it for tokens and for what has been revoked.
+ * The services of this process, in the order of their start: identity comes first, because the others request tokens and
+ * revocations from it.
  */
 export function createServices(options: {
   settings: LocalSettings;
   mongoUri: string;
-  /** Where this process listens, for the requests of the services to each other. */
+  /** The URL of this process, for requests between the services. */
   ownUrl: string;
   masterKey: Buffer;
   demo: Demo;
@@ -64,7 +64,7 @@ export function createServices(options: {
     ],
   ];
 
-  // Both ends of a secret are in this process: nobody else needs to know it, and the next start has another.
+  // Secrets are used only within this process, so each start generates new ones.
   const clients = resourceServices.map(([id, create]) => ({
     id,
     secret: randomBytes(32).toString('base64url'),
@@ -111,7 +111,7 @@ function firstUsers(demo: Demo) {
   return [account('admin'), account('user')];
 }
 
-/** Not to the log, which must not hold links that sign somebody in: only for the person at this terminal. */
+/** Prints to the terminal and not to the log, which must not contain links that sign a person in. */
 function printLink({ to, link }: { to: string; link: string }): void {
   process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);
 }

@@ -16,7 +16,7 @@ export type Gatehouse = {
   demo: Demo;
   /** All it has printed, on both streams. */
   output(): string;
-  /** Ends it with the signal and waits until it is gone; its exit status. */
+  /** Sends the signal and waits for the end; returns the exit status. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 };
 

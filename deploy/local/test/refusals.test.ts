@@ -5,7 +5,7 @@ import { freePort } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { spawnMain, startGatehouse, temporaryDir } from './gatehouse.ts';
 
-t.test('what keeps it from starting is one clear sentence and exit status 1', async (t) => {
+t.test('a failed start prints one clear sentence and exits with status 1', async (t) => {
   const used = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => used.once('listening', resolve));
   t.teardown(() => used.close());
@@ -29,7 +29,7 @@ t.test('what keeps it from starting is one clear sentence and exit status 1', as
       /^The data directory .* cannot be written to \(ENOTDIR\): set DATA_DIR/,
     ],
     [
-      'no MongoDB to be had',
+      'no MongoDB is available',
       { GATEHOUSE_MONGO: 'mongod', PATH: '/nonexistent' },
       /^No MongoDB could be started:\n- .*\n.*Set MONGODB_URI/s,
     ],
@@ -69,7 +69,7 @@ t.test('what keeps it from starting is one clear sentence and exit status 1', as
   }
 });
 
-t.test('a start that fails because another holds the data leaves its files as they are', async (t) => {
+t.test('a start that fails because the data is in use does not change files', async (t) => {
   const dataDir = temporaryDir(t);
   const running = await startGatehouse(t, dataDir);
   const before = readFileSync(join(dataDir, 'demo.json'), 'utf8');

@@ -12,7 +12,7 @@ async function reset(dataDir: string) {
   return { status: child.exitCode, said: output() };
 }
 
-t.test('reset forgets what npm start has made, and nothing else', async (t) => {
+t.test('reset deletes what npm start has created, and nothing else', async (t) => {
   const dataDir = temporaryDir(t);
   mkdirSync(join(dataDir, 'Documents'));
   writeFileSync(join(dataDir, 'Documents/thesis'), 'years of work');

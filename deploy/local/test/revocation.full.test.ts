@@ -100,7 +100,7 @@ t.test('revocations across processes', { skip }, async (t) => {
   );
 });
 
-t.test('without any news, credentials are taken for a while and not longer', { skip }, async (t) => {
+t.test('without news of revocations, credentials are accepted for a limited time', { skip }, async (t) => {
   const { nats, identity, users } = await startCluster(t, { REVOCATION_STALE_SECONDS: '10' });
   const token = await tokenFrom(identity.base);
   t.equal(await listStatus(users.base, token), 200);

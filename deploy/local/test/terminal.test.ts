@@ -14,6 +14,7 @@ const WITHOUT = {
   LOG_LEVEL: undefined,
   NO_COLOR: undefined,
   FORCE_COLOR: undefined,
+  CI: undefined,
 };
 
 /** Runs it in a terminal of its own, until it is ready and Ctrl-C was pressed; what the terminal showed of it. */

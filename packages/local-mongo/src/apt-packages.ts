@@ -5,39 +5,38 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The keys of the Debian release in use, which know the next release's too. */
+/** The archive keys of this Debian release, which include those of the next release. */
 export const DEBIAN_KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 const PUBLIC_ARCHIVE = 'http://deb.debian.org/debian';
 const COMMAND_LIMIT_MS = 120_000;
 
-/** Packages of a Debian release, whichever release this system is. */
-export type Wanted = { suite: string; architecture: string; packages: readonly string[] };
+/** Packages of a Debian release, which need not be that of this system. */
+type Wanted = { suite: string; architecture: string; packages: readonly string[] };
 
 /**
- * Fetches packages through apt, checked against Debian's keys, and unpacks them under `work`. Needs no root
- * and leaves the system's own apt state as it is.
- * @returns the directory that stands for / in the packages.
- * @throws Error with apt's complaint when no archive has them.
+ * Fetches packages through apt, verified with Debian's keys, and unpacks them under `work`. Needs no root and does not
+ * change the system's apt state.
+ * @returns the root directory of the unpacked packages
+ * @throws Error with apt's message when no archive has them
  */
 export async function fetchPackages(wanted: Wanted, work: string, env: NodeJS.ProcessEnv): Promise<string> {
-  // The complaints are looked for in English.
+  // Messages are parsed in English.
   const english = { ...env, LC_ALL: 'C' };
-  const complaints: string[] = [];
+  const messages: string[] = [];
   for (const archive of await archives(english)) {
     try {
       return await fetchFrom(archive, wanted, work, english);
     } catch (error) {
-      complaints.push(complaint(error));
+      messages.push(messageOf(error));
     }
   }
-  throw new Error([...new Set(complaints)].join('; '));
+  throw new Error([...new Set(messages)].join('; '));
 }
 
 /**
- * The archives that this system's apt gets Debian from, since a company's mirror may be all that it can
- * reach, and the public one. That an address only looks like Debian's does no harm: its signature would not
- * match.
+ * The Debian archives of this system's apt, since a company's mirror may be the only one that can be reached, and the public
+ * one. An archive that is not Debian's does no harm: its signature does not match.
  */
 async function archives(env: NodeJS.ProcessEnv): Promise<Set<string>> {
   const { stdout } = await run('apt-get', ['--print-uris', 'update'], { env, timeout: COMMAND_LIMIT_MS });
@@ -68,7 +67,7 @@ async function fetchFrom(
   await writeFile(config, aptConfig(state));
 
   const packages = join(state, 'packages');
-  // -c is read after the system's settings (APT_CONFIG before): its proxy holds, its hooks are cleared.
+  // -c is read after the system's settings (APT_CONFIG before): the proxy is kept, the hooks are cleared.
   const apt = (...args: string[]) =>
     run('apt-get', ['-qq', '-c', config, ...args], { env, cwd: packages, timeout: COMMAND_LIMIT_MS });
   await apt('update');
@@ -107,10 +106,10 @@ APT::Sandbox::User "";
 }
 
 /**
- * The first of apt's complaints, which names the cause; those that follow repeat it for each file. Without
- * the credentials that a mirror's address may hold.
+ * The first of apt's messages, which has the cause; the others repeat it for each file. Credentials in the address of a
+ * mirror are removed.
  */
-function complaint(error: unknown): string {
+function messageOf(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string };
   const text = /^[EW]: (.*)/m.exec(stderr)?.[1]?.trim() ?? message;
   return text.replaceAll(/:\/\/[^\s/@]+@/g, '://');

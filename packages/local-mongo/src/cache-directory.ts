@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** Where this user's fetched programs are kept (XDG Base Directory Specification: relative paths are invalid). */
+/** The user's cache directory for fetched programs (XDG Base Directory Specification: relative paths are invalid). */
 export function cacheDirectory(env: NodeJS.ProcessEnv): string {
   const base = env.XDG_CACHE_HOME;
   if (base && isAbsolute(base)) return join(base, 'gatehouse');

@@ -3,29 +3,29 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Launch, LinkFailure } from './link.ts';
 import { answersPing } from './ping.ts';
-import { startFailure } from './start-failure.ts';
+import { type LaunchSpec, ProviderError } from './provider.ts';
+import { startError } from './start-error.ts';
 
-// Recovery after a crash replays the journal before the first answer.
+// Recovery after a crash replays the journal first.
 const READY_LIMIT_MS = 60_000;
 const POLL_MS = 5;
 const PING_LIMIT_MS = 1_000;
 const STOP_LIMIT_MS = 10_000;
 const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** A database process that is up and answers at its socket. */
+/** A running database process that accepts connections at its socket. */
 export type DatabaseProcess = {
   pid: number | undefined;
   socketPath: string;
-  /** Resolves when the process is gone, with what ended it: 'exit status 1', 'SIGKILL'. */
+  /** Resolves when the process has ended, with the reason: 'exit status 1', 'SIGKILL'. */
   ended: Promise<string>;
   /** Closes the database; kills it after 10 s. */
   stop(): Promise<void>;
 };
 
 type SpawnedProcess = {
-  /** Of the database, not of a guard around it; undefined until told. */
+  /** The pid of the database, not of its guard; undefined until the process has reported it. */
   pid: number | undefined;
   ended: Promise<string>;
   endedBy: string | undefined;
@@ -34,17 +34,17 @@ type SpawnedProcess = {
 };
 
 /**
- * Starts the process and waits until it answers, at a socket in `socketDirectory`.
- * @throws LinkFailure when it ends first, does not answer within a minute, or the signal aborts the wait;
- * DataInUse when another process has the data open.
+ * Starts the process and waits until it responds at a socket in `socketDirectory`.
+ * @throws ProviderError when it ends, does not respond within a minute, or the signal aborts the wait; DataLockedError when
+ * another process has the data open
  */
 export async function startDatabaseProcess(
-  launch: Launch,
+  launch: LaunchSpec,
   place: { dataDirectory: string; socketDirectory: string },
   signal: AbortSignal,
 ): Promise<DatabaseProcess> {
   const { dataDirectory, socketDirectory } = place;
-  // A name of its own: what a mongod finds at its socket's path it removes, even if it may not start.
+  // A unique name, since mongod removes an existing file at its socket's path, even if it then fails to start.
   const socketPath = join(socketDirectory, `${randomBytes(4).toString('hex')}.sock`);
   const logFile = `${dataDirectory}.log`;
   const log = await openLog(logFile);
@@ -55,11 +55,11 @@ export async function startDatabaseProcess(
   const giveUpAt = performance.now() + READY_LIMIT_MS;
   while (!(await answersPing(socketPath, PING_LIMIT_MS))) {
     const { endedBy } = spawned;
-    if (endedBy) throw await startFailure({ kind: launch.kind, endedBy, dataDirectory, logFile, logStart });
+    if (endedBy) throw await startError({ kind: launch.kind, endedBy, dataDirectory, logFile, logStart });
     if (signal.aborted || performance.now() > giveUpAt) {
       spawned.kill();
       await spawned.ended;
-      throw new LinkFailure(`The ${launch.kind} did not answer within a minute (more in ${logFile}).`);
+      throw new ProviderError(`The ${launch.kind} did not answer within a minute (more in ${logFile}).`);
     }
     await sleep(POLL_MS);
   }
@@ -86,10 +86,10 @@ async function openLog(path: string): Promise<FileHandle> {
   return log;
 }
 
-function spawnDatabase(launch: Launch, socketPath: string, log: number): SpawnedProcess {
+function spawnDatabase(launch: LaunchSpec, socketPath: string, log: number): SpawnedProcess {
   const [program, ...args] = launch.command(socketPath);
-  // In a process group of its own it does not get the terminal's Ctrl-C. Nothing is written to its stdin:
-  // when the pipe closes, the database knows that this process is gone, even if by kill -9.
+  // In its own process group it does not receive the terminal's Ctrl-C. Nothing is written to its stdin: when the pipe
+  // closes, the database knows that this process has ended, even by kill -9.
   const child = spawn(program, args, {
     cwd: dirname(socketPath),
     env: launch.env,
@@ -115,7 +115,7 @@ function spawnDatabase(launch: Launch, socketPath: string, log: number): Spawned
       child.kill('SIGTERM');
     },
     kill() {
-      // Its whole group: a guard that is killed alone leaves its database behind for a moment.
+      // The whole group: if only the guard is killed, the database outlives it for a moment.
       if (child.pid && !spawned.endedBy) process.kill(-child.pid, 'SIGKILL');
     },
   };

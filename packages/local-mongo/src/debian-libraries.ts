@@ -4,7 +4,7 @@ import type { Logger } from '@gatehouse/kit/logger';
 import { DEBIAN_KEYRING, fetchPackages } from './apt-packages.ts';
 import { cacheDirectory } from './cache-directory.ts';
 import { findExecutable } from './executable.ts';
-import { LinkFailure } from './link.ts';
+import { ProviderError } from './provider.ts';
 
 const PACKAGES = ['libc6', 'libstdc++6', 'libgcc-s1'];
 const ABANDONED_AFTER_MS = 3_600_000;
@@ -15,29 +15,29 @@ const ARCHITECTURES: Record<string, { debian: string; triplet: string; loader: s
 };
 
 /**
- * The dynamic loader and the C and C++ libraries of Debian 13, from the user's cache or else fetched through
- * this system's apt.
- * @throws LinkFailure when this is no Debian, or no archive can be reached.
+ * The dynamic loader and the C and C++ libraries of Debian 13, from the user's cache or else fetched through this system's
+ * apt.
+ * @throws ProviderError when this system is not Debian, or no archive can be reached
  */
 export async function debian13Libraries(
   env: NodeJS.ProcessEnv,
   logger: Logger,
 ): Promise<{ loader: string; directory: string }> {
   const architecture = ARCHITECTURES[process.arch];
-  if (!architecture) throw new LinkFailure(`Debian 13's libraries are not fetched for ${process.arch}.`);
+  if (!architecture) throw new ProviderError(`Debian 13's libraries are not fetched for ${process.arch}.`);
   const cache = cacheDirectory(env);
   const directory = join(cache, `debian-13-libraries-${architecture.debian}`);
   const loader = join(directory, architecture.loader);
-  // The directory comes by one rename: once it is there it is complete.
+  // The directory is renamed into place, so it is complete if it exists.
   if (await exists(loader)) return { loader, directory };
 
   for (const tool of ['apt-get', 'dpkg-deb']) {
     if (!(await findExecutable(tool, env))) {
-      throw new LinkFailure(`Debian 13's libraries are fetched with ${tool}, which is not on the PATH.`);
+      throw new ProviderError(`Debian 13's libraries are fetched with ${tool}, which is not on the PATH.`);
     }
   }
   if (!(await exists(DEBIAN_KEYRING))) {
-    throw new LinkFailure(
+    throw new ProviderError(
       `Debian 13's libraries cannot be checked without ${DEBIAN_KEYRING} (the package debian-archive-keyring).`,
     );
   }
@@ -55,12 +55,12 @@ export async function debian13Libraries(
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new LinkFailure(`Debian 13's libraries could not be fetched through apt: ${why}`);
+    throw new ProviderError(`Debian 13's libraries could not be fetched through apt: ${why}`);
   }
   return { loader, directory };
 }
 
-/** Renames; when another start that fetched at the same time came first, its files are as good. */
+/** Renames the libraries into place, unless a concurrent start has already done so. */
 async function putInPlace(libraries: string, directory: string): Promise<void> {
   try {
     await rename(libraries, directory);
@@ -69,7 +69,7 @@ async function putInPlace(libraries: string, directory: string): Promise<void> {
   }
 }
 
-/** Removes what a start that was killed while fetching left behind. */
+/** Removes the leftovers of starts that were killed while fetching. */
 async function removeAbandoned(cache: string): Promise<void> {
   for (const name of await readdir(cache)) {
     if (!name.startsWith('fetch-')) continue;

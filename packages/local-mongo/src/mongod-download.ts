@@ -1,6 +1,6 @@
 // usage: node mongod-download.ts DIRECTORY
-// Prints the path of MongoDB's own mongod as the last line, after downloading it if need be. A process of its
-// own, because a download can only be given up by ending it, and because it writes its progress to stdout.
+// Downloads MongoDB's own mongod if needed, and prints its path as the last line. A separate process, because a download
+// can only be aborted by ending the process, and because it writes its progress to stdout.
 import process from 'node:process';
 import { MongoBinary } from 'mongodb-memory-server-core';
 

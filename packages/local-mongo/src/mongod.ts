@@ -1,20 +1,20 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Launch } from './link.ts';
+import type { LaunchSpec } from './provider.ts';
 
 const GUARD = fileURLToPath(new URL('./mongod-guard.sh', import.meta.url));
 
-/** How to run a mongod on a Unix socket alone, under a guard that ends it when this process is gone. */
+/** How to run a mongod on a Unix socket only, under a guard that ends it when this process has ended. */
 export async function launchMongod(options: {
   kind: string;
   binary: string;
   dataDirectory: string;
   env: NodeJS.ProcessEnv;
-}): Promise<Launch> {
+}): Promise<LaunchSpec> {
   const { kind, dataDirectory, env } = options;
   const binary = resolve(options.binary);
-  // Unlike the embedded engine, mongod does not make its own data directory.
+  // Unlike the embedded engine, mongod does not create its data directory.
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   return {
     kind,
@@ -24,11 +24,11 @@ export async function launchMongod(options: {
       GUARD,
       binary,
       `--dbpath=${dataDirectory}`,
-      // An address with a slash is a socket path; with no other address there is no TCP. The second,
-      // customary socket goes to the same private directory instead of /tmp.
+      // An address with a slash is a socket path; without any other address there is no TCP. mongod's default socket
+      // goes to the same private directory instead of /tmp.
       `--bind_ip=${socketPath}`,
       `--unixSocketPrefix=${dirname(socketPath)}`,
-      // By itself it would take half of the memory, which a laptop needs for other things.
+      // The default is half of the memory, too much for a laptop.
       '--wiredTigerCacheSizeGB=0.5',
     ],
   };

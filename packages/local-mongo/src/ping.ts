@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 const OP_MSG = 2013;
 
 /**
- * The command {ping: 1} on the database admin, as the wire protocol has it (OP_MSG: a header of four
- * integers, flag bits, and a body section, which is a BSON document).
+ * The command {ping: 1} on the database admin in the wire protocol (OP_MSG: a header of four integers, flag bits, and a
+ * body section, which is a BSON document).
  */
 function pingMessage(): Buffer {
   const fields = Buffer.concat([
@@ -20,7 +20,7 @@ function pingMessage(): Buffer {
   return message;
 }
 
-/** Whether a MongoDB server answers at the Unix socket within the time. */
+/** Whether a MongoDB server responds at the Unix socket within the time. */
 export function answersPing(socketPath: string, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);

@@ -1,76 +1,76 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Logger } from '@gatehouse/kit/logger';
-import { FinalFailure, type Link, LinkFailure } from './link.ts';
-import { downloadedMongod } from './links/download.ts';
-import { embeddedEngine } from './links/embedded.ts';
-import { installedMongod } from './links/mongod.ts';
-import { requireReachable } from './links/uri.ts';
-import { DataInUse } from './start-failure.ts';
+import { FatalProviderError, type Provider, ProviderError } from './provider.ts';
+import { downloadedMongod } from './providers/download.ts';
+import { embeddedEngine } from './providers/embedded.ts';
+import { installedMongod } from './providers/mongod.ts';
+import { requireReachable } from './providers/uri.ts';
+import { DataLockedError } from './start-error.ts';
 import { superviseDatabase } from './supervisor.ts';
 
-const CHAIN: readonly Link[] = [installedMongod, embeddedEngine, downloadedMongod];
-const URI_LINK = 'uri';
-/** The file that names the link whose database has the data. */
+const PROVIDERS: readonly Provider[] = [installedMongod, embeddedEngine, downloadedMongod];
+const URI_PROVIDER = 'uri';
+/** The file with the name of the provider whose database has the data. */
 const KEPT_BY = 'kept-by';
-const LINK_NAMES = [URI_LINK, ...CHAIN.map((link) => link.name)];
+const PROVIDER_NAMES = [URI_PROVIDER, ...PROVIDERS.map((provider) => provider.name)];
 
 /** A MongoDB that can be used until stop(). */
 export type LocalMongo = {
-  /** Stays the same when the database is restarted, and from one start to the next. */
+  /** Does not change when the database is restarted, nor with the next start. */
   uri: string;
-  /** For people: 'MONGODB_URI', 'mongod', 'embedded engine', 'downloaded mongod' and the like. */
+  /** For messages: 'MONGODB_URI', 'mongod', 'embedded engine', 'downloaded mongod' and so on. */
   kind: string;
-  /** The database's process, a new one after a restart; undefined when it is not ours or just not there. */
+  /** The pid of the database, which changes with a restart; undefined if it is not ours or not running. */
   pid: number | undefined;
-  /** Closes the database within 10 s; may be called again. A MongoDB that was found running runs on. */
+  /** Closes the database within 10 s; idempotent. A MongoDB from MONGODB_URI keeps running. */
   stop(): Promise<void>;
 };
 
 type StartOptions = {
-  /** The setting MONGODB_URI, if any. When it cannot be reached nothing else is tried. */
+  /** The setting MONGODB_URI, if any. If it cannot be reached, nothing else is tried. */
   uri?: string | undefined;
-  /** Where data lives; `mongodb` in it is used. A later start keeps to the kind of database found there. */
+  /** The data directory; `mongodb` in it is used. A later start uses the same kind of database. */
   dataDir: string;
   /**
-   * PATH, HOME and XDG_CACHE_HOME; MONGOD_BINARY, a mongod to run; GATEHOUSE_MONGO, which restricts the ways
-   * that are tried to those it names: uri, mongod, embedded, download, separated by commas.
+   * PATH, HOME and XDG_CACHE_HOME; MONGOD_BINARY, a mongod to run; GATEHOUSE_MONGO, a comma-separated list of the
+   * providers to try: uri, mongod, embedded, download.
    */
   env: NodeJS.ProcessEnv;
   logger: Logger;
 };
 
-/** There is no MongoDB to be had; the message says what was tried, why it failed and what to do. */
+/** No MongoDB is available; the message says what was tried, why it failed and what to do. */
 export class NoMongoError extends Error {
   override name = 'NoMongoError';
 }
 
-/** There is one, but another process has its data open. */
+/** Another process has the data open. */
 export class DataInUseError extends NoMongoError {
   override name = 'DataInUseError';
 }
 
 /**
- * Finds or starts a MongoDB: the one MONGODB_URI names, a mongod on the PATH, the embedded engine, or a
- * downloaded mongod. A database that it starts ends with this process, and is restarted when it ends earlier.
- * @throws NoMongoError when there is none, or when another process has the data open.
+ * Finds or starts a MongoDB: that of MONGODB_URI, a mongod on the PATH, the embedded engine, or a downloaded mongod. A
+ * database that it starts ends with this process, and is restarted if it ends earlier.
+ * @throws NoMongoError when none is available, or when another process has the data open
  */
 export async function startLocalMongo(options: StartOptions): Promise<LocalMongo> {
   try {
-    return await tryLinks(options);
+    return await tryProviders(options);
   } catch (error) {
-    if (error instanceof DataInUse) throw new DataInUseError(error.message);
-    if (error instanceof FinalFailure) throw new NoMongoError(error.message);
-    // A directory that cannot be made, a full disk: the system's own words name the file.
+    if (error instanceof DataLockedError) throw new DataInUseError(error.message);
+    if (error instanceof FatalProviderError) throw new NoMongoError(error.message);
+    // Such as a directory that cannot be created or a full disk; the system's message has the path.
     if (isSystemError(error)) throw new NoMongoError(`MongoDB could not be started: ${error.message}.`);
     throw error;
   }
 }
 
-async function tryLinks(options: StartOptions): Promise<LocalMongo> {
+async function tryProviders(options: StartOptions): Promise<LocalMongo> {
   const { uri, env, logger } = options;
   const allowed = allowedNames(env.GATEHOUSE_MONGO);
-  if (uri && allowed.includes(URI_LINK)) {
+  if (uri && allowed.includes(URI_PROVIDER)) {
     await requireReachable(uri);
     return { uri, kind: 'MONGODB_URI', pid: undefined, stop: async () => {} };
   }
@@ -80,43 +80,43 @@ async function tryLinks(options: StartOptions): Promise<LocalMongo> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const keptBy = await readFile(join(directory, KEPT_BY), 'utf8').catch(() => '');
   const isKept = allowed.includes(keptBy);
-  const failures = allowed.includes(URI_LINK) ? ['MONGODB_URI is not set.'] : [];
-  for (const link of CHAIN) {
-    if (!allowed.includes(link.name) || (isKept && link.name !== keptBy)) continue;
+  const failures = allowed.includes(URI_PROVIDER) ? ['MONGODB_URI is not set.'] : [];
+  for (const provider of PROVIDERS) {
+    if (!allowed.includes(provider.name) || (isKept && provider.name !== keptBy)) continue;
     try {
-      return await startLink(link, directory, env, logger);
+      return await startProvider(provider, directory, env, logger);
     } catch (error) {
-      if (!(error instanceof LinkFailure) || error instanceof FinalFailure) throw error;
+      if (!(error instanceof ProviderError) || error instanceof FatalProviderError) throw error;
       failures.push(error.message);
     }
   }
   throw new NoMongoError(report(failures, isKept ? join(directory, keptBy) : undefined));
 }
 
-/** The names in GATEHOUSE_MONGO; all when it is not set. */
+/** The providers in GATEHOUSE_MONGO; all if it is not set. */
 function allowedNames(setting: string | undefined): string[] {
-  if (!setting) return LINK_NAMES;
+  if (!setting) return PROVIDER_NAMES;
   const names = setting.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !LINK_NAMES.includes(name));
+  const unknown = names.filter((name) => !PROVIDER_NAMES.includes(name));
   if (unknown.length > 0) {
-    throw new FinalFailure(
-      `GATEHOUSE_MONGO names "${unknown.join(', ')}"; it may name ${LINK_NAMES.join(', ')}.`,
+    throw new FatalProviderError(
+      `GATEHOUSE_MONGO names "${unknown.join(', ')}"; it may name ${PROVIDER_NAMES.join(', ')}.`,
     );
   }
   return names;
 }
 
-async function startLink(
-  link: Link,
+async function startProvider(
+  provider: Provider,
   directory: string,
   env: NodeJS.ProcessEnv,
   logger: Logger,
 ): Promise<LocalMongo> {
-  const dataDirectory = join(directory, link.name);
-  const launch = await link.prepare({ dataDirectory, env, logger });
+  const dataDirectory = join(directory, provider.name);
+  const launch = await provider.prepare({ dataDirectory, env, logger });
   const startedAt = performance.now();
   const database = await superviseDatabase(launch, dataDirectory, logger);
-  await writeFile(join(directory, KEPT_BY), link.name).catch(async (error: unknown) => {
+  await writeFile(join(directory, KEPT_BY), provider.name).catch(async (error: unknown) => {
     await database.stop();
     throw error;
   });
@@ -126,8 +126,8 @@ async function startLink(
     'the local MongoDB is ready',
   );
   return {
-    // w=1: the embedded engine acknowledges `majority` before the write is in its journal, and a kill -9 then
-    // loses it; 1 together with journal=true it keeps.
+    // w=1: with `majority` the embedded engine acknowledges a write before it is in the journal, so that a kill -9 loses
+    // it. With w=1 and journal=true it does not.
     uri: `mongodb://${encodeURIComponent(database.socketPath)}/?directConnection=true&w=1&journal=true`,
     kind: launch.kind,
     get pid() {

@@ -3,34 +3,34 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import { type DatabaseProcess, startDatabaseProcess } from './database-process.ts';
-import type { Launch } from './link.ts';
+import type { LaunchSpec } from './provider.ts';
 import { makeSocketDirectory } from './socket-directory.ts';
-import { DataInUse } from './start-failure.ts';
+import { DataLockedError } from './start-error.ts';
 
 const SOCKET_NAME = 'mongodb.sock';
 const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 5_000;
-// A database that ran this long did not end because of how it was started.
+const MAX_DELAY_MS = 5_000;
+// After a run of this length, a failure is not one of the start.
 const STEADY_MS = 10_000;
-// A database whose parent was killed takes up to two seconds to close; one that runs longer is in use.
+// A database whose parent was killed takes up to two seconds to close; after that the data is in use.
 const PREDECESSOR_LIMIT_MS = 2_500;
 const PREDECESSOR_POLL_MS = 200;
 
-/** A database that is started again whenever it ends, behind a socket path that stays. */
-export type SupervisedDatabase = {
+/** A database that is restarted whenever it ends, at a fixed socket path. */
+type SupervisedDatabase = {
   socketPath: string;
-  /** Of the present process; undefined while there is none. */
+  /** The pid of the current process; undefined while there is none. */
   pid: number | undefined;
-  /** Closes the database for good. */
+  /** Closes the database, without a restart. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts the database and keeps it running.
- * @throws LinkFailure when it does not start the first time; DataInUse when another process has its data.
+ * Starts the database and restarts it whenever it ends.
+ * @throws ProviderError when the first start fails; DataLockedError when another process has the data open
  */
 export async function superviseDatabase(
-  launch: Launch,
+  launch: LaunchSpec,
   dataDirectory: string,
   logger: Logger,
 ): Promise<SupervisedDatabase> {
@@ -42,7 +42,7 @@ export async function superviseDatabase(
   let stopped: Promise<void> | undefined;
 
   async function start(): Promise<DatabaseProcess> {
-    // Again each time: a cleaner of temporary files may have removed it.
+    // Each time, since a cleaner of temporary files may have removed it.
     const socketDirectory = await makeSocketDirectory(dataDirectory);
     const started = await startDatabaseProcess(launch, { dataDirectory, socketDirectory }, signal);
     try {
@@ -60,7 +60,7 @@ export async function superviseDatabase(
       try {
         return await start();
       } catch (error) {
-        if (!(error instanceof DataInUse) || performance.now() > giveUpAt) throw error;
+        if (!(error instanceof DataLockedError) || performance.now() > giveUpAt) throw error;
         await sleep(PREDECESSOR_POLL_MS);
       }
     }
@@ -79,18 +79,18 @@ export async function superviseDatabase(
           'the local MongoDB ended; starting it again',
         );
         await sleep(delayMs, undefined, { signal }).catch(() => {});
-        delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
+        delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
         database = await startAgain();
       }
     }
   }
 
-  /** A failed attempt is told and not thrown: what is missing, such as space on the disk, may come back. */
+  /** Failures are logged, not thrown: the cause, such as a full disk, may be temporary. */
   async function startAgain(): Promise<DatabaseProcess | undefined> {
     if (signal.aborted) return undefined;
     try {
       const started = await start();
-      // stop() found no process to end while this one was coming up.
+      // stop() found no process to end while this one was starting.
       if (signal.aborted) await started.stop();
       return started;
     } catch (error) {
@@ -101,7 +101,7 @@ export async function superviseDatabase(
 
   async function stop(): Promise<void> {
     stopping.abort();
-    // Before the database lets go of its data: without the data the path may be a successor's.
+    // Before the database unlocks its data: afterwards the path may belong to a successor.
     if (database) await rm(socketPath, { force: true });
     await database?.stop();
     await keptRunning;
@@ -120,8 +120,8 @@ export async function superviseDatabase(
 }
 
 /**
- * Gives a database's socket the name that clients know, in one step; a bound socket can be renamed. The
- * process that serves holds the lock on the data, so anything else in the directory is left over from killed ones.
+ * Atomically renames a database's socket to the name that clients use; a bound socket can be renamed. Its process holds
+ * the lock on the data, so anything else in the directory is left over from killed processes.
  */
 async function publish(from: string, to: string): Promise<void> {
   await rename(from, to);

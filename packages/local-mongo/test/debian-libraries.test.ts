@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import t from 'tap';
 import { debian13Libraries } from '../src/debian-libraries.ts';
 import { findExecutable } from '../src/executable.ts';
-import { LinkFailure } from '../src/link.ts';
+import { ProviderError } from '../src/provider.ts';
 import { recordingLogger, temporaryDirectory } from './fixture.ts';
 
 const { logger } = recordingLogger();
 const hasApt = (await findExecutable('apt-get', process.env)) !== undefined;
 
-t.test('what is in the cache is used without apt', async (t) => {
+t.test('cached libraries are used without apt', async (t) => {
   const cache = await temporaryDirectory(t);
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const loader = process.arch === 'arm64' ? 'ld-linux-aarch64.so.1' : 'ld-linux-x86-64.so.2';
@@ -25,7 +25,7 @@ t.test('what is in the cache is used without apt', async (t) => {
 t.test('a system without apt', async (t) => {
   const env = { XDG_CACHE_HOME: await temporaryDirectory(t), PATH: '' };
   await t.rejects(debian13Libraries(env, logger), {
-    constructor: LinkFailure,
+    constructor: ProviderError,
     message: "Debian 13's libraries are fetched with apt-get, which is not on the PATH.",
   });
 });
@@ -39,7 +39,7 @@ t.test('without a network', { skip: !hasApt && 'needs apt' }, async (t) => {
 
   const env = { ...process.env, XDG_CACHE_HOME: base, http_proxy: 'http://127.0.0.1:1' };
   await t.rejects(debian13Libraries(env, logger), {
-    constructor: LinkFailure,
+    constructor: ProviderError,
     message: /^Debian 13's libraries could not be fetched through apt: .*127\.0\.0\.1:1/,
   });
   t.same(await readdir(cache), ['fetch-of-another'], 'nothing is left behind, abandoned fetches included');

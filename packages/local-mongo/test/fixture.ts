@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 /** Write concern under which a write that is acknowledged survives a kill -9. */
 export const JOURNALLED = { writeConcern: { w: 1, j: true } };
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export async function temporaryDirectory(t: Test): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
   t.teardown(() => rm(path, { recursive: true, force: true }));

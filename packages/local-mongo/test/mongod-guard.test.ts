@@ -33,7 +33,7 @@ t.test('the program ends when standard input closes', async (t) => {
   t.ok(await becomes(() => !isGroupAlive(guard.pid), 1_000), 'nothing is left');
 });
 
-t.test('a program that does not heed SIGTERM is killed within two seconds', async (t) => {
+t.test('a program that ignores SIGTERM is killed within two seconds', async (t) => {
   const { guard, pid } = await startGuard(t, DEAF);
   guard.stdin?.end();
   t.ok(await becomes(() => !isAlive(pid), 2_500));

@@ -1,22 +1,22 @@
-// The link to an installed mongod. Where these tests run there may be no mongod, so its place is taken by the
+// The provider to an installed mongod. Where these tests run there may be no mongod, so its place is taken by the
 // embedded engine behind mongod's command line: a real MongoDB server, which locks its data in the same way and
 // in the same words. What it cannot tell is whether mongod takes the options that it is given.
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Launch, LinkFailure } from '../src/link.ts';
-import { embeddedEngine } from '../src/links/embedded.ts';
+import { type LaunchSpec, ProviderError } from '../src/provider.ts';
+import { embeddedEngine } from '../src/providers/embedded.ts';
 import { DataInUseError, startLocalMongo } from '../src/start.ts';
 import { becomes, connect, JOURNALLED, recordingLogger, temporaryDirectory } from './fixture.ts';
 import { startHolder } from './holder.ts';
 import { isAlive, parentOf, pidOf } from './processes.ts';
 
-async function prepareEngine(): Promise<Launch | undefined> {
+async function prepareEngine(): Promise<LaunchSpec | undefined> {
   const { logger } = recordingLogger();
   try {
     return await embeddedEngine.prepare({ dataDirectory: '', env: process.env, logger });
   } catch (error) {
-    if (error instanceof LinkFailure) return undefined;
+    if (error instanceof ProviderError) return undefined;
     throw error;
   }
 }
@@ -24,7 +24,7 @@ async function prepareEngine(): Promise<Launch | undefined> {
 const engine = process.platform === 'linux' ? await prepareEngine() : undefined;
 const skip = engine ? false : 'needs Linux and the embedded engine';
 
-/** Surroundings in which `mongod` is a script that serves with the embedded engine. */
+/** ProviderContext in which `mongod` is a script that serves with the embedded engine. */
 async function withStandIn(t: Test): Promise<NodeJS.ProcessEnv> {
   const path = join(await temporaryDirectory(t), 'mongod');
   const command = engine?.command('/').slice(0, -2) ?? [];
@@ -75,7 +75,7 @@ t.test('kill -9 of the process that started mongod ends mongod', { skip }, async
   t.ok(await becomes(() => !isAlive(holder.pid), 2_000));
 });
 
-t.test('data that another mongod has open is refused', { skip }, async (t) => {
+t.test('data that another mongod has open is not used', { skip }, async (t) => {
   const dataDir = await temporaryDirectory(t);
   const env = await withStandIn(t);
   const holder = await startHolder(t, dataDir, env);

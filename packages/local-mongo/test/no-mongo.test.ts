@@ -24,7 +24,7 @@ async function messageFor(t: Test, env: NodeJS.ProcessEnv, dataDir?: string): Pr
   );
 }
 
-t.test('no MongoDB to be had', async (t) => {
+t.test('no MongoDB is available', async (t) => {
   t.equal(
     await messageFor(t, { GATEHOUSE_MONGO: 'mongod', PATH: '' }),
     ['No MongoDB could be started:', '- There is no mongod on the PATH.', ADVICE].join('\n'),
@@ -49,7 +49,7 @@ t.test('GATEHOUSE_MONGO without uri leaves MONGODB_URI out', async (t) => {
 t.test('MONGOD_BINARY that cannot be run is final', async (t) => {
   t.equal(
     await messageFor(t, { ...process.env, MONGOD_BINARY: '/etc/passwd' }),
-    'MONGOD_BINARY is /etc/passwd, which is not a program that can be run.',
+    'MONGOD_BINARY is /etc/passwd, which is not an executable file.',
   );
 });
 
@@ -65,7 +65,7 @@ t.test('a data directory that cannot be made', async (t) => {
   t.match(await messageFor(t, process.env, '/dev/null/data'), /^MongoDB could not be started: ENOTDIR/);
 });
 
-t.test('without a network the download says so soon', async (t) => {
+t.test('without a network the download fails soon', async (t) => {
   const startedAt = performance.now();
   const env = { ...process.env, ...NO_NETWORK, GATEHOUSE_MONGO: 'download' };
   const message = await messageFor(t, { ...env, XDG_CACHE_HOME: await temporaryDirectory(t) });
@@ -73,7 +73,7 @@ t.test('without a network the download says so soon', async (t) => {
   t.ok(performance.now() - startedAt < 10_000);
 });
 
-t.test('data of earlier starts: no other database is started beside it', async (t) => {
+t.test('with data of earlier starts no other kind of database is started', async (t) => {
   const dataDir = await temporaryDirectory(t);
   await mkdir(join(dataDir, 'mongodb'));
   await writeFile(join(dataDir, 'mongodb', 'kept-by'), 'mongod');

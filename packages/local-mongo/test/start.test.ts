@@ -8,7 +8,7 @@ import { isAlive, pidOf } from './processes.ts';
 
 const { env } = process;
 
-t.test('a database that can be written and read, and found again at the same uri', async (t) => {
+t.test('a database can be written and read, and is at the same URI after a restart', async (t) => {
   const dataDir = await temporaryDirectory(t);
   const { logger, lines } = recordingLogger();
 
@@ -47,7 +47,7 @@ t.test('a data directory with a path too long for a socket address', async (t) =
   t.same(await readdir(dirname(socketPath)), ['mongodb.sock'], 'only the published socket is left');
 });
 
-t.test('a socket directory that somebody else could enter is refused', async (t) => {
+t.test('a socket directory that is accessible to others is rejected', async (t) => {
   const dataDir = await temporaryDirectory(t);
   const { logger } = recordingLogger();
   const first = await startLocalMongo({ dataDir, env, logger });
@@ -62,7 +62,7 @@ t.test('a socket directory that somebody else could enter is refused', async (t)
   await mkdir(linked);
   await symlink(elsewhere, join(linked, sockets.slice(dirname(sockets).length + 1)));
   await t.rejects(startLocalMongo({ dataDir: dirname(linked), env, logger }), NoMongoError);
-  t.same(await readdir(elsewhere), [], 'nothing was written through the link');
+  t.same(await readdir(elsewhere), [], 'nothing was written through the provider');
 });
 
 t.test('data stays with the kind of database that wrote it', async (t) => {

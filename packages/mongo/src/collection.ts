@@ -1,6 +1,6 @@
 import mongoose, { type Collection, type Connection } from 'mongoose';
 
-/** A document as stored. Its id is a text. */
+/** A document as stored. Its id is a string. */
 export type StoredDocument = { _id: string } & Record<string, unknown>;
 
 export type DocumentCollection = Collection<StoredDocument>;
@@ -11,8 +11,8 @@ export type IndexDefinition = {
 };
 
 /**
- * A collection, with the indexes that it gets when the database starts. Its documents have no mongoose schema: the
- * aggregate has validated what is written, and to cast and hydrate would cost thrice as much as the driver alone.
+ * Defines a collection and its indexes, which are created when the database starts. The documents have no mongoose schema:
+ * the aggregate validates them, and casting and hydration would triple the cost of a query.
  */
 export function defineCollection<D extends { _id: string } = StoredDocument>(
   connection: Connection,

@@ -1,28 +1,28 @@
-/** Counts that are exact, and kept for some seconds when they are slow. */
+/** Counts documents, and caches slow counts for some seconds. */
 export type Counts = {
   /**
-   * What `run` counts, now or some seconds ago, but not before a write of this process that has resolved. The empty
-   * key means that everything is counted.
+   * Runs a count or returns a cached one, which includes all resolved writes of this process. The empty key stands for the
+   * count of all documents.
    */
   count(key: string, run: () => Promise<number>): Promise<number>;
   /**
-   * Wraps each write of this process that may change how many there are; `by` says how many its result adds. A write
-   * that fails may have happened.
+   * Wraps a write of this process that may change the number of documents; `by` returns the difference. A failed write may
+   * have happened.
    */
   resize<T>(run: () => Promise<T>, by: (result: T) => number): Promise<T>;
-  /** Wraps every other write of this process, which changes what is counted under conditions. */
+  /** Wraps any other write of this process, which may change counts with conditions. */
   change<T>(run: () => Promise<T>): Promise<T>;
 };
 
-const EVERYTHING = '';
+const ALL_DOCUMENTS = '';
 
-/** How many writes have begun, and how many of them are under way. */
-type Writes = { begun: number; underWay: number };
+/** The number of writes that have begun, and of those that are still running. */
+type Writes = { begun: number; active: number };
 type Running = { promise: Promise<number>; next?: Promise<number> };
 
 /**
- * Keeps slow counts in memory, so that a popular list is not counted for each of its readers. A quick count is never
- * kept, and so never out of date. `now` is in milliseconds.
+ * Caches slow counts in memory, so that a popular list is not counted for each reader. Fast counts are not cached, and so
+ * never out of date. `now` is in milliseconds.
  */
 export function createCounts(
   options: { keepSeconds?: number; slowMs?: number; maxKeys?: number; now?: () => number } = {},
@@ -30,16 +30,16 @@ export function createCounts(
   const { keepSeconds = 5, slowMs = 2, maxKeys = 100, now = () => performance.now() } = options;
   const kept = new Map<string, { total: number; until: number }>();
   const running = new Map<string, Running>();
-  const resizing: Writes = { begun: 0, underWay: 0 };
-  const changing: Writes = { begun: 0, underWay: 0 };
+  const resizing: Writes = { begun: 0, active: 0 };
+  const changing: Writes = { begun: 0, active: 0 };
 
   async function countNow(key: string, run: () => Promise<number>): Promise<number> {
-    const writes = key === EVERYTHING ? [resizing] : [resizing, changing];
+    const writes = key === ALL_DOCUMENTS ? [resizing] : [resizing, changing];
     const begunBefore = sum(writes.map(({ begun }) => begun));
-    const wasQuiet = sum(writes.map(({ underWay }) => underWay)) === 0;
+    const wasQuiet = sum(writes.map(({ active }) => active)) === 0;
     const begin = now();
     const total = await run();
-    // Nobody knows whether a write that happened meanwhile has been counted.
+    // It is unknown whether the count includes a concurrent write.
     const isCertain = wasQuiet && sum(writes.map(({ begun }) => begun)) === begunBefore;
     if (isCertain && now() - begin >= slowMs) {
       if (kept.size >= maxKeys) kept.delete(kept.keys().next().value ?? '');
@@ -48,13 +48,13 @@ export function createCounts(
     return total;
   }
 
-  /** One at a time: all who ask while one runs share the next one, which sees everything written before. */
-  function inTurn(key: string, run: () => Promise<number>): Promise<number> {
+  /** Runs one count per key at a time. Callers during a count share the next one, which includes all earlier writes. */
+  function coalesced(key: string, run: () => Promise<number>): Promise<number> {
     const before = running.get(key);
     if (before !== undefined) {
       before.next ??= before.promise.then(
-        () => inTurn(key, run),
-        () => inTurn(key, run),
+        () => coalesced(key, run),
+        () => coalesced(key, run),
       );
       return before.next;
     }
@@ -63,21 +63,25 @@ export function createCounts(
     return promise;
   }
 
-  /** Forgets what the write may have changed, which is all but the count of everything: `by` corrects that one. */
-  async function around<T>(writes: Writes, run: () => Promise<T>, by: (result: T) => number): Promise<T> {
+  /** Invalidates all counts after a write, except the count of all documents, which `by` adjusts. */
+  async function invalidating<T>(
+    writes: Writes,
+    run: () => Promise<T>,
+    by: (result: T) => number,
+  ): Promise<T> {
     writes.begun += 1;
-    writes.underWay += 1;
+    writes.active += 1;
     let difference: number | undefined;
     try {
       const result = await run();
       difference = by(result);
       return result;
     } finally {
-      writes.underWay -= 1;
-      const everything = kept.get(EVERYTHING);
+      writes.active -= 1;
+      const everything = kept.get(ALL_DOCUMENTS);
       kept.clear();
       if (everything !== undefined && difference !== undefined) {
-        kept.set(EVERYTHING, { ...everything, total: everything.total + difference });
+        kept.set(ALL_DOCUMENTS, { ...everything, total: everything.total + difference });
       }
     }
   }
@@ -87,10 +91,10 @@ export function createCounts(
       const known = kept.get(key);
       if (known !== undefined && now() < known.until) return known.total;
       kept.delete(key);
-      return inTurn(key, run);
+      return coalesced(key, run);
     },
-    resize: (run, by) => around(resizing, run, by),
-    change: (run) => around(changing, run, () => 0),
+    resize: (run, by) => invalidating(resizing, run, by),
+    change: (run) => invalidating(changing, run, () => 0),
   };
 }
 

@@ -5,49 +5,48 @@ import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import mongoose, { type Connection } from 'mongoose';
 
 export type Database = {
-  /** For defining collections on; usable at once, connected after start(). */
+  /** For defining collections; connected after start(). */
   connection: Connection;
-  /** Resolves when connected and every model's indexes exist; tries for as long as it takes. */
+  /** Resolves once connected and all indexes exist; retries until then. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** What keeps the database from answering; undefined when it answers. */
+  /** Why the database cannot be used; undefined when it can. */
   unready(): Promise<string | undefined>;
-  /** The error for the caller when this failure means that the database is away; else undefined. */
+  /** The error for the caller if this failure means that the database is unreachable; else undefined. */
   unavailable(error: unknown): ServiceError | undefined;
 };
 
-/** In milliseconds, and short: a caller waits for the answer. */
+/** In milliseconds; short, since callers wait for the answer. */
 const TIMEOUTS = {
-  /** How long an operation looks for a server. */
-  selection: 2000,
-  /** How long a server may take to greet, also for the regular checks of its health: so a hung one is found. */
-  greeting: 3000,
-  /** How long an operation waits for a free connection. */
-  queue: 5000,
-  /** How long the server may be silent on an operation. */
-  answer: 10_000,
+  /** How long an operation waits for a server to be selected. */
+  serverSelection: 2000,
+  /** How long a connection may take to be established; also the timeout of heartbeats, so that a hung server is noticed. */
+  connect: 3000,
+  /** How long an operation waits for a free connection of the pool. */
+  waitQueue: 5000,
+  /** How long the server may take to respond to an operation. */
+  socket: 10_000,
   ping: 1500,
 };
-/** How often a connected database is looked after, and how long the driver has to find its way back by itself. */
+/** How often the connection is checked, and how long the driver has to reconnect by itself. */
 const WATCH = { everyMs: 2000, reconnectAfterMs: 6000 };
 const RETRY_DELAY_MS = { first: 200, max: 5000 };
 
 /**
- * A service's own database. The name is used where the URI names none. Every write is acknowledged only when it
- * is in the journal, since an acknowledged write must survive any crash: of a majority, or of as many servers as
- * the URI's `w` says.
+ * A service's own database. The name is the default if the URI names no database. Writes are acknowledged once they are in
+ * the journal of a majority, or of as many servers as the URI's `w` says: an acknowledged write survives any crash.
  */
 export function createDatabase(options: { uri: string; name: string; logger: Logger }): Database {
   const { uri, name, logger } = options;
-  // An instance of its own: without buffering, an operation while there is no connection is a 503 at once and
-  // not a wait, and only as an instance's setting does that hold before the first connection, too.
+  // Without buffering, an operation without a connection fails at once (503). Before the first connection that holds
+  // only if the mongoose instance is configured so, hence a separate instance.
   const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
   const stopping = new AbortController();
-  let awaySince: number | undefined;
+  let unreachableSince: number | undefined;
   const watching = createPeriodicTask({
     run: watch,
     everyMs: WATCH.everyMs,
-    onError: (error) => logger.error({ err: error }, 'could not connect anew'),
+    onError: (error) => logger.error({ err: error }, 'could not reconnect'),
   });
 
   async function connect(): Promise<void> {
@@ -56,13 +55,12 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       appName: `gatehouse-${name}`,
       autoIndex: false,
       autoCreate: false,
-      // Without it an operation would wait for a connection in silence; a 503 tells the caller.
       bufferCommands: false,
-      serverSelectionTimeoutMS: TIMEOUTS.selection,
-      connectTimeoutMS: TIMEOUTS.greeting,
-      waitQueueTimeoutMS: TIMEOUTS.queue,
-      socketTimeoutMS: TIMEOUTS.answer,
-      // The default of 10 s between two checks of the server's health would be slow to notice its return.
+      serverSelectionTimeoutMS: TIMEOUTS.serverSelection,
+      connectTimeoutMS: TIMEOUTS.connect,
+      waitQueueTimeoutMS: TIMEOUTS.waitQueue,
+      socketTimeoutMS: TIMEOUTS.socket,
+      // The default heartbeat of 10 s would be slow to notice that a server is back.
       heartbeatFrequencyMS: 1000,
       minHeartbeatFrequencyMS: 100,
       writeConcern: { w: ownWriteConcern(uri) ?? 'majority', journal: true },
@@ -71,8 +69,8 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     for (const model of Object.values(connection.models)) await model.createIndexes();
   }
 
-  /** Tries for as long as it takes; throws when waiting cannot help, and when stop() comes first. */
-  async function connectAtLast(): Promise<void> {
+  /** Retries until connected; throws on errors that a retry cannot fix, and after stop(). */
+  async function connectWithRetry(): Promise<void> {
     let delay = RETRY_DELAY_MS.first;
     while (!stopping.signal.aborted) {
       try {
@@ -80,7 +78,7 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
         return;
       } catch (error) {
         if (stopping.signal.aborted) break;
-        if (!isAway(error, connection)) throw error;
+        if (!isUnreachable(error, connection)) throw error;
         logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
         await connection.close().catch(() => {});
       }
@@ -90,29 +88,29 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     throw new Error('stopped while waiting for the database');
   }
 
-  /** Connects anew when the driver has not found its way back to the database by itself. */
+  /** Reconnects when the driver has not done so by itself. */
   async function watch(): Promise<void> {
-    if (await answers()) {
-      awaySince = undefined;
+    if (await responds()) {
+      unreachableSince = undefined;
       return;
     }
-    awaySince ??= performance.now();
-    if (performance.now() - awaySince < WATCH.reconnectAfterMs || stopping.signal.aborted) return;
-    logger.warn('the database has been away for a while; connecting anew');
-    // Not by force: mongoose would refuse every operation from then on.
+    unreachableSince ??= performance.now();
+    if (performance.now() - unreachableSince < WATCH.reconnectAfterMs || stopping.signal.aborted) return;
+    logger.warn('the database has been unreachable for a while; reconnecting');
+    // Without force, after which mongoose would reject all operations.
     await connection.close().catch(() => {});
-    awaySince = undefined;
-    await connectAtLast();
+    unreachableSince = undefined;
+    await connectWithRetry();
   }
 
-  /** Whether the server answers in time; the driver notices only later that one hangs. */
-  function answers(): Promise<boolean> {
+  /** Whether the server responds in time; the driver notices a hung server only later. */
+  function responds(): Promise<boolean> {
     const ping = connection.db?.command({ ping: 1 }) ?? Promise.reject(new Error('not connected'));
-    const answered = ping.then(
+    const responded = ping.then(
       () => true,
       () => false,
     );
-    return Promise.race([answered, sleep(TIMEOUTS.ping, false, { ref: false })]);
+    return Promise.race([responded, sleep(TIMEOUTS.ping, false, { ref: false })]);
   }
 
   function pause(ms: number): Promise<void> {
@@ -122,27 +120,27 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
   return {
     connection,
     async start() {
-      await connectAtLast();
+      await connectWithRetry();
       watching.start();
     },
     async stop() {
-      const watched = watching.stop();
+      const watchStopped = watching.stop();
       stopping.abort();
-      // mongoose would wait for a connection that is being made; the driver breaks it off.
+      // mongoose would wait until a pending connection is established; the driver aborts it.
       if (connection.readyState === mongoose.ConnectionStates.connecting)
         await connection.getClient()?.close();
       await connection.close();
-      await watched;
+      await watchStopped;
     },
     async unready() {
       if (connection.db === undefined) return 'not yet connected to its database';
-      return (await answers()) ? undefined : 'its database cannot be reached';
+      return (await responds()) ? undefined : 'its database cannot be reached';
     },
     unavailable(error) {
       if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {
         return unavailable('This takes too long: ask for less, by narrower filters or another sort.', error);
       }
-      return isAway(error, connection)
+      return isUnreachable(error, connection)
         ? unavailable('The database cannot be reached just now.', error)
         : undefined;
     },
@@ -154,25 +152,25 @@ function namesDatabase(uri: string): boolean {
   return /^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(uri);
 }
 
-/** The number of servers that the URI wants a write to be acknowledged by, if it says. */
+/** The `w` option of the URI, if it has a numeric one. */
 function ownWriteConcern(uri: string): number | undefined {
   const count = /[?&]w=(\d+)(?:&|$)/.exec(uri)?.[1];
   return count === undefined ? undefined : Number(count);
 }
 
 /**
- * How long a query over many documents may take, in milliseconds: set as maxTimeMS, so that the database gives it up.
- * Well below the time after which the driver would give up the connection.
+ * The maxTimeMS of queries over many documents, after which the database aborts them: well below the socket timeout, after
+ * which the driver would close the connection.
  */
 export const MAX_QUERY_MS = 5000;
 const MAX_TIME_EXPIRED = 50;
 
-/** A server that shuts down, steps down or recovers says so: InterruptedAtShutdown, NotWritablePrimary and so on. */
-const LEAVING_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);
+/** Codes of a server that shuts down, steps down or recovers: InterruptedAtShutdown, NotWritablePrimary and so on. */
+const STATE_CHANGE_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);
 const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
 
-/** Errors of the driver and of mongoose by which they say that no server could be reached. */
-function isAway(error: unknown, connection: Connection): boolean {
+/** Whether an error of the driver or of mongoose means that no server could be reached. */
+function isUnreachable(error: unknown, connection: Connection): boolean {
   const { mongo } = mongoose;
   return (
     error instanceof mongo.MongoNetworkError ||
@@ -182,11 +180,11 @@ function isAway(error: unknown, connection: Connection): boolean {
     error instanceof mongo.MongoClientClosedError ||
     // Not exported by the driver.
     (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError') ||
-    (error instanceof mongo.MongoServerError && LEAVING_CODES.has(error.code)) ||
-    // The driver lets the socket's own error through when it writes on a connection that was just lost.
+    (error instanceof mongo.MongoServerError && STATE_CHANGE_CODES.has(error.code)) ||
+    // The driver passes on the socket's error when it writes to a connection that was just lost.
     SOCKET_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '') ||
     error instanceof mongoose.Error.MongooseServerSelectionError ||
-    // With buffering off, mongoose refuses operations before the first connection with a bare error.
+    // Without buffering, mongoose rejects operations before the first connection with a plain error.
     (error instanceof mongoose.Error && connection.readyState !== mongoose.ConnectionStates.connected)
   );
 }

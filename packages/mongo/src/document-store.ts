@@ -6,12 +6,12 @@ import { createListSource } from './list-source.ts';
 import { createVersionedWrites, type Revision, type VersionedDocument } from './versioned-write.ts';
 
 /**
- * The store of an aggregate that has all of its fields in one document: defines the collection, with the indexes of its
- * lists and those given, and has its lists, `findById` and versioned writes.
+ * A store of aggregates with one document each: lists, `findById` and versioned writes. It defines the collection, with the
+ * indexes of the plan and any others given.
  *
- * @param options.noun what messages call one of them, such as 'item'
- * @param options.projection the fields that `read` needs, beside the id and those of a VersionedDocument
- * @param options.duplicate the error for the caller when another document has the same value of a unique field
+ * @param options.noun the noun for messages, such as 'item'
+ * @param options.projection the fields that `read` needs, in addition to those of a VersionedDocument
+ * @param options.duplicate the error for a duplicate value of a unique field
  */
 export function createDocumentStore<
   Field extends string,

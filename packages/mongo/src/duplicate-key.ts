@@ -1,8 +1,8 @@
 import mongoose from 'mongoose';
 
 /**
- * The field of the unique index that an insert or update ran into, or undefined when the error is another.
- * For an index over several fields it is the first.
+ * The field of the unique index that an insert or update violated; undefined for any other error. For a compound index
+ * it is the first field.
  */
 export function duplicateKeyField(error: unknown): string | undefined {
   if (!(error instanceof mongoose.mongo.MongoServerError) || error.code !== 11000) return undefined;

@@ -2,13 +2,13 @@ import type { Connection } from 'mongoose';
 import { defineCollection } from './collection.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 
-/** The collection of the keys, from which the sweeper removes what has expired. */
+/** The collection of the keys. The sweeper removes expired ones. */
 export const IDEMPOTENCY_KEYS = 'idempotency_keys';
 
 type KeyDocument = {
   _id: string;
   fingerprint: string;
-  /** The attempt that may answer, and until when it alone may. */
+  /** The attempt that holds the key, until its lease ends. */
   holder: string;
   lease_until: Date;
   reserved_id: string;
@@ -16,7 +16,7 @@ type KeyDocument = {
   expires_at: Date;
 };
 
-/** A key can come or go between a look and the next step, but hardly this many times in a row. */
+/** A key may be inserted or deleted between two steps, but hardly this many times in a row. */
 const MAX_ATTEMPTS = 5;
 
 /** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/resource/idempotency. */
@@ -35,7 +35,7 @@ export function createIdempotencyStore(connection: Connection) {
       expiresAt: Date;
     }) {
       const { id, fingerprint, holder, reservedId, now, leaseUntil, expiresAt } = claim;
-      const ours = {
+      const fields = {
         fingerprint,
         holder,
         lease_until: leaseUntil,
@@ -44,29 +44,29 @@ export function createIdempotencyStore(connection: Connection) {
       };
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         try {
-          await keys.insertOne({ _id: id, ...ours });
-          return { state: 'ours' as const, reservedId, again: false };
+          await keys.insertOne({ _id: id, ...fields });
+          return { state: 'claimed' as const, reservedId, isRetry: false };
         } catch (error) {
           if (duplicateKeyField(error) !== '_id') throw error;
         }
         const found = await keys.findOne({ _id: id });
         if (found === null) continue;
-        // The sweeper may not have come yet.
+        // The sweeper may not have removed it yet.
         const expired = found.expires_at <= now;
         if (!expired) {
           if (found.fingerprint !== fingerprint) return { state: 'reused' as const };
           if (found.answer !== undefined) return { state: 'done' as const, answer: found.answer };
           if (found.lease_until > now) return { state: 'running' as const };
         }
-        // Only one of several can take over from the holder that all of them saw.
+        // Conditional on the holder that was read, so that only one of several attempts takes over.
         const taken = await keys.updateOne(
           { _id: id, holder: found.holder, lease_until: found.lease_until, expires_at: found.expires_at },
-          expired ? { $set: ours, $unset: { answer: '' } } : { $set: { holder, lease_until: leaseUntil } },
+          expired ? { $set: fields, $unset: { answer: '' } } : { $set: { holder, lease_until: leaseUntil } },
         );
         if (taken.modifiedCount === 0) continue;
         return expired
-          ? { state: 'ours' as const, reservedId, again: false }
-          : { state: 'ours' as const, reservedId: found.reserved_id, again: true };
+          ? { state: 'claimed' as const, reservedId, isRetry: false }
+          : { state: 'claimed' as const, reservedId: found.reserved_id, isRetry: true };
       }
       return { state: 'running' as const };
     },

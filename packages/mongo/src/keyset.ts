@@ -6,65 +6,62 @@ import { MAX_QUERY_MS } from './database.ts';
 
 type Fields = Record<string, unknown>;
 
-/** By what a list is sorted; documents that are equal by it come in the order of their ids, descending as the list. */
+/** The sort field of a list. Documents with equal values are sorted by their ids, in the same direction. */
 export type Sort = {
   field: string;
   type: 'string' | 'number' | 'date' | 'boolean';
-  /** No two documents of the list share a value, as with `_id`. */
+  /** Whether no two documents of the list have the same value, as with `_id`. */
   unique: boolean;
   descending: boolean;
 };
 
-/** One end of a range of the sort field, as stored. */
-export type Limit = { value: unknown; inclusive: boolean };
+/** A limit of a range of the sort field, as stored. */
+export type RangeLimit = { value: unknown; inclusive: boolean };
 
-/** A sorted list of documents whose ids are strings, and the index that is read in its order. */
+/** A sorted list of documents with string ids, and the index that is read in its order. */
 export type SortedList = {
   collection: DocumentCollection;
-  /** Brings what the rows need and the sort field; `_id` comes by itself. */
+  /** Must include the fields of the rows and the sort field; `_id` is always included. */
   projection: Fields;
   sort: Sort;
-  /**
-   * The name of an index over the fields of the prefix, the sort field and, unless that is unique, `_id`; all
-   * ascending.
-   */
+  /** The name of an ascending index on the fields of the prefix, the sort field and, unless that is unique, `_id`. */
   index: string;
-  /** Conditions on the fields that the index begins with: equalities or, when the sort field is unique, sets. */
+  /** Conditions on the index prefix: equality or, if the sort field is unique, also $in. */
   prefix?: Fields;
-  /** Where the list begins and ends by its sort field. Documents without that have null, the least of all. */
-  range?: { lower?: Limit | undefined; upper?: Limit | undefined };
-  /** What else must hold. It is checked on each document that the index yields, so that few should fail it. */
+  /** The range of the sort field. Documents without the field have null, which sorts first. */
+  range?: { lower?: RangeLimit | undefined; upper?: RangeLimit | undefined };
+  /** Further conditions, checked on each document that the index yields: few documents should fail them. */
   filter?: Fields;
 };
 
-const FIRST = new mongoose.mongo.MinKey();
-const LAST = new mongoose.mongo.MaxKey();
+const MIN_KEY = new mongoose.mongo.MinKey();
+const MAX_KEY = new mongoose.mongo.MaxKey();
 
 /**
- * A place between the documents of the index, in front of the document that has this value and this id if there is
- * one. Where the sort field is unique the id is FIRST, in front of the value, or LAST, behind it.
+ * A bound between the keys of the index: before the key with this value and id. If the sort field is unique, the id is
+ * MIN_KEY (before the value) or MAX_KEY (after it).
  */
-type Cut = { value: unknown; id: unknown };
-/** The documents between two cuts. */
-type Span = { low: Cut; high: Cut };
+type Bound = { value: unknown; id: unknown };
+/** The keys between two bounds. */
+type KeyRange = { low: Bound; high: Bound };
 
-/** A page of the list by offset. */
+/** A page by offset. */
 export async function offsetPage<D extends StoredDocument>(
   list: SortedList,
   page: OffsetPage,
 ): Promise<Rows<D>> {
   const { limit, offset } = page;
-  const span = wholeOf(list);
-  const up = !list.sort.descending;
-  const found = await find<D>(list, span, { up, limit: limit + 1, skip: offset });
-  const hasPrevious = offset > 0 && (found.length > 0 || (await exists(list, span)));
+  const keyRange = fullRange(list);
+  const isForward = !list.sort.descending;
+  const found = await find<D>(list, keyRange, { isForward, limit: limit + 1, skip: offset });
+  const hasPrevious = offset > 0 && (found.length > 0 || (await exists(list, keyRange)));
   return rowsOf(list, found.slice(0, limit), { hasNext: found.length > limit, hasPrevious });
 }
 
 /**
- * A page of the list beside a position. It costs the same wherever that is, also among many documents that are
- * equal by the sort field: the page's own keys are read, and at most one on the other side of the position.
- * @throws ServiceError `invalid` when the position is not one of such a list
+ * A page before or after a position. The cost does not depend on the position, even among many documents with equal
+ * values: it reads the keys of the page, and at most one on the other side of the position.
+ * @throws ServiceError `invalid` when the position does not fit the sort
  */
 export async function keysetPage<D extends StoredDocument>(
   list: SortedList,
@@ -72,47 +69,49 @@ export async function keysetPage<D extends StoredDocument>(
 ): Promise<Rows<D>> {
   const { limit, from } = page;
   const { descending } = list.sort;
-  const { low, high } = wholeOf(list);
+  const { low, high } = fullRange(list);
   if (from === undefined) {
-    const found = await find<D>(list, { low, high }, { up: !descending, limit: limit + 1 });
+    const found = await find<D>(list, { low, high }, { isForward: !descending, limit: limit + 1 });
     return rowsOf(list, found.slice(0, limit), { hasNext: found.length > limit, hasPrevious: false });
   }
-  const up = (from.direction === 'next') !== descending;
-  const cut = cutOf(list.sort, from);
-  const above = (it: Cut) => ({ low: compare(it, low) > 0 ? it : low, high });
-  const below = (it: Cut) => ({ low, high: compare(it, high) < 0 ? it : high });
-  // With the document at the position, which most often is still there: then it shows that there is one behind.
-  const inclusive = cutOf(list.sort, { ...from, inclusive: true });
-  const found = await find<D>(list, up ? above(inclusive) : below(inclusive), { up, limit: limit + 2 });
-  const ahead = found.filter((document) => compare(keyOf(list.sort, document), cut) < 0 !== up);
-  const isBehind = ahead.length < found.length || (await exists(list, up ? below(cut) : above(cut)));
-  const documents = ahead.slice(0, limit);
-  const isAhead = ahead.length > limit;
+  const isForward = (from.direction === 'next') !== descending;
+  const bound = boundOf(list.sort, from);
+  const above = (it: Bound) => ({ low: compare(it, low) > 0 ? it : low, high });
+  const below = (it: Bound) => ({ low, high: compare(it, high) < 0 ? it : high });
+  // The document at the position is read as well: most often it still exists, and shows that the other side has one.
+  const inclusive = boundOf(list.sort, { ...from, inclusive: true });
+  const range = isForward ? above(inclusive) : below(inclusive);
+  const found = await find<D>(list, range, { isForward, limit: limit + 2 });
+  const onThisSide = found.filter((it) => compare(boundAt(list.sort, it), bound) < 0 !== isForward);
+  const hasOpposite =
+    onThisSide.length < found.length || (await exists(list, isForward ? below(bound) : above(bound)));
+  const documents = onThisSide.slice(0, limit);
+  const hasMore = onThisSide.length > limit;
   return from.direction === 'next'
-    ? rowsOf(list, documents, { hasNext: isAhead, hasPrevious: isBehind })
-    : rowsOf(list, documents.reverse(), { hasNext: isBehind, hasPrevious: isAhead });
+    ? rowsOf(list, documents, { hasNext: hasMore, hasPrevious: hasOpposite })
+    : rowsOf(list, documents.reverse(), { hasNext: hasOpposite, hasPrevious: hasMore });
 }
 
 /**
- * A page of the documents given, for a list of which so few can be that all are read: those of some ids.
- * @throws ServiceError `invalid` when the position is not one of such a list
+ * A page of the given documents, which are sorted here: for a list so short that all of it is read.
+ * @throws ServiceError `invalid` when the position does not fit the sort
  */
-export function pageOfFew<D extends StoredDocument>(
+export function pageInMemory<D extends StoredDocument>(
   { sort }: { sort: Sort },
   documents: readonly D[],
   page: OffsetPage | KeysetPage,
 ): Rows<D> {
-  const ascending = documents.toSorted((a, b) => compare(keyOf(sort, a), keyOf(sort, b)));
+  const ascending = documents.toSorted((a, b) => compare(boundAt(sort, a), boundAt(sort, b)));
   const sorted = sort.descending ? ascending.reverse() : ascending;
   let begin = 'offset' in page ? page.offset : 0;
   let end = begin + page.limit;
   if ('from' in page && page.from !== undefined) {
-    const cut = cutOf(sort, page.from);
-    // Where the cut is in the list, as a number of documents.
-    const isInFront = (document: D) => compare(keyOf(sort, document), cut) < 0 !== sort.descending;
-    const place = sorted.filter(isInFront).length;
-    begin = page.from.direction === 'next' ? place : Math.max(place - page.limit, 0);
-    end = page.from.direction === 'next' ? place + page.limit : place;
+    const bound = boundOf(sort, page.from);
+    // The number of documents before the bound.
+    const isBefore = (document: D) => compare(boundAt(sort, document), bound) < 0 !== sort.descending;
+    const index = sorted.filter(isBefore).length;
+    begin = page.from.direction === 'next' ? index : Math.max(index - page.limit, 0);
+    end = page.from.direction === 'next' ? index + page.limit : index;
   }
   return rowsOf({ sort }, sorted.slice(begin, end), {
     hasNext: end < sorted.length,
@@ -120,35 +119,43 @@ export function pageOfFew<D extends StoredDocument>(
   });
 }
 
-function wholeOf({ range: { lower, upper } = {} }: SortedList): Span {
+function fullRange({ range: { lower, upper } = {} }: SortedList): KeyRange {
   return {
-    low: lower === undefined ? { value: FIRST, id: FIRST } : { ...lower, id: lower.inclusive ? FIRST : LAST },
-    high: upper === undefined ? { value: LAST, id: LAST } : { ...upper, id: upper.inclusive ? LAST : FIRST },
+    low:
+      lower === undefined
+        ? { value: MIN_KEY, id: MIN_KEY }
+        : { ...lower, id: lower.inclusive ? MIN_KEY : MAX_KEY },
+    high:
+      upper === undefined
+        ? { value: MAX_KEY, id: MAX_KEY }
+        : { ...upper, id: upper.inclusive ? MAX_KEY : MIN_KEY },
   };
 }
 
-/** The cut at a position; the document at it is on the page's side when that is inclusive. */
-function cutOf(sort: Sort, { position, direction, inclusive }: NonNullable<KeysetPage['from']>): Cut {
-  const up = (direction === 'next') !== sort.descending;
-  const isBehind = up !== inclusive;
+/** The bound at a position. The document at the position is on the page's side if the position is inclusive. */
+function boundOf(sort: Sort, { position, direction, inclusive }: NonNullable<KeysetPage['from']>): Bound {
+  const isForward = (direction === 'next') !== sort.descending;
+  const isAfter = isForward !== inclusive;
   const value = storedValue(sort, position);
-  if (sort.unique) return { value, id: isBehind ? LAST : FIRST };
-  // No text is between an id and the one with a NUL more.
-  return { value, id: isBehind ? `${position.id}\0` : position.id };
+  if (sort.unique) return { value, id: isAfter ? MAX_KEY : MIN_KEY };
+  // The string that follows an id directly is the id and a NUL.
+  return { value, id: isAfter ? `${position.id}\0` : position.id };
 }
 
 function find<D extends StoredDocument>(
   { collection, projection, sort, index, prefix = {}, filter = {} }: SortedList,
-  { low, high }: Span,
-  { up, limit, skip = 0 }: { up: boolean; limit: number; skip?: number },
+  { low, high }: KeyRange,
+  { isForward, limit, skip = 0 }: { isForward: boolean; limit: number; skip?: number },
 ): Promise<D[]> {
   if (compare(low, high) >= 0) return Promise.resolve([]);
-  const direction = up ? 1 : -1;
+  const direction = isForward ? 1 : -1;
   const { field } = sort;
   const found = sort.unique
-    ? collection.find(allOf([prefix, ...bounds(field, { low, high }), filter])).sort({ [field]: direction })
-    : // Not as conditions: of "this value and a greater id, or a greater value" the planner may check one half on
-      // each document, and would read all that are equal.
+    ? collection
+        .find(allOf([prefix, ...rangeConditions(field, { low, high }), filter]))
+        .sort({ [field]: direction })
+    : // min() and max(), not $or: for "equal value and greater id, or greater value" the planner may read and filter
+      // all documents with the equal value.
       collection
         .find(filter)
         .min({ ...prefix, [field]: low.value, _id: low.id })
@@ -157,19 +164,19 @@ function find<D extends StoredDocument>(
   return found.hint(index).project<D>(projection).skip(skip).limit(limit).maxTimeMS(MAX_QUERY_MS).toArray();
 }
 
-async function exists(list: SortedList, span: Span): Promise<boolean> {
-  const found = await find({ ...list, projection: { _id: 1 } }, span, {
-    up: !list.sort.descending,
+async function exists(list: SortedList, keyRange: KeyRange): Promise<boolean> {
+  const found = await find({ ...list, projection: { _id: 1 } }, keyRange, {
+    isForward: !list.sort.descending,
     limit: 1,
   });
   return found.length > 0;
 }
 
-/** A unique field's span as conditions. */
-function bounds(field: string, { low, high }: Span): Fields[] {
+/** A range of a unique field as conditions. */
+function rangeConditions(field: string, { low, high }: KeyRange): Fields[] {
   return [
-    ...(low.value === FIRST ? [] : [{ [field]: { [low.id === LAST ? '$gt' : '$gte']: low.value } }]),
-    ...(high.value === LAST ? [] : [{ [field]: { [high.id === LAST ? '$lte' : '$lt']: high.value } }]),
+    ...(low.value === MIN_KEY ? [] : [{ [field]: { [low.id === MAX_KEY ? '$gt' : '$gte']: low.value } }]),
+    ...(high.value === MAX_KEY ? [] : [{ [field]: { [high.id === MAX_KEY ? '$lte' : '$lt']: high.value } }]),
   ];
 }
 
@@ -196,7 +203,7 @@ function positionOf({ field }: Sort, document: StoredDocument): Position {
   };
 }
 
-/** A position's value as stored. The caller may send anything, which must not reach the database. */
+/** A position's value as stored. It comes from the client, so it is checked before it reaches the database. */
 function storedValue({ field, type, unique }: Sort, { value, id }: Position): unknown {
   if (field === '_id' && value === null) return id;
   if (value === null && !unique) return null;
@@ -211,27 +218,27 @@ function storedValue({ field, type, unique }: Sort, { value, id }: Position): un
   });
 }
 
-function keyOf({ field }: Sort, document: StoredDocument): Cut {
+function boundAt({ field }: Sort, document: StoredDocument): Bound {
   return { value: document[field] ?? null, id: document._id };
 }
 
-/** As the database compares keys: by value and then by id. */
-function compare(a: Cut, b: Cut): number {
+/** Compares as the database does: by value, then by id. */
+function compare(a: Bound, b: Bound): number {
   return compareValues(a.value, b.value) || compareValues(a.id, b.id);
 }
 
-/** As the database compares values. */
+/** Compares as the database does. */
 export function compareValues(a: unknown, b: unknown): number {
-  const byKind = kindOf(a) - kindOf(b);
-  if (byKind !== 0) return byKind;
-  // Texts by their bytes in UTF-8.
+  const byType = typeOrder(a) - typeOrder(b);
+  if (byType !== 0) return byType;
+  // Strings are compared by their UTF-8 bytes.
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
-  return a === null || a === FIRST || a === LAST ? 0 : Number(a) - Number(b);
+  return a === null || a === MIN_KEY || a === MAX_KEY ? 0 : Number(a) - Number(b);
 }
 
-/** Values of one kind are compared with each other. */
-function kindOf(value: unknown): number {
-  if (value === FIRST) return 0;
-  if (value === LAST) return 3;
+/** The order of BSON types, as far as lists have them. */
+function typeOrder(value: unknown): number {
+  if (value === MIN_KEY) return 0;
+  if (value === MAX_KEY) return 3;
   return value === null ? 1 : 2;
 }

@@ -1,32 +1,32 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { Condition, FilterValue } from '@gatehouse/kit/list-query';
-import { compareValues, type Limit, type SortedList } from './keyset.ts';
+import { compareValues, type RangeLimit, type SortedList } from './keyset.ts';
 
 export type Filter = Record<string, unknown>;
 
 /**
- * A field that lists are filtered and sorted by. Every document that is not deleted has a value of it, stored under
- * the name `stored`. Its index is called as MongoDB would call it, unless `index` is another name.
+ * A field that lists are filtered and sorted by. All documents that are not deleted have it, under the name `stored`. Its
+ * index has MongoDB's default name unless `index` is given.
  */
 export type ListField = { stored: string; index?: string } & (
   | { type: 'string' | 'number' | 'date'; unique?: true }
-  /** The foldedKey of a text. */
+  /** The foldedKey of a string. */
   | { type: 'folded'; unique?: false }
   /**
-   * `absent` is how the keys of documents without such a text begin, which keeps them apart from each other. They
-   * come first, but are below no value.
+   * `missingPrefix` begins the unique keys of documents without such a string. They sort first, but no comparison with a
+   * value matches them.
    */
-  | { type: 'folded'; unique: true; absent?: string }
-  /** A field of few values. `usual` is what most documents have. */
-  | { type: 'choice'; values: readonly string[]; usual?: string }
-  | { type: 'boolean'; usual?: boolean }
+  | { type: 'folded'; unique: true; missingPrefix?: string }
+  /** A field with a few possible values. `mostCommon` is the one that most documents have. */
+  | { type: 'enum'; values: readonly string[]; mostCommon?: string }
+  | { type: 'boolean'; mostCommon?: boolean }
 );
 
-/** The least value that there is of each type. */
-const LEAST: Record<ListField['type'], FilterValue> = {
+/** The minimum value of each type. */
+const MIN_VALUES: Record<ListField['type'], FilterValue> = {
   string: '',
   folded: '',
-  choice: '',
+  enum: '',
   boolean: false,
   number: Number.NEGATIVE_INFINITY,
   date: new Date(-8_640_000_000_000_000),
@@ -36,66 +36,68 @@ export function isUnique(field: ListField): boolean {
   return 'unique' in field && field.unique === true;
 }
 
-/** All values of a field of few, in their order; undefined for any other field. */
-export function choicesOf(field: ListField): readonly FilterValue[] | undefined {
+/** The possible values of an enum or boolean field, in order; undefined for other fields. */
+export function enumValues(field: ListField): readonly FilterValue[] | undefined {
   if (field.type === 'boolean') return [false, true];
-  return field.type === 'choice' ? field.values.toSorted() : undefined;
+  return field.type === 'enum' ? field.values.toSorted() : undefined;
 }
 
 /**
- * Meets every document that has the field. A unique text is never empty. Written as a comparison, because the planner
- * sees that an equality implies it; of { $type: 'string' } it does not, and would not read a partial index.
+ * Matches every document that has the field. A unique string is never empty. A comparison and not { $type: 'string' }: only
+ * of a comparison does the planner know that an equality implies it, and so that it can use a partial index.
  */
-export function isPresent(field: ListField): Filter {
-  const least = LEAST[field.type];
+export function hasField(field: ListField): Filter {
+  const least = MIN_VALUES[field.type];
   return { [field.stored]: isUnique(field) && least === '' ? { $gt: '' } : { $gte: least } };
 }
 
 /**
- * The conditions on a field with their values as they are stored; on a field of few values, a single one that names
- * those that meet all, or none when all do. Undefined when nothing can meet them.
+ * The conditions on a field, with values as stored. On an enum field they become one `in` of the values that match all of
+ * them, or no condition if every value does. Undefined when no value matches.
  */
-export function normalized(field: ListField, conditions: readonly Condition[]): Condition[] | undefined {
-  const all = choicesOf(field);
+export function normalize(field: ListField, conditions: readonly Condition[]): Condition[] | undefined {
+  const all = enumValues(field);
   if (all === undefined) {
     const keyOf = (value: FilterValue) => (field.type === 'folded' ? foldedKey(String(value)) : value);
     return conditions.map((condition) => ({ ...condition, values: condition.values.map(keyOf) }));
   }
-  const values = all.filter((value) => conditions.every((condition) => meets(value, condition)));
+  const values = all.filter((value) => conditions.every((condition) => matches(value, condition)));
   if (values.length === 0) return undefined;
   return values.length === all.length ? [] : [{ field: field.stored, operator: 'in', values }];
 }
 
 /**
- * What a normalized condition asks of a document.
- * @param hasTombstones whether there are documents without the field, which are not to be found
+ * The filters of a normalized condition.
+ * @param hasTombstones whether the collection has tombstones, which must not be found
  */
 export function filtersOf(field: ListField, condition: Condition, hasTombstones: boolean): Filter[] {
   const { operator, values } = condition;
   const { stored } = field;
   const filter = { [stored]: { [`$${operator}`]: operator === 'in' ? values : values[0] } };
   const isBelow = operator === 'lt' || operator === 'lte';
-  if ('absent' in field && isBelow) return [{ [stored]: { $gte: `${field.absent}\uffff` } }, filter];
-  // A unique index is partial where there are tombstones, which are also other than any value.
+  if ('missingPrefix' in field && isBelow)
+    return [{ [stored]: { $gte: `${field.missingPrefix}\uffff` } }, filter];
+  // With tombstones, unique indexes are partial; and tombstones would match $ne.
   const needsPresence = hasTombstones && stored !== '_id' && (isUnique(field) || operator === 'ne');
-  return needsPresence ? [isPresent(field), filter] : [filter];
+  return needsPresence ? [hasField(field), filter] : [filter];
 }
 
 /**
- * Where a list that is sorted by a field that is not unique begins and ends, and whether that is all that the
- * normalized conditions on it say.
+ * The range of a list that is sorted by a field that is not unique, and whether it is equivalent to the normalized
+ * conditions on the field.
  */
 export function rangeOf(
   field: ListField,
   conditions: readonly Condition[],
   hasTombstones: boolean,
 ): { range: NonNullable<SortedList['range']>; isComplete: boolean } {
-  // Documents without the field, if there are any to be found, come first.
-  const skipsAbsent = hasTombstones || conditions.some(({ operator }) => operator !== 'ne');
-  const all = choicesOf(field);
-  const least = all?.[0] ?? LEAST[field.type];
-  let lower: Limit | undefined = skipsAbsent ? { value: least, inclusive: true } : undefined;
-  let upper: Limit | undefined = skipsAbsent && all ? { value: all.at(-1), inclusive: true } : undefined;
+  // Documents without the field sort first.
+  const skipsMissing = hasTombstones || conditions.some(({ operator }) => operator !== 'ne');
+  const all = enumValues(field);
+  const least = all?.[0] ?? MIN_VALUES[field.type];
+  let lower: RangeLimit | undefined = skipsMissing ? { value: least, inclusive: true } : undefined;
+  let upper: RangeLimit | undefined =
+    skipsMissing && all ? { value: all.at(-1), inclusive: true } : undefined;
   let isComplete = true;
   for (const condition of conditions) {
     const { operator } = condition;
@@ -115,15 +117,15 @@ export function isEquality({ operator }: Condition): boolean {
   return operator === 'eq' || operator === 'in';
 }
 
-/** Whether other values are between these, which are sorted. */
+/** Whether there are other values between these sorted ones. */
 function hasGaps(field: ListField, values: readonly FilterValue[]): boolean {
-  const all = choicesOf(field);
+  const all = enumValues(field);
   if (all === undefined) return values.length > 1;
-  const places = values.map((value) => all.indexOf(value));
-  return (places.at(-1) ?? 0) - (places[0] ?? 0) >= values.length;
+  const indexes = values.map((value) => all.indexOf(value));
+  return (indexes.at(-1) ?? 0) - (indexes[0] ?? 0) >= values.length;
 }
 
-function meets(value: FilterValue, { operator, values }: Condition): boolean {
+function matches(value: FilterValue, { operator, values }: Condition): boolean {
   const order = compareValues(value, values[0]);
   switch (operator) {
     case 'eq':
@@ -143,8 +145,8 @@ function meets(value: FilterValue, { operator, values }: Condition): boolean {
   }
 }
 
-/** The narrower of two limits; `sign` is 1 for lower ones, of which the greater is, and -1 for upper ones. */
-function narrower(a: Limit | undefined, b: Limit, sign: 1 | -1): Limit {
+/** The narrower of two limits: the greater of lower limits (sign 1), the smaller of upper limits (sign -1). */
+function narrower(a: RangeLimit | undefined, b: RangeLimit, sign: 1 | -1): RangeLimit {
   if (a === undefined) return b;
   const order = sign * compareValues(a.value, b.value);
   return order > 0 || (order === 0 && !a.inclusive) ? a : b;

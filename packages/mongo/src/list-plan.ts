@@ -2,44 +2,44 @@ import type { Condition, ListQuery } from '@gatehouse/kit/list-query';
 import type { IndexDefinition } from './collection.ts';
 import type { SortedList } from './keyset.ts';
 import {
-  choicesOf,
+  enumValues,
   type Filter,
   filtersOf,
+  hasField,
   isEquality,
-  isPresent,
   isUnique,
   type ListField,
-  normalized,
+  normalize,
   rangeOf,
 } from './list-fields.ts';
 
-/** What the lists of a collection are filtered and sorted by. */
-export type ListTable<Field extends string> = {
+/** The fields that the lists of a collection are filtered and sorted by. */
+type ListTable<Field extends string> = {
   fields: Record<Field, ListField>;
   /**
-   * A field that a list can be confined to one value of, such as `owner_id`. Every index is there a second time,
-   * beginning with it, so that such a list reads nothing of the others.
+   * A field to one value of which a list can be restricted, such as `owner_id`. There is a second set of indexes with this
+   * prefix, so that such a list reads no documents of other values.
    */
   prefix?: string;
   /**
-   * Meets every document that is not deleted, by an index of its own. Only for a collection that keeps tombstones, which
-   * have none of the fields but the id.
+   * Matches every document that is not deleted, by an index. Only for a collection with tombstones, which have no field
+   * but the id.
    */
   notDeleted?: Filter;
 };
 
 /**
- * How one list is read: by one index and in its order. Of `few` documents all are read by the filter: there are no
- * more than a condition has values.
+ * How a list is read: by one index, in its order. With `inMemory`, all matching documents are read and then sorted: there
+ * are at most as many as a condition has values.
  */
-export type ReadPlan = { few: boolean } & Pick<SortedList, 'sort' | 'index' | 'prefix' | 'range' | 'filter'>;
+type ReadPlan = { inMemory: boolean } & Pick<SortedList, 'sort' | 'index' | 'prefix' | 'range' | 'filter'>;
 
 /**
- * `within` is the one value of the table's prefix. `read` and `count` answer undefined when no document can meet the
+ * `within` is the value of the table's prefix. `read` and `count` return undefined when no document can match the
  * conditions.
  */
 export type ListPlan<Field extends string> = {
-  /** The indexes that the lists are read by, beside that of the ids. */
+  /** The indexes of the lists, in addition to that on `_id`. */
   indexes: IndexDefinition[];
   /** The stored names of the fields. */
   keys: string[];
@@ -47,21 +47,21 @@ export type ListPlan<Field extends string> = {
   count(conditions: readonly Condition<Field>[], within?: string): Filter | undefined;
 };
 
-/** Plans the lists of a collection by a table of its fields, so that no list is read without an index. */
+/** Plans the lists of a collection from a table of its fields, so that every list is read by an index. */
 export function createListPlan<Field extends string>(table: ListTable<Field>): ListPlan<Field> {
   const { fields, prefix, notDeleted } = table;
   const hasTombstones = notDeleted !== undefined;
   const names = Object.keys(fields) as Field[];
 
   function indexOf(field: ListField, isWithin: boolean): IndexDefinition {
-    // With the id, so that documents that are equal by the field have an order, too, and a page can begin among them.
+    // The id is the tie-breaker, so that a page can begin among documents with equal values.
     const key = [field.stored, ...(isUnique(field) ? [] : ['_id'])];
     const path = isWithin && prefix !== undefined ? [prefix, ...key] : key;
     const standardName = path.map((name) => `${name}_1`).join('_');
     const options = {
       ...(isUnique(field) ? { unique: true } : {}),
-      // Tombstones have no keys, of which there may be but one.
-      ...(isUnique(field) && hasTombstones ? { partialFilterExpression: isPresent(field) } : {}),
+      // Tombstones have no key, and a unique index allows one missing key only.
+      ...(isUnique(field) && hasTombstones ? { partialFilterExpression: hasField(field) } : {}),
     };
     return {
       fields: Object.fromEntries(path.map((name) => [name, 1])),
@@ -73,46 +73,49 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     return field.stored === '_id' && !isWithin ? '_id_' : indexOf(field, isWithin).options.name;
   }
 
-  /** The normalized conditions on each field; undefined when no document can meet them. */
-  function askedOf(conditions: readonly Condition<Field>[]): Map<Field, Condition[]> | undefined {
-    const asked = new Map<Field, Condition[]>();
+  /** The normalized conditions by field; undefined when no document can match them. */
+  function conditionsByField(conditions: readonly Condition<Field>[]): Map<Field, Condition[]> | undefined {
+    const byField = new Map<Field, Condition[]>();
     for (const name of new Set(conditions.map(({ field }) => field))) {
-      const own = normalized(
+      const own = normalize(
         fields[name],
         conditions.filter(({ field }) => field === name),
       );
       if (own === undefined) return undefined;
-      if (own.length > 0) asked.set(name, own);
+      if (own.length > 0) byField.set(name, own);
     }
-    return asked;
+    return byField;
   }
 
-  /** All that is asked, but on the field `apart`. */
-  function filterOf(first: readonly Filter[], asked: Map<Field, Condition[]>, apart?: Field): Filter {
-    const others = [...asked].filter(([name]) => name !== apart);
-    return allOf([...first, ...others.flatMap(([name, own]) => demandsOn(name, own))]);
+  /** All conditions except those on one field. */
+  function filterOf(first: readonly Filter[], byField: Map<Field, Condition[]>, except?: Field): Filter {
+    const others = [...byField].filter(([name]) => name !== except);
+    return allOf([...first, ...others.flatMap(([name, own]) => fieldFilters(name, own))]);
   }
 
-  function demandsOn(name: Field, conditions: readonly Condition[] = []): Filter[] {
+  function fieldFilters(name: Field, conditions: readonly Condition[] = []): Filter[] {
     return conditions.flatMap((condition) => filtersOf(fields[name], condition, hasTombstones));
   }
 
-  /** The field by which few documents are left: an equal text, or else a choice, rather an unusual one. */
-  function narrowest(asked: Map<Field, Condition[]>): Field | undefined {
-    const texts = [...asked].filter(([name]) => ['string', 'folded'].includes(fields[name].type));
-    const choices = names.filter((name) => asked.has(name) && choicesOf(fields[name]) !== undefined);
-    const isUnusual = (name: Field) => {
-      const { usual } = { usual: undefined, ...fields[name] };
-      return usual === undefined || !asked.get(name)?.some(({ values }) => values.includes(usual));
+  /** The most selective field: a string equality, else an enum, preferably of uncommon values. */
+  function mostSelective(byField: Map<Field, Condition[]>): Field | undefined {
+    const strings = [...byField].filter(([name]) => ['string', 'folded'].includes(fields[name].type));
+    const enums = names.filter((name) => byField.has(name) && enumValues(fields[name]) !== undefined);
+    const isSelective = (name: Field) => {
+      const { mostCommon } = { mostCommon: undefined, ...fields[name] };
+      return (
+        mostCommon === undefined || !byField.get(name)?.some(({ values }) => values.includes(mostCommon))
+      );
     };
-    const [equal] = texts.find(([, own]) => own.some(isEquality)) ?? [];
-    return equal ?? choices.find(isUnusual) ?? choices[0];
+    const [equal] = strings.find(([, own]) => own.some(isEquality)) ?? [];
+    return equal ?? enums.find(isSelective) ?? enums[0];
   }
 
-  /** Tombstones have nothing but an id: whatever is asked of anything else leaves them out. */
-  function notDeletedUnlessSaid(asked: Map<Field, Condition[]>, within: string | undefined): Filter[] {
-    const isSaid = within !== undefined || [...asked.keys()].some((name) => fields[name].stored !== '_id');
-    return isSaid || notDeleted === undefined ? [] : [notDeleted];
+  /** Conditions on any field but the id exclude tombstones, which have no other field. */
+  function notDeletedUnlessImplied(byField: Map<Field, Condition[]>, within: string | undefined): Filter[] {
+    const isImplied =
+      within !== undefined || [...byField.keys()].some((name) => fields[name].stored !== '_id');
+    return isImplied || notDeleted === undefined ? [] : [notDeleted];
   }
 
   function prefixOf(within: string | undefined): Filter {
@@ -131,41 +134,41 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     keys: names.map((name) => fields[name].stored),
 
     read({ conditions, sort: { field: name, descending } }, within) {
-      const asked = askedOf(conditions);
-      if (asked === undefined) return undefined;
+      const byField = conditionsByField(conditions);
+      if (byField === undefined) return undefined;
       const field = fields[name];
-      const type = field.type === 'folded' || field.type === 'choice' ? 'string' : field.type;
+      const type = field.type === 'folded' || field.type === 'enum' ? 'string' : field.type;
       const sort = { field: field.stored, type, unique: isUnique(field), descending };
       const isWithin = within !== undefined;
-      const list = { few: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) };
+      const list = { inMemory: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) };
 
-      const identified = names.find((it) => isUnique(fields[it]) && asked.get(it)?.some(isEquality));
-      if (identified !== undefined) {
-        const filter = filterOf([list.prefix, notDeleted ?? {}], asked);
-        return { few: true, sort, index: indexNameOf(fields[identified], false), filter };
+      const uniqueName = names.find((key) => isUnique(fields[key]) && byField.get(key)?.some(isEquality));
+      if (uniqueName !== undefined) {
+        const filter = filterOf([list.prefix, notDeleted ?? {}], byField);
+        return { inMemory: true, sort, index: indexNameOf(fields[uniqueName], false), filter };
       }
       if (!sort.unique) {
-        const { range, isComplete } = rangeOf(field, asked.get(name) ?? [], hasTombstones);
-        return { ...list, range, filter: filterOf([], asked, isComplete ? name : undefined) };
+        const { range, isComplete } = rangeOf(field, byField.get(name) ?? [], hasTombstones);
+        return { ...list, range, filter: filterOf([], byField, isComplete ? name : undefined) };
       }
       if (sort.field !== '_id') {
-        return { ...list, filter: filterOf(hasTombstones ? [isPresent(field)] : [], asked) };
+        return { ...list, filter: filterOf(hasTombstones ? [hasField(field)] : [], byField) };
       }
-      const first = narrowest(asked);
+      const first = mostSelective(byField);
       if (first === undefined)
-        return { ...list, filter: filterOf(notDeletedUnlessSaid(asked, within), asked) };
+        return { ...list, filter: filterOf(notDeletedUnlessImplied(byField, within), byField) };
       return {
         ...list,
         index: indexNameOf(fields[first], isWithin),
-        prefix: { ...list.prefix, ...allOf(demandsOn(first, asked.get(first))) },
-        filter: filterOf([], asked, first),
+        prefix: { ...list.prefix, ...allOf(fieldFilters(first, byField.get(first))) },
+        filter: filterOf([], byField, first),
       };
     },
 
     count(conditions, within) {
-      const asked = askedOf(conditions);
-      // One condition alone is then counted on its index, and no document is read.
-      return asked && filterOf([prefixOf(within), ...notDeletedUnlessSaid(asked, within)], asked);
+      const byField = conditionsByField(conditions);
+      // A single condition can then be counted from its index, without reading documents.
+      return byField && filterOf([prefixOf(within), ...notDeletedUnlessImplied(byField, within)], byField);
     },
   };
 }

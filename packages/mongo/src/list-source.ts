@@ -2,18 +2,18 @@ import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gateh
 import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { MAX_QUERY_MS } from './database.ts';
-import { keysetPage, offsetPage, pageOfFew } from './keyset.ts';
+import { keysetPage, offsetPage, pageInMemory } from './keyset.ts';
 import type { ListPlan } from './list-plan.ts';
 
-/** The lists of a collection: of all documents and, with `within`, of those with one value of the plan's prefix. */
-export type ListSources<Field extends string, T> = ListSource<Field, T> & {
+/** The lists of a collection: of all documents or, with `within`, of those with one value of the plan's prefix. */
+type ListSources<Field extends string, T> = ListSource<Field, T> & {
   within(value: string): ListSource<Field, T>;
 };
 
 /**
- * Lists of documents as aggregates. The database sorts none of them: it reads an index in its order.
+ * Lists of aggregates. The database never sorts: it reads an index in its order.
  *
- * @param options.projection what `read` needs; the fields that lists are sorted by come by themselves
+ * @param options.projection the fields that `read` needs; the fields of the plan are added
  */
 export function createListSource<Field extends string, D extends { _id: string }, T>(options: {
   collection: DocumentCollection;
@@ -29,15 +29,15 @@ export function createListSource<Field extends string, D extends { _id: string }
     async function rows(query: ListQuery<Field>, page: OffsetPage | KeysetPage): Promise<Rows<T>> {
       const readPlan = plan.read(query, value);
       if (readPlan === undefined) return { items: [], hasNext: false, hasPrevious: false };
-      const { few, ...list } = readPlan;
+      const { inMemory, ...list } = readPlan;
       const source = { ...list, collection, projection };
       let found: Rows<StoredDocument>;
-      if (few) {
+      if (inMemory) {
         const all = collection
           .find(list.filter ?? {})
           .hint(list.index)
           .project<StoredDocument>(projection);
-        found = pageOfFew(list, await all.maxTimeMS(MAX_QUERY_MS).toArray(), page);
+        found = pageInMemory(list, await all.maxTimeMS(MAX_QUERY_MS).toArray(), page);
       } else {
         found = await ('offset' in page ? offsetPage(source, page) : keysetPage(source, page));
       }
@@ -52,7 +52,7 @@ export function createListSource<Field extends string, D extends { _id: string }
         if (filter === undefined) return 0;
         const isEverything = conditions.length === 0 && value === undefined;
         const key = isEverything ? '' : JSON.stringify([value, conditions]);
-        // Without any condition the database would read the documents.
+        // Without conditions and a hint the database would scan the documents.
         const hint = Object.keys(filter).length === 0 ? { hint: '_id_' } : {};
         return counts.count(key, () =>
           collection.countDocuments(filter, { maxTimeMS: MAX_QUERY_MS, ...hint }),

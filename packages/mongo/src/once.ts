@@ -1,9 +1,9 @@
 import type { Connection } from 'mongoose';
 
 /**
- * Does something once in the life of a database, such as creating its first account, so that what people change or
- * remove later does not come back with the next start. After a crash in between it is done again, and several
- * processes may do it at the same moment: the action must be safe to repeat.
+ * Runs an action once in the lifetime of a database, such as creating the first account, so that later changes and
+ * deletions are not undone by the next start. The action must be idempotent: it is repeated after a crash, and several
+ * processes may run it at the same time.
  */
 export async function onceInDatabase(
   connection: Connection,

@@ -1,19 +1,19 @@
 import { newId } from '@gatehouse/kit/ids';
 import type { IndexDefinition } from './collection.ts';
 
-/** An event waiting in the document that caused it. */
+/** An undelivered event, stored in the document that caused it. */
 export type OutboxEvent = { id: string; subject: string; at: Date; data: Record<string, unknown> };
 
-/** The index by which documents with undelivered events are found. No other document is in it. */
+/** The index of documents with undelivered events; it is partial and contains no others. */
 export const OUTBOX_INDEX = {
   fields: { 'outbox.at': 1 },
   options: { name: 'outbox', partialFilterExpression: { 'outbox.at': { $gt: new Date(0) } } },
 } as const satisfies IndexDefinition;
 
-/** Documents that are left of deleted ones, for the sake of their undelivered events only. */
+/** Matches tombstones: what is left of deleted documents until their events are delivered. */
 export const TOMBSTONES = { deleted_at: { $gt: new Date(0) } };
 
-/** A new event, to be written into the `outbox` of the document that causes it, in the same write. */
+/** A new event, to be stored in the `outbox` of the document that causes it, in the same write. */
 export function outboxEvent(subject: string, data: Record<string, unknown>): OutboxEvent {
   return { id: newId('evt'), subject, at: new Date(), data };
 }

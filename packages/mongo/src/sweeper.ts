@@ -2,13 +2,12 @@ import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
 import type { Connection } from 'mongoose';
 
-/** How many documents one step removes: few, so that a sweep never holds up other writes for long. */
+/** The number of documents removed at a time: few, so that a sweep does not block other writes for long. */
 const BATCH = 500;
 
 /**
- * Removes documents whose `expires_at` has passed. TTL indexes would do it on a full MongoDB, but not on
- * every engine we run on. Readers must check `expires_at` themselves: a sweep comes up to `everySeconds`
- * late. Each collection needs an index on `expires_at`.
+ * Removes documents whose `expires_at` has passed. The embedded engine has no TTL indexes. Readers must check `expires_at`
+ * themselves, since a sweep is up to `everySeconds` late. Each collection needs an index on `expires_at`.
  */
 export function createSweeper(
   connection: Connection,
@@ -17,24 +16,26 @@ export function createSweeper(
 ): PeriodicTask {
   const { logger, everySeconds = 20 } = options;
   const warn = (error: unknown, collection?: string) =>
-    logger.warn({ err: error, collection }, 'a sweep failed; the next one goes on');
+    logger.warn({ err: error, collection }, 'a sweep failed; the next one continues');
 
   async function sweep(name: string, signal: AbortSignal): Promise<void> {
     const collection = connection.collection(name);
-    for (let full = true; full && !signal.aborted; ) {
-      const due = { expires_at: { $lte: new Date() } };
-      const expired = await collection.find(due, { projection: { _id: 1 }, limit: BATCH }).toArray();
-      // What was renewed since the look is not due any more.
+    for (let isFull = true; isFull && !signal.aborted; ) {
+      const expiredFilter = { expires_at: { $lte: new Date() } };
+      const expired = await collection
+        .find(expiredFilter, { projection: { _id: 1 }, limit: BATCH })
+        .toArray();
+      // Checked again, since a document may have been renewed in the meantime.
       if (expired.length > 0) {
-        await collection.deleteMany({ ...due, _id: { $in: expired.map(({ _id }) => _id) } });
+        await collection.deleteMany({ ...expiredFilter, _id: { $in: expired.map(({ _id }) => _id) } });
       }
-      full = expired.length === BATCH;
+      isFull = expired.length === BATCH;
     }
   }
 
   return createPeriodicTask({
     async run(signal) {
-      // One collection that cannot be swept must not keep the others from it.
+      // A failure in one collection must not prevent the sweep of the others.
       for (const name of collections) await sweep(name, signal).catch((error: unknown) => warn(error, name));
     },
     everyMs: everySeconds * 1000,

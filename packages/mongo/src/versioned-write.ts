@@ -5,22 +5,22 @@ import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 import { type OutboxEvent, outboxEvent } from './outbox.ts';
 
-/** The version and the time that an aggregate gets by a write. */
+/** The version and time of a write. */
 export type Revision = { version: number; updatedAt: Date };
 
-/** What others are told of a write. */
-export type DomainEvent = { subject: string; data: Record<string, unknown> };
+/** An event of a write. */
+type DomainEvent = { subject: string; data: Record<string, unknown> };
 
-/** What an aggregate becomes by a change, and the events of that. */
+/** The aggregate after a change, and the events of the change. */
 export type Change<T> = { next: T; events?: readonly DomainEvent[] };
 
-/** What is left of a deleted document until its events are delivered: those, and the fields to keep. */
+/** The events of a deletion, and the fields that are kept until those are delivered. */
 export type Deletion = { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
 
-/** Which versions a write is for; any, when it is absent. */
+/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
 export type IfVersion = readonly number[] | undefined;
 
-/** What a document has beside the fields of its aggregate. One from before there were versions has none, which is 0. */
+/** The fields of every versioned document. A missing version is 0. */
 export type VersionedDocument = {
   _id: string;
   version?: number;
@@ -30,21 +30,21 @@ export type VersionedDocument = {
 };
 
 /**
- * Writes of which none undoes another. `decide` is a pure function of the aggregate as it is: it is called again when
- * another write came first, and may throw a ServiceError. Events are stored in the same write as their cause.
+ * Writes with optimistic concurrency control: none overwrites another. `decide` is a pure function of the current aggregate;
+ * it is called again after a conflict, and may throw a ServiceError. Events are stored in the write that causes them.
  *
- * `update` and `remove` throw `not_found`, `precondition_failed` when the document is in none of the versions given, and
- * `unavailable` when other processes are always faster.
+ * `update` and `remove` throw `not_found`, `precondition_failed` when the document is at none of the versions given, and
+ * `unavailable` after too many conflicts.
  */
-export type VersionedWrites<T> = {
+type VersionedWrites<T> = {
   insert(aggregate: T, events?: readonly DomainEvent[]): Promise<void>;
-  /** The change that was made; undefined when there was none to make. */
+  /** Returns the decision: the change that was made, or undefined for none. */
   update<C extends Change<T> | undefined>(
     id: string,
     decide: (current: T, revision: Revision) => C,
     ifVersion?: IfVersion,
   ): Promise<C>;
-  /** With events, a tombstone stays until they are delivered. Without any nothing stays, nor do older events. */
+  /** With events, a tombstone is kept until they are delivered. Without, earlier undelivered events are lost, too. */
   remove<R extends Deletion>(
     id: string,
     decide: (current: T, revision: Revision) => R,
@@ -52,15 +52,15 @@ export type VersionedWrites<T> = {
   ): Promise<R>;
 };
 
-/** How long a write may wait for others of its process, and then lose against those of other processes. */
+/** How long a write waits for another of its process, and how long it is retried after conflicts. */
 const MAX_WAIT_MS = 5000;
 const MAX_PAUSE_MS = 64;
 
 /**
- * @param options.noun what messages call one of them, such as 'user'
- * @param options.read the aggregate of a document
- * @param options.write the fields of an aggregate as they are stored; what a VersionedDocument has is added
- * @param options.duplicate the error for the caller when another document has the same value of a unique field
+ * @param options.noun the noun for messages, such as 'user'
+ * @param options.read converts a document to an aggregate
+ * @param options.write converts an aggregate to stored fields, without those of a VersionedDocument
+ * @param options.duplicate the error for a duplicate value of a unique field
  */
 export function createVersionedWrites<
   T extends Revision & { id: string },
@@ -74,19 +74,19 @@ export function createVersionedWrites<
   duplicate?: (field: string) => Error | undefined;
 }): VersionedWrites<T> {
   const { collection, noun, read, write, counts, duplicate } = options;
-  /** By document, the last write of this process that is under way: they need not race with each other. */
-  const underWay = new Map<string, Promise<unknown>>();
+  /** The last pending write of this process by document id: writes of one process are queued, so that they do not conflict. */
+  const lastWrites = new Map<string, Promise<unknown>>();
 
-  async function inTurn<R>(id: string, run: () => Promise<R>): Promise<R> {
-    const before = underWay.get(id)?.catch(() => {});
-    // Not for ever: when the database hangs they are not to fail one after the other.
-    const isOurs = before && Promise.race([before, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
-    const turn = isOurs === undefined ? run() : isOurs.then(run);
-    underWay.set(id, turn);
+  async function serialized<R>(id: string, run: () => Promise<R>): Promise<R> {
+    const before = lastWrites.get(id)?.catch(() => {});
+    // With a time limit: when the database hangs, queued writes must not time out one after the other.
+    const ready = before && Promise.race([before, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
+    const current = ready === undefined ? run() : ready.then(run);
+    lastWrites.set(id, current);
     try {
-      return await turn;
+      return await current;
     } finally {
-      if (underWay.get(id) === turn) underWay.delete(id);
+      if (lastWrites.get(id) === current) lastWrites.delete(id);
     }
   }
 
@@ -94,14 +94,14 @@ export function createVersionedWrites<
     return { ...write(aggregate), version: aggregate.version, updated_at: aggregate.updatedAt };
   }
 
-  /** Decides and writes, again and again while a write of another process comes in between. */
+  /** Reads, decides and writes; starts over after a conflict with another process. */
   function revise<R>(
     id: string,
     ifVersion: IfVersion,
     decide: (current: T, revision: Revision) => R,
-    attempt: (isUnchanged: Record<string, unknown>, decision: R, revision: Revision) => Promise<boolean>,
+    attempt: (unchangedFilter: Record<string, unknown>, decision: R, revision: Revision) => Promise<boolean>,
   ): Promise<R> {
-    return inTurn(id, async () => {
+    return serialized(id, async () => {
       const begin = performance.now();
       for (let pause = 1; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
         const document = await collection.findOne<D>({ _id: id }, { projection: { outbox: 0 } });
@@ -112,56 +112,60 @@ export function createVersionedWrites<
         if (ifVersion !== undefined && !ifVersion.includes(version)) {
           throw new ServiceError('precondition_failed', `This ${noun} has been changed meanwhile.`);
         }
-        // Later than before, also within one millisecond or when the clock goes back.
+        // Strictly increasing, even within one millisecond or when the clock is set back.
         const revision = {
           version: version + 1,
           updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)),
         };
         const decision = decide(read(document), revision);
-        const isUnchanged = { _id: id, version: version === 0 ? { $in: [0, null] } : version };
-        if (await attempt(isUnchanged, decision, revision).catch(asDuplicate)) return decision;
+        const unchangedFilter = { _id: id, version: version === 0 ? { $in: [0, null] } : version };
+        if (await attempt(unchangedFilter, decision, revision).catch(rethrowDuplicate)) return decision;
         if (performance.now() - begin > MAX_WAIT_MS) {
           throw unavailable(`Too many are changing this ${noun} just now.`);
         }
-        // Of any length, so that those who met here do not meet again.
+        // Random, so that the same writers do not conflict again.
         await sleep(Math.random() * pause);
       }
     });
   }
 
-  function asDuplicate(error: unknown): never {
+  function rethrowDuplicate(error: unknown): never {
     const field = duplicateKeyField(error);
     throw (field === undefined ? undefined : duplicate?.(field)) ?? error;
   }
 
   return {
     async insert(aggregate, events = []) {
-      const document = { _id: aggregate.id, ...fieldsOf(aggregate), outbox: stored(events) };
-      const insert = () => collection.insertOne(document).catch(asDuplicate);
+      const document = { _id: aggregate.id, ...fieldsOf(aggregate), outbox: outboxEvents(events) };
+      const insert = () => collection.insertOne(document).catch(rethrowDuplicate);
       await counts.resize(insert, () => 1);
     },
 
     update: (id, decide, ifVersion) =>
       counts.change(() =>
-        revise(id, ifVersion, decide, async (isUnchanged, change, revision) => {
+        revise(id, ifVersion, decide, async (unchangedFilter, change, revision) => {
           if (change === undefined) return true;
           const { next, events = [] } = change;
           const update: Record<string, unknown> = { $set: fieldsOf({ ...next, ...revision }) };
-          if (events.length > 0) update.$push = { outbox: { $each: stored(events) } };
-          return (await collection.updateOne(isUnchanged, update)).matchedCount === 1;
+          if (events.length > 0) update.$push = { outbox: { $each: outboxEvents(events) } };
+          return (await collection.updateOne(unchangedFilter, update)).matchedCount === 1;
         }),
       ),
 
     remove: (id, decide, ifVersion) =>
       counts.resize(
         () =>
-          revise(id, ifVersion, decide, async (isUnchanged, { events = [], keep = {} }, { version }) => {
-            if (events.length === 0) return (await collection.deleteOne(isUnchanged)).deletedCount === 1;
+          revise(id, ifVersion, decide, async (unchangedFilter, { events = [], keep = {} }, { version }) => {
+            if (events.length === 0) return (await collection.deleteOne(unchangedFilter)).deletedCount === 1;
             const tombstone = { ...keep, version, deleted_at: new Date() };
-            // As a pipeline, since an event may be delivered, and be taken out, at this moment.
-            const outbox = { $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: stored(events) }] };
+            // A pipeline, since an event may be delivered and removed from the outbox at the same time.
+            const outbox = {
+              $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: outboxEvents(events) }],
+            };
             const replacement = { $mergeObjects: [{ _id: '$_id', outbox }, { $literal: tombstone }] };
-            const { matchedCount } = await collection.updateOne(isUnchanged, [{ $replaceWith: replacement }]);
+            const { matchedCount } = await collection.updateOne(unchangedFilter, [
+              { $replaceWith: replacement },
+            ]);
             return matchedCount === 1;
           }),
         () => -1,
@@ -169,6 +173,6 @@ export function createVersionedWrites<
   };
 }
 
-function stored(events: readonly DomainEvent[]): OutboxEvent[] {
+function outboxEvents(events: readonly DomainEvent[]): OutboxEvent[] {
   return events.map(({ subject, data }) => outboxEvent(subject, data));
 }

@@ -17,7 +17,7 @@ function closeAtNextWrite(): void {
   } as typeof write;
 }
 
-t.test('an operation on a connection that is just being closed ends', async (t) => {
+t.test('an operation on a closing connection ends', async (t) => {
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const database = createDatabase({ uri: await testDatabase(t), name: 'closing', logger });
   const things = database.connection.model('Thing', new Schema({ _id: String, n: Number }), 'things');
@@ -64,7 +64,7 @@ t.test('large writes leave nothing behind on their connection', async (t) => {
   });
   const things = database.connection.collection('large');
   const most = () => Math.max(...[...sockets].map((socket) => socket.listenerCount('close')));
-  // More than a socket takes at once: the driver waits until it has drained.
+  // Larger than the socket's buffer: the driver waits until it has drained.
   const large = { text: 'x'.repeat(8_000_000) };
   await things.insertOne({ ...large });
   const before = most();

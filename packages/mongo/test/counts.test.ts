@@ -26,7 +26,7 @@ function build({ takesMs = 100 } = {}) {
   return { counts, run, state, insert, pass };
 }
 
-t.test('a slow count is kept for some seconds, a quick one never', async (t) => {
+t.test('a slow count is cached for some seconds, a fast one never', async (t) => {
   const { counts, run, state, pass } = build();
   t.equal(await counts.count('', run), 10);
   state.size = 11;
@@ -66,7 +66,7 @@ t.test('own writes are seen at once', async (t) => {
   t.equal(state.counted, 4);
 });
 
-t.test('what a failed write has done is not known', async (t) => {
+t.test('a failed write invalidates all counts', async (t) => {
   const { counts, run, state } = build();
   await counts.count('', run);
   const failing = counts.resize(
@@ -80,7 +80,7 @@ t.test('what a failed write has done is not known', async (t) => {
   t.equal(await counts.count('', run), 11);
 });
 
-t.test('a count beside a write is not kept', async (t) => {
+t.test('a count during a write is not cached', async (t) => {
   const { counts, run, state, insert } = build();
   const [before] = await Promise.all([counts.count('', run), insert()]);
   t.ok([10, 11].includes(before));
@@ -103,7 +103,7 @@ t.test('a count beside a write is not kept', async (t) => {
   t.equal(await counts.count('', run), 12);
 });
 
-t.test('those who ask at a time share a count that begins after they have asked', async (t) => {
+t.test('concurrent callers share a count that begins after their calls', async (t) => {
   const { counts, run, state } = build();
   state.takesMs = 1;
   const first = counts.count('', run);
@@ -118,7 +118,7 @@ t.test('those who ask at a time share a count that begins after they have asked'
   t.equal(await next, 11);
 });
 
-t.test('no more are kept than may be', async (t) => {
+t.test('the number of cached counts is bounded', async (t) => {
   const { counts, run, state } = build();
   for (const key of ['a', 'b', 'c', 'd']) await counts.count(key, run);
   await counts.count('d', run);

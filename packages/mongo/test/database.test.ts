@@ -62,7 +62,7 @@ async function outcomes(database: Database, operations: Promise<unknown>[]) {
   return { failures, untold };
 }
 
-t.test('start connects and makes the indexes', parallel(), async (t) => {
+t.test('start connects and creates the indexes', parallel(), async (t) => {
   const { database, lines } = open(t, await testDatabase(t));
   const Thing = defineThings(database.connection);
   t.equal(await database.unready(), 'not yet connected to its database');
@@ -142,7 +142,7 @@ t.test('and of as many servers as the URI says', parallel(), async (t) => {
   }
 });
 
-t.test('an operation before the start is refused at once', parallel(), async (t) => {
+t.test('an operation before the start fails at once', parallel(), async (t) => {
   const { database } = open(t, `mongodb://127.0.0.1:${await freePort()}/`);
   const Thing = defineThings(database.connection);
   const begin = performance.now();
@@ -152,7 +152,7 @@ t.test('an operation before the start is refused at once', parallel(), async (t)
   t.ok(performance.now() - begin < 1000);
 });
 
-t.test('start waits until the server is there', parallel(), async (t) => {
+t.test('start waits for the server', parallel(), async (t) => {
   const dataDir = await temporaryDirectory(t);
   const before = await startLocalMongo({ dataDir, env: process.env, logger: recorder().logger });
   await before.stop();
@@ -194,7 +194,7 @@ function useThings(database: Database) {
 
 const isReady = async (database: Database) => (await database.unready()) === undefined;
 
-t.test('the database is killed, and comes back', parallel(), async (t) => {
+t.test('the database is killed and restarted', parallel(), async (t) => {
   const mongo = await ownMongo(t, await temporaryDirectory(t));
   const { database } = open(t, mongo.uri);
   const operations = useThings(database);
@@ -215,7 +215,7 @@ t.test('the database is killed, and comes back', parallel(), async (t) => {
   t.strictSame((await outcomes(database, operations())).failures, [], 'it goes on by itself');
 });
 
-t.test('the database is away for a while', parallel(), async (t) => {
+t.test('the database is unreachable for a while', parallel(), async (t) => {
   const dataDir = await temporaryDirectory(t);
   const mongo = await ownMongo(t, dataDir);
   const { database } = open(t, mongo.uri);
@@ -238,7 +238,7 @@ t.test('the database is away for a while', parallel(), async (t) => {
   t.strictSame((await outcomes(database, operations())).failures, [], 'it goes on by itself');
 });
 
-t.test('a database that hangs is not ready', parallel(), async (t) => {
+t.test('a hung database is not ready', parallel(), async (t) => {
   const mongo = await ownMongo(t, await temporaryDirectory(t));
   const { database } = open(t, mongo.uri);
   await database.start();
@@ -287,7 +287,7 @@ t.test('stop while start connects', parallel(), async (t) => {
   t.strictSame(lines, [], 'in silence');
 });
 
-t.test('after stop the database is away', parallel(), async (t) => {
+t.test('after stop the database is unavailable', parallel(), async (t) => {
   const { database } = open(t, await testDatabase(t));
   const Thing = defineThings(database.connection);
   await database.start();
@@ -314,7 +314,7 @@ const NEVER: [
   ['no host', () => 'mongodb://', { name: 'MongoParseError' }],
 ];
 
-t.test('what waiting cannot mend is thrown at once', parallel(), async (t) => {
+t.test('errors that a retry cannot fix are thrown at once', parallel(), async (t) => {
   const mongo = await ownMongo(t, await temporaryDirectory(t));
   for (const [label, change, expected] of NEVER) {
     const { database, lines } = open(t, change(mongo.uri));
@@ -324,7 +324,7 @@ t.test('what waiting cannot mend is thrown at once', parallel(), async (t) => {
   }
 });
 
-t.test('an index that cannot be made is thrown too', parallel(), async (t) => {
+t.test('a failure to create an index is thrown', parallel(), async (t) => {
   const uri = await testDatabase(t);
   const first = open(t, uri).database;
   await first.start();
@@ -334,7 +334,7 @@ t.test('an index that cannot be made is thrown too', parallel(), async (t) => {
   await t.rejects(second.start(), { name: 'MongoServerError', code: 11000 });
 });
 
-t.test('failures that do not mean that the database is away', parallel(), async (t) => {
+t.test('failures of a database that is reachable', parallel(), async (t) => {
   const { database } = open(t, await testDatabase(t));
   const Thing = defineThings(database.connection);
   await database.start();
@@ -353,7 +353,7 @@ t.test('failures that do not mean that the database is away', parallel(), async 
   }
 });
 
-t.test('a query that takes too long is the caller’s to narrow down', parallel(), async (t) => {
+t.test('a query that takes too long is 503 with advice', parallel(), async (t) => {
   const { database } = open(t, await testDatabase(t));
   await database.start();
   const things = database.connection.collection('things');

@@ -8,7 +8,7 @@ import t from 'tap';
 const { Schema } = mongoose;
 const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 
-t.test('the field that two documents would share', async (t) => {
+t.test('the field of a duplicate value', async (t) => {
   const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
   t.teardown(() => database.stop());
   const schema = new Schema({

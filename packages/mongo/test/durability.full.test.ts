@@ -11,7 +11,7 @@ import { createDatabase } from '../src/database.ts';
 t.setTimeout(120_000);
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 
-t.test('after a long silence it connects anew, and goes on', async (t) => {
+t.test('it reconnects after a long outage', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-silence-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
   const mongo = await startLocalMongo({ dataDir, env: process.env, logger });
@@ -38,7 +38,7 @@ t.test('after a long silence it connects anew, and goes on', async (t) => {
   );
   t.equal(database.unavailable(refused)?.kind, 'unavailable');
   t.ok(performance.now() - begin < 12_000, 'an operation ends within seconds');
-  await until(() => said.some((line) => line.includes('connecting anew')), 30_000);
+  await until(() => said.some((line) => line.includes('reconnecting')), 30_000);
   process.kill(stopped, 'SIGCONT');
 
   await until(async () => (await database.unready()) === undefined, 20_000);

@@ -36,10 +36,14 @@ async function setUp(t: Test) {
   return { database, logger, keys, claim, complete, release };
 }
 
-const fresh = (holder: string) => ({ state: 'ours', reservedId: `reserved by ${holder}`, again: false });
-const again = (holder: string) => ({ state: 'ours', reservedId: `reserved by ${holder}`, again: true });
+const fresh = (holder: string) => ({ state: 'claimed', reservedId: `reserved by ${holder}`, isRetry: false });
+const takenOver = (holder: string) => ({
+  state: 'claimed',
+  reservedId: `reserved by ${holder}`,
+  isRetry: true,
+});
 
-t.test('is held by one, and then done', async (t) => {
+t.test('is held by one attempt, then completed', async (t) => {
   const { claim, complete } = await setUp(t);
   t.strictSame(await claim('a'), fresh('a'));
   t.strictSame(await claim('b'), { state: 'running' });
@@ -55,18 +59,18 @@ t.test('is held by one, and then done', async (t) => {
   t.strictSame(await claim('c', 0, { fingerprint: 'other' }), { state: 'reused' });
 });
 
-t.test('is taken over when the lease has ended, with the id that was reserved first', async (t) => {
+t.test('is taken over after the lease, with the id that was reserved first', async (t) => {
   const { claim, complete, release } = await setUp(t);
   await claim('a');
   t.strictSame(await claim('b', MINUTE - 1), { state: 'running' });
   t.strictSame(await claim('c', MINUTE, { fingerprint: 'other' }), { state: 'reused' });
-  t.strictSame(await claim('b', MINUTE), again('a'));
+  t.strictSame(await claim('b', MINUTE), takenOver('a'));
   t.strictSame(await claim('c', 2 * MINUTE - 1), { state: 'running' }, 'a lease of its own');
   await complete('a', 'too late', MINUTE);
   await release('a', true, MINUTE);
   await release('a', false, MINUTE);
   t.strictSame(await claim('c', 2 * MINUTE - 1), { state: 'running' }, 'the first has no say any more');
-  t.strictSame(await claim('c', 2 * MINUTE), again('a'), 'and once more');
+  t.strictSame(await claim('c', 2 * MINUTE), takenOver('a'), 'and once more');
   await complete('c', 'answer', 2 * MINUTE);
   t.strictSame(await claim('d', 2 * MINUTE), { state: 'done', answer: 'answer' });
 });
@@ -78,10 +82,10 @@ t.test('is released', async (t) => {
   t.strictSame(await claim('b', 0, { fingerprint: 'other' }), fresh('b'), 'forgotten');
   await release('b', false);
   t.strictSame(await claim('c', 0), { state: 'reused' }, 'not forgotten');
-  t.strictSame(await claim('c', 0, { fingerprint: 'other' }), again('b'), 'at once');
+  t.strictSame(await claim('c', 0, { fingerprint: 'other' }), takenOver('b'), 'at once');
 });
 
-t.test('ends after a day, also before it is swept', async (t) => {
+t.test('expires after a day, even before it is swept', async (t) => {
   const { claim, complete, keys } = await setUp(t);
   await claim('a');
   await complete('a', 'answer', MINUTE);
@@ -92,18 +96,18 @@ t.test('ends after a day, also before it is swept', async (t) => {
   t.notMatch(await keys.findOne(), { answer: String }, 'the old answer is gone');
 });
 
-t.test('many at one moment: one of them has it', async (t) => {
+t.test('one of many concurrent claims succeeds', async (t) => {
   const { claim } = await setUp(t);
   const at = async (time: number) => {
     const claims = await Promise.all(Array.from({ length: 50 }, (_, i) => claim(`${time} ${i}`, time)));
     const states = claims.map(({ state }) => state).sort();
-    t.strictSame(states, ['ours', ...Array(49).fill('running')], String(time));
-    return claims.find(({ state }) => state === 'ours');
+    t.strictSame(states, ['claimed', ...Array(49).fill('running')], String(time));
+    return claims.find(({ state }) => state === 'claimed');
   };
   const first = await at(0);
-  t.match(first, { again: false });
-  t.strictSame(await at(MINUTE), { ...first, again: true }, 'taken over');
-  t.match(await at(2 * DAY), { again: false }, 'expired');
+  t.match(first, { isRetry: false });
+  t.strictSame(await at(MINUTE), { ...first, isRetry: true }, 'taken over');
+  t.match(await at(2 * DAY), { isRetry: false }, 'expired');
 });
 
 t.test('expired keys are swept, by an index', async (t) => {

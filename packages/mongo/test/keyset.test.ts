@@ -5,7 +5,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import type { StoredDocument } from '../src/collection.ts';
 import { createDatabase } from '../src/database.ts';
-import { keysetPage, offsetPage, pageOfFew, type SortedList } from '../src/keyset.ts';
+import { keysetPage, offsetPage, pageInMemory, type SortedList } from '../src/keyset.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'keyset', logger });
@@ -96,7 +96,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
     const list = { ...rest, sort: { ...sort, descending } };
     const title = `${name}${descending ? ', descending' : ''}`;
 
-    t.test(`${title}: pages are the list`, async (t) => {
+    t.test(`${title}: the pages make up the list`, async (t) => {
       const all = idsOf(await whole(list));
       t.ok(all.length > 8);
       for (const limit of [4, 100]) {
@@ -123,7 +123,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
       }
     });
 
-    t.test(`${title}: around each position, of rows that are there and of rows that are not`, async (t) => {
+    t.test(`${title}: around each position, of existing and of deleted rows`, async (t) => {
       const before = await whole(list);
       const gone = new Set(before.filter((_, i) => i % 3 === 1).map(({ _id }) => _id));
       await collection.deleteMany({ _id: { $in: [...gone] } });
@@ -152,7 +152,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
             const expected = direction === 'next' ? page.slice(0, 4) : page.slice(-4);
             for (const rows of [
               await keysetPage<StoredDocument>(list, { limit: 4, from }),
-              pageOfFew(
+              pageInMemory(
                 list,
                 left.toSorted(() => Math.random() - 0.5),
                 { limit: 4, from },
@@ -170,8 +170,8 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
           }
         }
       }
-      t.same(idsOf(pageOfFew(list, left, { limit: 5, offset: 3 }).items), idsOf(left.slice(3, 8)));
-      t.match(pageOfFew(list, left, { limit: 5, offset: 100 }), {
+      t.same(idsOf(pageInMemory(list, left, { limit: 5, offset: 3 }).items), idsOf(left.slice(3, 8)));
+      t.match(pageInMemory(list, left, { limit: 5, offset: 100 }), {
         items: [],
         hasNext: false,
         hasPrevious: true,
@@ -181,10 +181,10 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
         hasNext: false,
         hasPrevious: true,
       });
-      t.match(pageOfFew(list, [], { limit: 5, offset: 100 }), { items: [], hasPrevious: false });
+      t.match(pageInMemory(list, [], { limit: 5, offset: 100 }), { items: [], hasPrevious: false });
     });
 
-    t.test(`${title}: while rows come and go none that stays is missed or shown twice`, async (t) => {
+    t.test(`${title}: during inserts and deletes no row that stays is skipped or repeated`, async (t) => {
       const stays = new Set(idsOf(await whole(list)));
       const seen: string[] = [];
       let from: KeysetPage['from'];
@@ -210,7 +210,7 @@ for (const [name, { sort, ...rest }] of Object.entries(LISTS)) {
   }
 }
 
-t.test('nothing is read of what is equal but not on the page', async (t) => {
+t.test('documents with equal values beyond the page are not read', async (t) => {
   await collection.insertMany(Array.from({ length: 2000 }, () => ({ ...thing(1), owner: 'carl', price: 5 })));
   const list = {
     ...shared,
@@ -224,15 +224,14 @@ t.test('nothing is read of what is equal but not on the page', async (t) => {
       const position = { value: 5, id: all[i]?._id ?? '' };
       const page = { limit: 5, from: { position, direction, inclusive: false } };
       const plans = await explainQueries(database.connection, () => keysetPage(list, page));
-      t.match(plans, [
-        { stages: 'LIMIT PROJECTION_SIMPLE FETCH IXSCAN', keys: 6, documents: 6 },
-        { stages: 'LIMIT PROJECTION_COVERED IXSCAN', keys: 1, documents: 0 },
-      ]);
+      // The page, one more on its side, and the document at the position.
+      t.match(plans, [{ stages: 'LIMIT PROJECTION_SIMPLE FETCH IXSCAN', keys: 7, documents: 7 }]);
+      t.equal(plans.length, 1);
     }
   }
 });
 
-t.test('an empty list, and a range of nothing', async (t) => {
+t.test('an empty list, and an empty range', async (t) => {
   const empty = { items: [], hasNext: false, hasPrevious: false };
   const list = {
     ...shared,
@@ -248,7 +247,7 @@ t.test('an empty list, and a range of nothing', async (t) => {
   t.strictSame(await keysetPage({ ...list, range }, { limit: 5, from }), empty);
 });
 
-t.test('a position outside of the range has the list on one side', async (t) => {
+t.test('a position outside the range', async (t) => {
   const range = { lower: { value: 1, inclusive: true }, upper: { value: 2, inclusive: true } };
   const list = {
     ...shared,
@@ -272,7 +271,7 @@ t.test('a position outside of the range has the list on one side', async (t) => 
   }
 });
 
-t.test('positions of another kind are refused', async (t) => {
+t.test('positions of other types are rejected', async (t) => {
   const list = (sort: Omit<SortedList['sort'], 'descending'>) => ({
     ...shared,
     index: 'x',

@@ -29,7 +29,7 @@ const FIELDS = {
   name: { stored: 'name', type: 'string' },
   price: { stored: 'price', type: 'number', index: 'by_price' },
   isOpen: { stored: 'is_open', type: 'boolean' },
-  kind: { stored: 'kind', type: 'choice', values: ['red', 'blue', 'green'], usual: 'red' },
+  kind: { stored: 'kind', type: 'enum', values: ['red', 'blue', 'green'], mostCommon: 'red' },
   sku: { stored: 'sku', type: 'string', unique: true },
   madeAt: { stored: 'made_at', type: 'date' },
 } as const;
@@ -157,7 +157,7 @@ const anySort = fc.record({ field: fc.constantFrom(...NAMES), descending: fc.boo
 const anyQuery = fc.record({ conditions: fc.array(anyCondition, { maxLength: 3 }), sort: anySort });
 
 for (const [name, { lists }] of Object.entries(sources)) {
-  t.test(`${name}: any list is what a model says, of one owner and of all`, async () => {
+  t.test(`${name}: any list equals a model, of one owner and of all`, async () => {
     const property = fc.asyncProperty(
       anyQuery,
       fc.boolean(),
@@ -176,7 +176,7 @@ for (const [name, { lists }] of Object.entries(sources)) {
     await fc.assert(property, { numRuns: repetitions(100) });
   });
 
-  t.test(`${name}: every list reads an index in its order, and nothing of other owners`, async (t) => {
+  t.test(`${name}: every list reads an index in order, and no keys of other owners`, async (t) => {
     const conditions: Condition<Field>[][] = [
       [],
       ...NAMES.flatMap((field) =>
@@ -213,7 +213,7 @@ for (const [name, { lists }] of Object.entries(sources)) {
   });
 }
 
-t.test('an equal text is read from its index, in the order of ids', async (t) => {
+t.test('an equal string is read from its index, in the order of ids', async (t) => {
   const conditions: Condition<Field>[] = [
     { field: 'kind', operator: 'eq', values: ['green'] },
     { field: 'name', operator: 'eq', values: ['a'] },
@@ -252,7 +252,7 @@ t.test('the indexes come from the table', async (t) => {
   });
 });
 
-t.test('a walk by cursor never skips or repeats a row that stays, whatever others do', async () => {
+t.test('paging by cursor during concurrent writes never skips or repeats a row that stays', async () => {
   const collection = sources.plain.collection;
   const ids = fc.uniqueArray(fc.nat(999), { minLength: 1, maxLength: 30 });
   const steps = fc.array(fc.record({ inserted: fc.nat(999), deleted: fc.nat(999) }), { maxLength: 20 });

@@ -20,7 +20,7 @@ async function setUp(t: Test) {
   return { connect, act, times: () => times };
 }
 
-t.test('is done once in the life of a database', async (t) => {
+t.test('runs once in the lifetime of a database', async (t) => {
   const { connect, act, times } = await setUp(t);
   const first = await connect();
   await onceInDatabase(first, 'a', act);
@@ -31,7 +31,7 @@ t.test('is done once in the life of a database', async (t) => {
   t.equal(times(), 2, 'each name by itself');
 });
 
-t.test('what failed is done again', async (t) => {
+t.test('runs again after a failure', async (t) => {
   const { connect, act, times } = await setUp(t);
   const connection = await connect();
   const failed = new Error('it went wrong');

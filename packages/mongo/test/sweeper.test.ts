@@ -39,7 +39,7 @@ async function setUp(t: Test) {
 const many = (length: number, expires: () => unknown) =>
   Array.from({ length }, () => ({ expires_at: expires() }));
 
-t.test('removes what has expired, and nothing else', async (t) => {
+t.test('removes expired documents only', async (t) => {
   const { connection, sweep, insert, count, lines } = await setUp(t);
   const kept = [
     { name: 'later', expires_at: future() },
@@ -77,7 +77,7 @@ t.test('works in batches', async (t) => {
   t.strictSame(deletions, [BATCH, BATCH, 7]);
 });
 
-t.test('stop lets the batch at hand end, and begins no other', async (t) => {
+t.test('stop waits for the current batch, and begins no other', async (t) => {
   const { connection, deletions, sweep, insert, count } = await setUp(t);
   await insert('a', many(4 * BATCH, past));
   const client = connection.getClient();
@@ -107,13 +107,13 @@ t.test('stop before the first sweep', async (t) => {
   t.equal(await count('a'), 1);
 });
 
-t.test('what is renewed in the meantime stays', async (t) => {
+t.test('a document that is renewed in the meantime stays', async (t) => {
   const { connection, deletions, sweep, insert, count } = await setUp(t);
   await insert('a', [...many(1, past), ...many(1, past)]);
   const collection = connection.collection('a');
   const [renewed] = await collection.find().limit(1).toArray();
   if (renewed === undefined) throw new Error('nothing was inserted');
-  // Between the sweeper's look and its deletion.
+  // Between the sweeper's query and its deletion.
   const deleteMany = collection.deleteMany.bind(collection);
   collection.deleteMany = async (...args) => {
     await collection.updateOne({ _id: renewed._id }, { $set: { expires_at: future() } });
@@ -128,7 +128,7 @@ t.test('what is renewed in the meantime stays', async (t) => {
   );
 });
 
-t.test('a sweep that fails is told, and the next one goes on', async (t) => {
+t.test('a failed sweep is logged, and the next one continues', async (t) => {
   const { connection, lines, sweep, insert, count } = await setUp(t);
   await connection.createCollection('source');
   // Nothing can be deleted from a view.
@@ -138,7 +138,7 @@ t.test('a sweep that fails is told, and the next one goes on', async (t) => {
   await until(() => lines.length >= 2, 5000);
   t.match(lines[0], {
     level: 'warn',
-    msg: 'a sweep failed; the next one goes on',
+    msg: 'a sweep failed; the next one continues',
     err: { type: 'MongoServerError' },
   });
   t.equal(await count('source'), 1);

@@ -13,7 +13,7 @@ const [database, another] = [1, 2].map(() => createDatabase({ uri, name: 'items'
   Database,
 ];
 const items = createItemStore(database.connection);
-/** As of another process: nothing but the database is between them. */
+/** Like those of another process: only the database is shared. */
 const otherItems = createItemStore(another.connection);
 await Promise.all([database.start(), another.start()]);
 t.teardown(() => Promise.all([database.stop(), another.stop()]));
@@ -60,7 +60,7 @@ t.test('a change is written with its version, its time and its events', async (t
   t.match(await items.findById(id), { name: 'c', version: 3 }, 'whatever the change says');
 });
 
-t.test('where there is nothing to change nothing is written', async (t) => {
+t.test('without a change nothing is written', async (t) => {
   const item = await inserted();
   t.equal(await items.update(item.id, () => undefined), undefined);
   t.strictSame(await items.findById(item.id), item);
@@ -73,7 +73,7 @@ t.test('where there is nothing to change nothing is written', async (t) => {
   t.strictSame(await items.findById(item.id), item);
 });
 
-t.test('the time of a change is later than before', async (t) => {
+t.test('the time of a change always increases', async (t) => {
   const ahead = new Date(Date.now() + 60_000);
   const { id } = await inserted({ updatedAt: ahead });
   for (let i = 1; i < 4; i += 1) {
@@ -82,7 +82,7 @@ t.test('the time of a change is later than before', async (t) => {
   }
 });
 
-t.test('a write for some versions happens in those alone', async (t) => {
+t.test('a conditional write is made only at the given versions', async (t) => {
   const { id } = await inserted();
   const meanwhile = { kind: 'precondition_failed', message: 'This item has been changed meanwhile.' };
   for (const versions of [[], [0], [2, 3]]) {
@@ -97,7 +97,7 @@ t.test('a write for some versions happens in those alone', async (t) => {
   t.same(await subjectsOf(id), ['items.item.changed']);
 });
 
-t.test('what is not there is not found', async (t) => {
+t.test('missing documents', async (t) => {
   const none = { kind: 'not_found', message: 'There is no such item.' };
   await t.rejects(items.update('itm_none', renamed('x')), none);
   await t.rejects(items.remove('itm_none', deleted, [1]), none);
@@ -108,7 +108,7 @@ t.test('what is not there is not found', async (t) => {
   await t.rejects(items.remove(id, deleted), none);
 });
 
-t.test('a deletion leaves its events and what is to be kept, or nothing', async (t) => {
+t.test('a deletion keeps its events and the given fields, or nothing', async (t) => {
   const { id, ...rest } = await inserted();
   const before = await items.count([]);
   t.match(await items.remove(id, (current) => ({ ...deleted(current), keep: { epoch: '$name' } })), {
@@ -127,7 +127,7 @@ t.test('a deletion leaves its events and what is to be kept, or nothing', async 
   t.equal(await collection.findOne({ _id: silent.id }), null);
 });
 
-t.test('of a hundred writers at a time, in two processes, every one counts', async (t) => {
+t.test('a hundred concurrent writers in two processes: no write is lost', async (t) => {
   const { id } = await inserted({ name: '0' });
   await Promise.all(
     Array.from({ length: 100 }, (_, i) =>
@@ -144,7 +144,7 @@ t.test('of a hundred writers at a time, in two processes, every one counts', asy
   );
 });
 
-t.test('an event that is delivered between the look and the write does not come back', async (t) => {
+t.test('an event delivered between the read and the write is not restored', async (t) => {
   const { id } = await inserted();
   const { findOne } = Object.getPrototypeOf(collection);
   t.teardown(() => Reflect.deleteProperty(collection, 'findOne'));
@@ -159,7 +159,7 @@ t.test('an event that is delivered between the look and the write does not come 
   t.same(await subjectsOf(id), ['items.item.deleted']);
 });
 
-t.test('a write that always loses ends, and can be tried again', async (t) => {
+t.test('a write with endless conflicts ends as unavailable', async (t) => {
   const { id } = await inserted();
   const { findOne } = Object.getPrototypeOf(collection);
   t.teardown(() => Reflect.deleteProperty(collection, 'findOne'));

@@ -1,9 +1,9 @@
 import type { Shape } from './operation.ts';
 
-/** A JSON Schema as it stands in the document. */
+/** A JSON Schema in the document. */
 export type JsonSchema = { [keyword: string]: unknown };
 
-/** The keywords by which two schemas are compared. */
+/** The keywords that are compared. */
 type Keywords = {
   anyOf?: Keywords[];
   oneOf?: Keywords[];
@@ -16,9 +16,9 @@ type Keywords = {
 };
 
 /**
- * The schema of a value that has one of several shapes. It is the `oneOf` of them, except that shapes which a value
- * could have at once, such as two lists that may both be empty, are put together in an `anyOf`. What is `written` (an
- * answer) has only the properties that its schema names; what is `read` (the body of a request) may have others.
+ * The schema of a value with one of several shapes: a `oneOf`, in which shapes that the same value can match, such as two
+ * lists that may both be empty, are grouped in an `anyOf`. A `written` value (an answer) has only the properties of its
+ * schema; a value that is `read` (a request body) may have others.
  */
 export function alternatives(
   shapes: readonly Shape[],
@@ -28,7 +28,7 @@ export function alternatives(
   let groups: Shape[][] = [];
   for (const shape of shapes) {
     const { joined = [], apart = [] } = Object.groupBy(groups, (group) =>
-      group.some(({ schema }) => canBeBoth(shape.schema, schema, side)) ? 'joined' : 'apart',
+      group.some(({ schema }) => canMatchBoth(shape.schema, schema, side)) ? 'joined' : 'apart',
     );
     groups = [...apart, [...joined.flat(), shape]];
   }
@@ -41,14 +41,14 @@ function combine(keyword: 'oneOf' | 'anyOf', schemas: readonly JsonSchema[]): Js
   return others.length === 0 ? first : { [keyword]: schemas };
 }
 
-/** Whether a value can be valid under both schemas. */
-function canBeBoth(a: Keywords, b: Keywords, side: 'written' | 'read'): boolean {
+/** Whether the same value can be valid under both schemas. */
+function canMatchBoth(a: Keywords, b: Keywords, side: 'written' | 'read'): boolean {
   return side === 'read' ? overlap(a, b, false) : overlap(a, b, true) || overlap(b, a, true);
 }
 
 /**
- * Whether a value with all properties that either schema requires can be valid under both; if in doubt, yes. With
- * `onlyNamed` it has no other properties than those that `a` names.
+ * Whether a value with all required properties of both schemas can be valid under both; true if in doubt. With
+ * `onlyNamed`, the value has no properties other than those of `a`.
  */
 function overlap(a: Keywords, b: Keywords, onlyNamed: boolean): boolean {
   const [waysOfA, waysOfB] = [a.anyOf ?? a.oneOf, b.anyOf ?? b.oneOf];
@@ -72,6 +72,6 @@ const typesOf = ({ type = [] }: Keywords) =>
 
 const valuesOf = ({ enum: values, const: value }: Keywords) => values ?? (value === undefined ? [] : [value]);
 
-/** Whether both are named, and have nothing in common. */
+/** Whether both are non-empty and have no element in common. */
 const disjoint = (a: readonly unknown[], b: readonly unknown[]) =>
   a.length > 0 && b.length > 0 && !a.some((value) => b.includes(value));

@@ -7,17 +7,17 @@ import type { DocumentedAnswer, ErrorExamples, Operation, Shape } from './operat
 
 const JSON_TYPE = 'application/json';
 
-/** Bodies and answers of operations; what several of them share, schemas and errors, is written once. */
+/** Writes the bodies and answers of operations, and collects the schemas and errors that they share. */
 export function createComponents(errorExamples: ErrorExamples = {}) {
   const schemas = new Map<string, string>();
   const responses: Record<string, unknown> = {};
 
-  /** A reference to the schema of a shape, in which its parts are references as well. */
+  /** A reference to the schema of a shape, in which parts are references, too. */
   function refer({ name, schema, parts = [] }: Shape): JsonSchema {
     let text = JSON.stringify(schema);
     for (const part of parts) {
       const pieces = text.split(JSON.stringify(part.schema));
-      if (pieces.length === 1) throw new Error(`${name} has not all of its parts`);
+      if (pieces.length === 1) throw new Error(`${name} does not contain all of its parts`);
       text = pieces.join(JSON.stringify(refer(part)));
     }
     if ((schemas.get(name) ?? text) !== text) throw new Error(`two schemas have the name ${name}`);
@@ -46,11 +46,11 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
       };
     },
 
-    /** A reference to the answer of an error, where one of the scopes is needed. */
+    /** A reference to the answer for an error of an operation with these scopes. */
     error({ schema, write }: ErrorBody, kind: ErrorKind, scopes: readonly string[] = []) {
       const { title } = schema as { title?: string };
       if (title === undefined) throw new Error('the schema of an error has no title');
-      // The example of a missing scope names the scopes.
+      // The example of `forbidden` names the missing scopes.
       const missing = kind === 'forbidden' ? scopes : [];
       const name = [title, kind, ...missing].join('_').replaceAll(':', '_');
       const message = missing.length > 0 ? `This needs the scope ${missing.join(' or ')}.` : MESSAGES[kind];
@@ -63,7 +63,7 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
       return { $ref: `#/components/responses/${name}` };
     },
 
-    /** The components that have been referred to so far. */
+    /** The components referred to so far. */
     written() {
       const entries = [...schemas].map(([name, text]) => [name, JSON.parse(text)]);
       return { schemas: Object.fromEntries(entries), responses };

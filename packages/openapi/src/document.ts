@@ -6,14 +6,17 @@ import type { OpenApiOptions, Operation } from './operation.ts';
 import { parametersOf } from './parameters.ts';
 import { scopesNeeded, securityOf, securitySchemes } from './security.ts';
 
-/** A route as it was mounted: `url` is Fastify's pattern, such as /v1/users/:id. */
+/** A mounted route: `url` is Fastify's pattern, such as /v1/users/:id. */
 export type Route = { url: string; method: string; operation: Operation };
 
-const NOT_MODIFIED = { description: 'The caller has it already.', headers: { ETag: 'always' } } as const;
+const NOT_MODIFIED = {
+  description: 'The client has the current version.',
+  headers: { ETag: 'always' },
+} as const;
 
 /**
- * The document, for JSON.stringify: what does not apply is undefined in it. Throws when two operations have one id,
- * or two schemas one name.
+ * The document, for JSON.stringify: it contains undefined values. Throws when two operations have the same id, or two
+ * schemas the same name.
  */
 export function openApiDocument(options: OpenApiOptions, routes: readonly Route[]): JsonSchema {
   const { title, version, description, license, origin, tags = [] } = options;

@@ -1,26 +1,26 @@
-/** The headers of answers. */
+/** The headers of answers, with their descriptions. */
 const HEADERS = {
-  ETag: 'The version, for If-Match and If-None-Match.',
-  Location: 'Where it is found.',
-  Link: 'Further addresses (RFC 8288): `next` is the next page, `deprecation` a guide.',
-  Deprecation: 'Since when the way it was asked for is deprecated (RFC 9745).',
-  Sunset: 'Until when the way it was asked for works (RFC 8594).',
-  'Cache-Control': 'How long it may be kept.',
-  'X-Request-Id': 'The id of the request in our logs; one that is sent along is kept.',
-  'Idempotency-Replayed': '`true` when it is the answer of an earlier attempt.',
-  'Retry-After': 'In how many seconds to try again.',
-  RateLimit: 'How many requests are left, and for how long.',
-  'RateLimit-Policy': 'How many requests are allowed in how many seconds.',
-  'WWW-Authenticate': 'Which credential is missing (RFC 6750).',
+  ETag: 'The current version, for If-Match and If-None-Match.',
+  Location: 'The path of the new resource.',
+  Link: 'Links (RFC 8288): `next` is the next page, `deprecation` a guide.',
+  Deprecation: 'The date since which a parameter of the request is deprecated (RFC 9745).',
+  Sunset: 'The date until which deprecated parameters work (RFC 8594).',
+  'Cache-Control': 'How long the answer may be cached.',
+  'X-Request-Id': 'The id of the request in the logs. An id sent by the client is kept.',
+  'Idempotency-Replayed': '`true` if this is the answer to an earlier attempt.',
+  'Retry-After': 'The number of seconds after which to try again.',
+  RateLimit: 'The number of remaining requests, and the seconds until the quota resets.',
+  'RateLimit-Policy': 'The quota of requests, and its window in seconds.',
+  'WWW-Authenticate': 'The required credential (RFC 6750).',
 };
 
-/** The headers that an answer has, each `always` or `sometimes`. */
+/** The headers of an answer, each `always` or `sometimes` present. */
 export type AnswerHeaders = { readonly [Name in keyof typeof HEADERS]?: 'always' | 'sometimes' };
 
-/** The headers of everything that is subject to a rate limit. */
+/** The headers of all answers that are subject to a rate limit. */
 export const LIMITS: AnswerHeaders = { RateLimit: 'sometimes', 'RateLimit-Policy': 'sometimes' };
 
-/** The headers of an answer as the document shows them, in the order given. */
+/** The headers of an answer in the document, in the given order. */
 export function headersOf(headers: AnswerHeaders): Record<string, unknown> {
   const names = Object.keys(headers) as (keyof typeof HEADERS)[];
   const describe = (name: keyof typeof HEADERS) => {

@@ -4,28 +4,28 @@ import type { FastifySchema } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { AnswerHeaders } from './headers.ts';
 
-/** What the document of a service says about the service as a whole, and where it is served. */
+/** The document's information about the service as a whole, and the path of the document. */
 export type OpenApiOptions = {
   title: string;
   version: string;
   description: string;
   /** With its SPDX identifier. */
   license?: { name: string; identifier: string };
-  /** Descriptions of tags, in the order in which they are shown; tags without one come after them. */
+  /** Descriptions of tags, in order; tags without a description follow. */
   tags?: readonly { name: string; description: string }[];
   errorExamples?: ErrorExamples;
   /** Such as `/openapi/users.json`. */
   path: string;
-  /** Where the service is reached from outside: an origin, such as `https://api.example.org`. */
+  /** The public origin of the service, such as `https://api.example.org`. */
   origin?: string;
 };
 
-/** Errors that the service itself answers with, as the examples of their kinds. */
+/** The service's own errors, as the examples of their kinds. */
 export type ErrorExamples = Readonly<Partial<Record<ErrorKind, ServiceError>>>;
 
 /**
- * One of the shapes that a body or an answer may have. Its name is unique in the document, where its schema is a
- * component. `parts` are shapes that it contains unchanged, such as the rows of a list: it refers to them.
+ * One of the possible shapes of a body or an answer. Its schema is a component of the document with this unique name.
+ * `parts` are shapes that it contains unchanged, such as the rows of a list, and refers to.
  */
 export type Shape = { name: string; schema: TSchema; example?: unknown; parts?: readonly Shape[] };
 
@@ -36,45 +36,43 @@ export type Query = { profile: string; schema: TObject };
 export type DocumentedAnswer = {
   description: string;
   shapes?: readonly Shape[];
-  /** Besides those that follow from the operation. */
+  /** In addition to those that follow from the operation. */
   headers?: AnswerHeaders;
-  /** Of a body that is not JSON, such as text/markdown. */
+  /** The media type of a body that is not JSON, such as text/markdown. */
   mediaType?: string;
 };
 
-/** What the document says about a route. */
+/** The document's description of a route. */
 export type Operation = {
   /** Unique in the document. */
   operationId: string;
   summary: string;
   description?: string;
   tag: string;
-  /** A credential needs one of these, or any credential will do if the list is empty. Absent: none is needed. */
+  /** Any one of these scopes is required. An empty list means any credential, undefined no credential. */
   scopes?: readonly string[];
-  /** Parameters of the path, where there is more to say than that they are strings. */
-  params?: TObject;
-  /** Parameters of the query: those of all profiles together, each saying which profiles know it. */
+  /** The query parameters of each profile; the document has their union. */
   query?: readonly Query[];
-  /** The shapes of the body, which is then required. */
+  /** The shapes of the body, which is required if there are any. */
   body?: readonly Shape[];
-  /** Takes Idempotency-Key. */
+  /** Supports Idempotency-Key. */
   idempotent?: boolean;
-  /** `read`: takes If-None-Match, and may answer 304. `write`: takes If-Match, and may answer 412. */
+  /** `read` supports If-None-Match (304), `write` supports If-Match (412). */
   conditional?: 'read' | 'write';
   /** By status. */
   answers: Readonly<Record<number, DocumentedAnswer>>;
-  /** How errors are written, and which kinds there are besides those that follow from all of the above. */
+  /** The form of errors, and the kinds of errors in addition to those that follow from the fields above. */
   errors: { body: ErrorBody; kinds?: readonly ErrorKind[] };
 };
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** For the OpenAPI document; Fastify neither validates nor serializes by it. */
+    /** For the OpenAPI document only; Fastify does not use it. */
     operation?: Operation;
   }
 }
 
-/** The `schema` of a route that is in the document: `app.get(path, { schema: documented({…}) }, handler)`. */
+/** The `schema` of a documented route: `app.get(path, { schema: documented({…}) }, handler)`. */
 export function documented(operation: Operation): FastifySchema {
   return { operation };
 }

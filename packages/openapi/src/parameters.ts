@@ -6,21 +6,25 @@ const header = (name: string, description: string, schema: JsonSchema = { type: 
 };
 const IDEMPOTENCY_KEY = header(
   'Idempotency-Key',
-  'Makes a repetition safe, for 24 hours: of the same request, it gets the same answer, and nothing is made twice.',
+  'Makes retries safe for 24 hours: the same request with the same key gets the same answer and creates nothing twice.',
   { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 );
 const CONDITIONS = {
-  read: header('If-None-Match', 'Versions that the caller has: one of them is answered with 304.'),
-  write: header('If-Match', 'Versions of which it must be in one, or 412 is answered.'),
+  read: header(
+    'If-None-Match',
+    'The versions that the client has stored. If the current one is among them, the answer is 304.',
+  ),
+  write: header(
+    'If-Match',
+    'The versions to which the change applies. If the current one is not among them, the answer is 412.',
+  ),
 };
 
-/** The parameters of an operation: those of its path and its query, and the headers that it takes. */
+/** The parameters of an operation: in its path, its query and its headers. */
 export function parametersOf(url: string, operation: Operation): JsonSchema[] {
-  const { params, query = [], idempotent, conditional } = operation;
-  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => {
-    const property = (params?.properties[name] ?? { type: 'string' }) as JsonSchema;
-    const { description, deprecated, ...schema } = property;
-    return { name, in: 'path', description, required: true, deprecated, schema };
+  const { query = [], idempotent, conditional } = operation;
+  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name]) => {
+    return { name, in: 'path', required: true, schema: { type: 'string' } };
   });
   const inQuery = new Set(query.flatMap(({ schema }) => Object.keys(schema.properties)));
   return [
@@ -31,16 +35,16 @@ export function parametersOf(url: string, operation: Operation): JsonSchema[] {
   ];
 }
 
-/** A parameter as the profiles describe it: all alike, or each in its own way. */
+/** A query parameter, with the descriptions and schemas of the profiles that have it. */
 function queryParameter(name: string, query: readonly Query[]): JsonSchema {
   const uses = query.flatMap(({ profile, schema: { properties, required } }) => {
     const property = properties[name] as JsonSchema | undefined;
     return property === undefined ? [] : [{ profile, property, required: required?.includes(name) }];
   });
-  const known = uses.length === query.length;
+  const isCommon = uses.length === query.length;
   const schemas = uses.map(({ property: { description, deprecated, default: preset, ...schema } }) =>
-    // Where it is missing, a profile may answer that does not know it, and has no such default.
-    known ? { ...schema, default: preset } : schema,
+    // No default if some profile does not have the parameter: without it, that profile may answer.
+    isCommon ? { ...schema, default: preset } : schema,
   );
   const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
   const descriptions = Map.groupBy(uses, ({ property }) => String(property.description ?? ''));
@@ -53,7 +57,7 @@ function queryParameter(name: string, query: readonly Query[]): JsonSchema {
     name,
     in: 'query',
     description: sentences.join(' ') || undefined,
-    required: known && uses.every(({ required }) => required),
+    required: isCommon && uses.every(({ required }) => required),
     deprecated: uses.every(({ property }) => property.deprecated === true) || undefined,
     schema: different.length === 1 ? different[0] : { anyOf: different },
   };

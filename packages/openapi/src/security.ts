@@ -1,6 +1,6 @@
 import type { Scope } from '@gatehouse/tokens/scopes';
 
-/** The scopes of the interface, as OAuth flows describe them. */
+/** The scopes of the interface, with their descriptions. */
 const scopes: Record<Scope, string> = {
   openid: 'sign in with OpenID Connect',
   profile: 'basic profile information',
@@ -13,7 +13,7 @@ const scopes: Record<Scope, string> = {
   'read:all': 'read access to all resources',
 };
 
-/** The credentials that an operation takes: with any one of the scopes, or none at all where scopes are undefined. */
+/** The security requirements of an operation: any one of the scopes, or no credential if scopes are undefined. */
 export function securityOf(scopes: readonly string[] | undefined) {
   if (scopes === undefined) return [];
   // The scheme `bearer` has no scopes of its own.
@@ -21,13 +21,13 @@ export function securityOf(scopes: readonly string[] | undefined) {
   return [{ bearer: [] }, ...each.map((oauth2) => ({ oauth2 }))];
 }
 
-/** A sentence that names the scopes, of which one is needed; undefined if there are none. */
+/** A sentence that names the required scopes; undefined if there are none. */
 export function scopesNeeded(scopes: readonly string[] = []): string | undefined {
   const names = scopes.map((name) => `\`${name}\``);
-  return names.length === 0 ? undefined : `Needs the scope ${names.join(' or ')}.`;
+  return names.length === 0 ? undefined : `Requires the scope ${names.join(' or ')}.`;
 }
 
-/** The credentials of the interface; identity's endpoints are below the origin. */
+/** The security schemes of the interface; the origin is that of identity's endpoints. */
 export function securitySchemes(origin: string) {
   const authorizationUrl = `${origin}/oauth2/authorize`;
   const tokenUrl = `${origin}/oauth2/token`;

@@ -6,7 +6,7 @@ import { type TSchema, Type } from 'typebox';
 const { String: Text, Integer, Optional } = Type;
 const object = Type.Object;
 
-/** Names the groups: alternatives by `|`, those that cannot be told apart by `&`. */
+/** Writes the groups: `|` between alternatives, `&` between shapes that the same value can match. */
 function groups(schemas: Record<string, TSchema>, side: 'written' | 'read'): string {
   const shapes = Object.entries(schemas).map(([name, schema]): Shape => ({ name, schema }));
   const write = (schema: object): string => {
@@ -25,18 +25,18 @@ const CLOSED = { additionalProperties: false };
 
 const CASES: [label: string, schemas: Record<string, TSchema>, expected: string][] = [
   ['one', { A }, 'A'],
-  ['each needs what the others do not have', { A, E, G }, 'A|E|G'],
+  ['each requires a property that the others do not have', { A, E, G }, 'A|E|G'],
   ['the same', { a: A, b: A }, 'a&b'],
-  ['one has all that the other needs', { a: A, b: object({ id: Text() }) }, 'a&b'],
+  ['one has all required properties of the other', { a: A, b: object({ id: Text() }) }, 'a&b'],
   [
-    'one may have what the other needs',
+    'one may have the required property of the other',
     { a: object({ x: Optional(Text()) }), b: object({ x: Text() }) },
     'a&b',
   ],
   ['another type of a field', { a: object({ x: Text() }), b: object({ x: Integer() }) }, 'a|b'],
   ['whole numbers are numbers', { a: object({ x: Type.Number() }), b: object({ x: Integer() }) }, 'a&b'],
   [
-    'a field that the other may have with another type',
+    'an optional field of another type',
     { a: object({ x: Text() }), b: object({ x: Optional(Integer()) }) },
     'a|b',
   ],
@@ -51,7 +51,7 @@ const CASES: [label: string, schemas: Record<string, TSchema>, expected: string]
     'a&b',
   ],
   [
-    'unions without anything in common',
+    'unions that are disjoint',
     { a: object({ x: Type.Union([Text(), Type.Null()]) }), b: object({ x: Integer() }) },
     'a|b',
   ],
@@ -70,38 +70,38 @@ const CASES: [label: string, schemas: Record<string, TSchema>, expected: string]
   ],
   ['groups', { a: Type.Array(A), b: cursor(A), c: Type.Array(E), d: cursor(E), e: A }, 'a&c|b&d|e'],
   [
-    'groups that are joined by a third',
+    'groups joined by a third',
     { a: object({ x: Text() }), b: object({ y: Text() }), c: object({ x: Text(), y: Text() }) },
     'a&b&c',
   ],
   ['anything', { a: A, b: Type.Unknown() }, 'a&b'],
   [
-    'one that takes nothing else',
+    'no additional properties in one',
     { a: object({ x: Text() }, CLOSED), b: object({ x: Text(), y: Text() }) },
     'a|b',
   ],
 ];
 
-t.test('exactly one of the shapes, but for those that one value can be both of', async (t) => {
+t.test('written: oneOf, except for shapes that the same value can match', async (t) => {
   for (const [label, schemas, expected] of CASES) t.equal(groups(schemas, 'written'), expected, label);
 });
 
-/** What is read may have more than its schema names: only what cannot be at once tells two apart. */
+/** A value that is read may have additional properties: only contradictory properties distinguish two shapes. */
 const READ: typeof CASES = [
   ['one', { A }, 'A'],
-  ['with all that each needs', { A, E, G }, 'A&E&G'],
+  ['with all required properties of each', { A, E, G }, 'A&E&G'],
   [
-    'another type of a field that both need',
+    'another type of a field that both require',
     { a: object({ x: Text() }), b: object({ x: Integer() }) },
     'a|b',
   ],
   [
-    'another type of a field that one does not need',
+    'another type of a field that one does not require',
     { a: object({ x: Text() }), b: object({ x: Optional(Integer()) }) },
     'a|b',
   ],
   [
-    'another type of a field that nobody needs',
+    'another type of a field that neither requires',
     { a: object({ x: Optional(Text()) }), b: object({ x: Optional(Integer()) }) },
     'a&b',
   ],
@@ -112,9 +112,9 @@ const READ: typeof CASES = [
   ],
   ['a union', { a: Type.Union([Text(), object({ x: Text() })]), b: object({ y: Text() }) }, 'a&b'],
   ['a union on the other side', { a: object({ y: Text() }), b: Type.Union([Text(), Integer()]) }, 'a|b'],
-  ['one that takes nothing else', { a: object({ x: Text() }, CLOSED), b: object({ y: Text() }) }, 'a|b'],
+  ['no additional properties in one', { a: object({ x: Text() }, CLOSED), b: object({ y: Text() }) }, 'a|b'],
   [
-    'the other that takes nothing else',
+    'no additional properties in the other',
     { a: object({ x: Text() }), b: object({ y: Text() }, CLOSED) },
     'a|b',
   ],
@@ -122,6 +122,6 @@ const READ: typeof CASES = [
   ['anything', { a: A, b: Type.Unknown() }, 'a&b'],
 ];
 
-t.test('the same of what is read', async (t) => {
+t.test('read: only contradictory properties distinguish shapes', async (t) => {
   for (const [label, schemas, expected] of READ) t.equal(groups(schemas, 'read'), expected, label);
 });

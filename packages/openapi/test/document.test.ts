@@ -40,7 +40,6 @@ const READ: Operation = {
   tag: 'things',
   scopes: ['read:users', 'read:all'],
   conditional: 'read',
-  params: Type.Object({ id: Id }),
   answers: { 200: { description: 'The thing.', shapes: [thing], headers: { ETag: 'always' } } },
   errors: { body: upperCaseCodeBody, kinds: ['not_found'] },
 };
@@ -127,11 +126,11 @@ const ROUTES = [
   { url: '/guides/things', method: 'GET', operation: GUIDE },
 ];
 
-/** As whoever fetches it has it. */
+/** The document as a client receives it. */
 const documentOf = (routes = ROUTES, options = OPTIONS) =>
   JSON.parse(JSON.stringify(openApiDocument(options, routes)));
 
-t.test('the document is OpenAPI 3.1, and its examples hold', async (t) => {
+t.test('the document is valid OpenAPI 3.1, and its examples are valid', async (t) => {
   t.strictSame(await documentProblems(documentOf()), []);
   const { openapi, info, servers, tags, paths } = documentOf();
   t.match(openapi, /^3\.1\./);
@@ -148,7 +147,7 @@ t.test('the document is OpenAPI 3.1, and its examples hold', async (t) => {
     license: { name: 'MIT License', identifier: 'MIT' },
     tags: [
       { name: 'guides', description: 'To be read.' },
-      { name: 'others', description: 'Which no operation has.' },
+      { name: 'others', description: 'Without operations.' },
     ],
   };
   const more = documentOf(ROUTES, { ...OPTIONS, ...about });
@@ -157,7 +156,7 @@ t.test('the document is OpenAPI 3.1, and its examples hold', async (t) => {
   t.strictSame(
     more.tags,
     [about.tags[0], { name: 'things' }],
-    'in their order, then those that nobody describes',
+    'in their order, followed by those without a description',
   );
   const { origin: _, ...without } = OPTIONS;
   t.strictSame(await documentProblems(documentOf(ROUTES, without)), [], 'without an origin');
@@ -167,10 +166,11 @@ t.test('the document is OpenAPI 3.1, and its examples hold', async (t) => {
 t.test('parameters', async (t) => {
   const { paths } = documentOf();
   t.strictSame(paths['/v1/things/{id}'].get.parameters, [
-    { name: 'id', in: 'path', description: 'Opaque.', required: true, schema: { type: 'string' } },
+    { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
     {
       name: 'If-None-Match',
-      description: 'Versions that the caller has: one of them is answered with 304.',
+      description:
+        'The versions that the client has stored. If the current one is among them, the answer is 304.',
       schema: { type: 'string' },
       in: 'header',
       required: false,
@@ -197,7 +197,7 @@ t.test('parameters', async (t) => {
         in: 'query',
         description: 'Profile X: After how many.',
         required: false,
-        // Without it another profile may answer.
+        // No default: without it, another profile may answer.
         schema: { type: 'integer' },
       },
       {
@@ -230,17 +230,17 @@ t.test('parameters', async (t) => {
         schema: { type: 'integer' },
       },
     ],
-    'of several profiles, each once',
+    'each once, even if several profiles have it',
   );
   const kind = { profile: 'X', schema: Type.Object({ kind: Type.String() }) };
   const needed = { ...LIST, query: [kind, { profile: 'Y', schema: Type.Object({}) }] };
   const [{ required }] = documentOf([{ url: '/v1/things', method: 'GET', operation: needed }]).paths[
     '/v1/things'
   ].get.parameters;
-  t.equal(required, false, 'what one profile needs and another does not know');
+  t.equal(required, false, 'a parameter that is required in one profile and unknown in another');
 });
 
-t.test('alternatives are oneOf, and anyOf where a value does not tell them apart', async (t) => {
+t.test('alternatives are oneOf, and anyOf where the same value can match several', async (t) => {
   const { paths, components } = documentOf();
   const list = { $ref: '#/components/schemas/ThingList' };
   const pages = [{ $ref: '#/components/schemas/ThingPage' }, { $ref: '#/components/schemas/NamedThingPage' }];
@@ -306,7 +306,6 @@ t.test('errors as examples', async (t) => {
   t.strictSame(exampleOf('ApiError_not_found', own), upperCaseCodeBody.write(notFound));
   t.strictSame(exampleOf('ApiErrorV2_not_found', own), v2Body.write(notFound));
   t.match(exampleOf('ApiError_not_found'), { error: { message: 'There is nothing here.' } });
-  // What an operation needs is what is said to be missing.
   t.match(exampleOf('ApiError_forbidden_read_users_read_all'), {
     error: { message: 'This needs the scope read:users or read:all.' },
   });
@@ -316,19 +315,19 @@ t.test('errors as examples', async (t) => {
   t.match(exampleOf('ApiErrorText_forbidden'), { error: 'You are not permitted to do this.' });
 });
 
-t.test('what stands in another shape is referred to', async (t) => {
+t.test('parts of a shape are references', async (t) => {
   const { schemas } = documentOf().components;
   const ref = { $ref: '#/components/schemas/NamedThing' };
   t.strictSame(schemas.NamedThingPage.properties.data.items, ref);
   t.strictSame(schemas.NamedThing.required, ['id', 'name']);
-  t.match(schemas.ThingList.items, { type: 'object' }, 'not without being told');
+  t.match(schemas.ThingList.items, { type: 'object' }, 'only if declared');
   const list = (parts: Shape[]): Operation => ({
     ...LIST,
     answers: { 200: { description: 'A page.', shapes: [{ ...pageOf(thing), parts }] } },
   });
   const document = (parts: Shape[]) =>
     documentOf([{ url: '/v1/things', method: 'GET', operation: list(parts) }]);
-  t.throws(() => document([named]), { message: 'ThingPage has not all of its parts' });
+  t.throws(() => document([named]), { message: 'ThingPage does not contain all of its parts' });
 });
 
 t.test('headers of answers', async (t) => {
@@ -362,10 +361,10 @@ t.test('credentials', async (t) => {
   const { paths, components } = documentOf();
   const { get } = paths['/v1/things/{id}'];
   t.strictSame(get.security, [{ bearer: [] }, { oauth2: ['read:users'] }, { oauth2: ['read:all'] }]);
-  t.equal(get.description, 'Needs the scope `read:users` or `read:all`.');
+  t.equal(get.description, 'Requires the scope `read:users` or `read:all`.');
   const { post } = paths['/v1/things'];
   t.strictSame(post.security, [{ bearer: [] }, { oauth2: [] }]);
-  t.equal(post.description, 'With an address, or a name.', 'which needs no scope');
+  t.equal(post.description, 'With an address, or a name.', 'without a required scope');
   t.strictSame(paths['/guides/things'].get.security, []);
   t.notOk('description' in paths['/guides/things'].get);
   t.strictSame(Object.keys(components.securitySchemes), ['bearer', 'oauth2']);
@@ -381,7 +380,7 @@ t.test('credentials', async (t) => {
   });
 });
 
-t.test('mistakes in the description are found', async (t) => {
+t.test('duplicate ids and names are rejected', async (t) => {
   const twice = [...ROUTES, { url: '/v2/things', method: 'GET', operation: READ }];
   t.throws(() => documentOf(twice), { message: 'two operations have the id readThing' });
   const other: Operation = {

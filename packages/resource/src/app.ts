@@ -19,20 +19,20 @@ import { mountOpenApi } from './openapi-route.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How errors of this route are written, when not as its path says. */
+    /** The error body of this route, if it differs from that of its path. */
     errorBody?: ErrorBody;
-    /** The member of the body that is kept as the text that was sent (see parseJsonBody). */
+    /** The member of the body that is kept as its original text (see parseJsonBody). */
     verbatim?: string | undefined;
   }
 }
 
 export type AppOptions = {
   logger: Logger;
-  /** How errors are written below a path; also for paths that do not exist. */
+  /** The error body for a path, which may not exist. */
   errorBodyFor(path: string): ErrorBody;
-  /** The caller's error for a failure that is not a ServiceError, such as a database that is away. */
+  /** Converts other errors, such as those of an unreachable database, to a ServiceError. */
   translate(error: unknown): ServiceError | undefined;
-  /** Serves an OpenAPI document of the routes that are `documented`. */
+  /** Serves an OpenAPI document of the `documented` routes. */
   openapi?: OpenApiOptions;
 };
 
@@ -51,20 +51,20 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 
 /**
- * The Fastify app of a resource service: takes JSON and nothing else, answers errors in the shape of the
- * path, knows 405, and lets browsers of any origin in with a bearer token (never with cookies).
+ * The Fastify app of a resource service: it accepts only JSON, writes errors in the form of the path, responds with 405
+ * for unsupported methods, and allows cross-origin requests with a bearer token (never with cookies).
  */
 export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestInfo(request).id,
-    // A line that is about a request says so by itself; most requests write none but run()'s.
+    // No child logger per request: lines about a request carry its id, and most requests log nothing.
     childLoggerFactory: (parent) => parent,
     bodyLimit: BODY_LIMIT,
-    // Longer than Node lets a request line be: what is no id is told so by its route, after its guards.
+    // Longer than any request line that Node accepts: a malformed id is rejected by its route, after authentication.
     routerOptions: { maxParamLength: 65_536 },
-    // Of a URL that cannot be decoded; no hook runs for it, so what the CORS hook would set is set here.
+    // For a URL that cannot be decoded. No hooks run, so the CORS headers are set here.
     frameworkErrors: (error, request, reply) => {
       reply.header('access-control-allow-origin', '*');
       reply.header('access-control-expose-headers', EXPOSED_HEADERS);
@@ -96,7 +96,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     ],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: 3600,
-    // An OPTIONS that is no preflight is no error either.
+    // An OPTIONS request that is not a preflight is not an error.
     strictPreflight: false,
   });
 
@@ -108,14 +108,14 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   });
   app.addHook('onRequest', (request, _reply, done) => {
     requestInfo(request.raw).route = request.routeOptions.url;
-    // Now, and not only when the body has been read and parsed: whoever asks may be a stranger.
+    // Before the body is read and parsed, since the caller is not authenticated.
     done(request.is404 ? missing(request) : undefined);
   });
 
   if (openapi !== undefined) mountOpenApi(app, openapi);
 
   app.setErrorHandler(async (error, request, reply) => {
-    if (callersError(error)?.kind === 'too_large') {
+    if (clientError(error)?.kind === 'too_large') {
       await discardBody(request.raw);
       reply.header('connection', 'close');
     }
@@ -123,10 +123,10 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   });
   app.setNotFoundHandler((request, reply) => sendError(missing(request), request, reply));
 
-  /** Why no route serves the request. */
+  /** The error for a request without a route: 404 or 405. */
   function missing(request: FastifyRequest): ServiceError {
-    const fitting = [...patterns].filter(([pattern]) => matches(pattern, pathOf(request)));
-    const allowed = [...new Set(fitting.flatMap(([, methods]) => [...methods]))];
+    const matching = [...patterns].filter(([pattern]) => matches(pattern, pathOf(request)));
+    const allowed = [...new Set(matching.flatMap(([, methods]) => [...methods]))];
     return allowed.length === 0
       ? new ServiceError('not_found', 'There is nothing here.')
       : new ServiceError('method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
@@ -136,7 +136,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   }
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const error = callersError(thrown) ?? translate(thrown) ?? fault(thrown, request);
+    const error = clientError(thrown) ?? translate(thrown) ?? fault(thrown, request);
     return reply
       .code(error.status)
       .headers(error.headers)
@@ -151,7 +151,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   }
 
   function fault(thrown: unknown, request: FastifyRequest): ServiceError {
-    // A caller who hung up is in the log as the request's status 499.
+    // A client that closed the connection is logged as status 499 instead.
     if (!request.raw.socket.destroyed) request.log.error({ err: thrown, req_id: request.id }, 'fault');
     return new ServiceError('internal', `Something went wrong on our side. Request id: ${request.id}.`);
   }
@@ -159,14 +159,14 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   return app;
 }
 
-/** Bodies come as they are (RFC 9110 §8.4: 415 for a coding that is not taken). */
+/** Rejects content codings (RFC 9110 §8.4: 415). */
 function refuseEncoded({ headers }: FastifyRequest): void {
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (coding === 'identity') return;
   throw new ServiceError('unsupported_media_type', 'The body must be sent without a Content-Encoding.');
 }
 
-/** The app as a Node request handler; usable at once, requests wait until the app's plugins are loaded. */
+/** The app as a Node request handler. Requests wait until the app's plugins are loaded. */
 export function handlerOf(
   app: FastifyInstance,
 ): (request: IncomingMessage, response: ServerResponse) => void {
@@ -180,8 +180,8 @@ export function handlerOf(
   };
 }
 
-/** A ServiceError, or what Fastify itself refuses a request with, as a ServiceError. */
-function callersError(thrown: unknown): ServiceError | undefined {
+/** A ServiceError; errors with which Fastify itself rejects a request are converted to one. */
+function clientError(thrown: unknown): ServiceError | undefined {
   if (thrown instanceof ServiceError) return thrown;
   const { code, statusCode } = Object(thrown) as Partial<FastifyError>;
   if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
@@ -201,7 +201,7 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-/** Whether a path fits a route's pattern such as /v1/users/:id. */
+/** Whether a path matches a route's pattern such as /v1/users/:id. */
 function matches(pattern: string, path: string): boolean {
   const expected = pattern.split('/');
   const parts = path.split('/');

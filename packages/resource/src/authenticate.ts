@@ -6,8 +6,8 @@ import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 const callers = new WeakMap<FastifyRequest, Caller>();
 
 /**
- * The hook that makes a route need a credential. It runs before the body is read, so that a stranger cannot make us
- * parse anything.
+ * A hook that requires a credential. It runs before the body is read, so that unauthenticated callers cannot make the
+ * service parse anything.
  */
 export function authenticate(
   credentials: CredentialVerifier,
@@ -19,7 +19,7 @@ export function authenticate(
   };
 }
 
-/** Who makes this request. Throws when the route was mounted without the authenticate hook. */
+/** The caller of a request. Throws when the route was mounted without the authenticate hook. */
 export function callerOf(request: FastifyRequest): Caller {
   const caller = callers.get(request);
   if (caller === undefined) throw new Error('this route has no authenticate hook');

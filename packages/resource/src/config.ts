@@ -11,14 +11,14 @@ import {
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import { clientSecretSetting, type ServiceName } from '@gatehouse/kit/services';
 
-/** A year after the deprecation of filters without brackets: nothing is promised to end earlier than that. */
+/** One year after the deprecation of filters without brackets: they are promised to work until then. */
 const EARLIEST_SUNSET = '2026-07-10';
 const SUNSET = '2027-07-10';
 
-/** When filters in their deprecated form, without `filter[…]`, are to end. */
+/** The sunset date of filters in their deprecated form, without `filter[…]`. */
 export const filtersSunsetSetting = date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET });
 
-/** Which profile answers on a shared path where neither a pin nor the request says so. */
+/** The profile of a shared path if neither a pin nor the request decides. */
 export function profileSetting<P extends keyof ProfilePins>(
   name: string,
   pin: P,
@@ -27,7 +27,7 @@ export function profileSetting<P extends keyof ProfilePins>(
   return oneOf(name, profiles.toSorted(), profiles[0]);
 }
 
-/** The settings that the process of every resource service has; its own names begin with the service's name. */
+/** The settings that all resource services have in common. Some names begin with the service's name. */
 export function resourceSettings(service: ServiceName) {
   const prefix = service.toUpperCase();
   return {
@@ -42,23 +42,23 @@ export function resourceSettings(service: ServiceName) {
 
 type Settings = SettingValues<ReturnType<typeof resourceSettings>>;
 
-/** What createResourceService needs to know. */
+/** The configuration of createResourceService. */
 export type ResourceConfig = Pick<
   Settings,
-  /** The issuer of the tokens that are taken. */
+  /** The issuer of accepted tokens. */
   | 'publicUrl'
   | 'mongodbUri'
-  /** Where identity is reached from here; its keys are fetched from there. */
+  /** The origin of identity as reached from this process, also for its keys. */
   | 'identityUrl'
-  /** Of the client as which this service asks others for something; its id is the name of the service. */
+  /** The secret of this service's OAuth client, whose id is the name of the service. */
   | 'clientSecret'
   | 'rateLimit'
 > & {
-  /** Where revocations are broadcast, unless the service is given a broadcast. May hold credentials. */
+  /** The NATS server for revocations, unless the service is given a broadcast. May contain credentials. */
   natsUrl?: string;
-  /** For how long credentials are taken while nothing is heard of revocations; five minutes by default. */
+  /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */
   staleAfterSeconds?: number;
-  /** When filters in their deprecated form, without `filter[…]`, are to end; 2027-07-10 by default. */
+  /** The sunset date of filters in their deprecated form, without `filter[…]`; 2027-07-10 by default. */
   filtersSunset?: Date;
 };
 

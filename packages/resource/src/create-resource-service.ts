@@ -28,20 +28,20 @@ import { authenticate } from './authenticate.ts';
 import { DEFAULT_FILTERS_SUNSET, type ResourceConfig } from './config.ts';
 import type { MountOptions } from './mount-resource.ts';
 
-/** What a process may bring. Both are started and stopped by who made them; natsUrl must be set without a broadcast. */
+/** Shared by the services of a process, which starts and stops them. Without a broadcast, natsUrl must be set. */
 export type ResourceDependencies = {
   broadcast?: RevocationBroadcast | undefined;
-  /** Takes the events of the service; without it nobody listens. */
+  /** Takes the events of the service; without it they are dropped. */
   events?: EventTransport | undefined;
 };
 
-/** What a service says of itself before any of it is made. */
+/** The static description of a service. */
 export type ResourceServiceDefinition = {
-  /** As in the table of services; its database and its OpenAPI document have the same name. */
+  /** As in SERVICES; also the name of its database and its OpenAPI document. */
   name: string;
-  /** All that it serves (see prefixesOf). */
+  /** The path prefixes that it serves (see prefixesOf). */
   prefixes: readonly string[];
-  /** Its paths, each with the profiles that are served there; the first says how errors are written. */
+  /** Its paths and their profiles; the first profile of a path determines the error body. */
   paths: readonly {
     prefix: string;
     profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
@@ -49,9 +49,9 @@ export type ResourceServiceDefinition = {
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
 };
 
-/** What the parts of a service are made with. */
+/** What a service builds its own parts with. */
 export type ResourceContext = {
-  /** For models; connected when prepare() is called. */
+  /** For defining collections; connected when prepare() is called. */
   connection: Database['connection'];
   logger: Logger;
   /** For the internal routes of identity. */
@@ -60,27 +60,27 @@ export type ResourceContext = {
   events: EventTransport | undefined;
 };
 
-/** What is the service's own. */
-export type ResourceParts = {
-  routes(app: FastifyInstance, tools: RouteTools): void;
-  /** Runs once the database is there, before the service is ready. */
+/** The service's own parts. */
+type ResourceParts = {
+  routes(app: FastifyInstance, dependencies: RouteDependencies): void;
+  /** Runs once the database is connected, before the service is ready. */
   prepare?(): Promise<void>;
-  /** Is started once the service is prepared, and stopped before the database is closed. */
+  /** Started after prepare(), stopped before the database is closed. */
   background?: readonly { start(): void; stop(): Promise<void> }[];
-  /** Collections from which the documents whose `expires_at` has passed are removed. */
+  /** Collections whose documents are removed once `expires_at` has passed. */
   expiring?: readonly string[];
 };
 
-export type RouteTools = {
-  /** For mountResource, but for the defaults of shared paths. */
+type RouteDependencies = {
+  /** For mountResource; `defaults` are to be added. */
   mountOptions: MountOptions;
-  /** The hook for routes below /internal: it takes only tokens of other services. */
+  /** The hook for routes below /internal: it accepts only tokens of other services. */
   authenticateInternal: onRequestAsyncHookHandler;
 };
 
 /**
- * A service that serves resources from a database of its own: takes the credentials that identity issues, follows what
- * is revoked, and answers 503 while it waits for what it needs. `build` makes what is the service's own.
+ * A service with its own database: it accepts the credentials that identity issues, follows revocations, and responds with
+ * 503 while a dependency is unavailable. `build` makes the service's own parts.
  */
 export function createResourceService(
   definition: ResourceServiceDefinition,
@@ -129,7 +129,7 @@ export function createResourceService(
     feed,
     publicUrl,
   });
-  // Without the feed's check: identity must be able to ask here while it cannot tell what is revoked.
+  // Not dependent on the feed: identity must be able to call this service while it cannot serve revocations itself.
   const internalCredentials = createCredentialVerifier({
     tokens: createTokenVerifier({ ...verification, audience: internalAudience(publicUrl, name) }),
     publicUrl,
@@ -157,7 +157,7 @@ export function createResourceService(
 
   const lifecycle = createLifecycle([
     ownBroadcast ?? {},
-    // Each of them waits for something else, and neither is to wait for the other.
+    // In parallel: one waits for identity, the other for the database.
     { start: () => Promise.all([feed.start(), startStore()]) },
     ...[database, feed, ...background, sweeper].map(({ stop }) => ({ stop })),
     { stop: () => app.close() },
@@ -178,11 +178,11 @@ export function createResourceService(
 }
 
 function natsBroadcast({ natsUrl }: ResourceConfig, name: string, logger: Logger) {
-  if (natsUrl === undefined) throw new Error('there is neither a broadcast nor a NATS server to make one of');
+  if (natsUrl === undefined) throw new Error('neither a broadcast nor natsUrl is given');
   return createNatsBroadcast({ url: natsUrl, name, logger });
 }
 
-/** How errors are written below a path; as in the latest version where no profile says so. */
+/** The error body for a path; outside all paths, that of the latest version. */
 function errorBodyOf({ paths }: ResourceServiceDefinition): (path: string) => ErrorBody {
   return (path) => paths.find(({ prefix }) => isUnder(path, prefix))?.profiles[0]?.errorBody ?? v2Body;
 }
@@ -190,7 +190,7 @@ function errorBodyOf({ paths }: ResourceServiceDefinition): (path: string) => Er
 function documentOf({ name, paths, document }: ResourceServiceDefinition): OpenApiOptions {
   return {
     ...document,
-    // Of the interface.
+    // The version of the interface.
     version: '2.1.0',
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     path: `/openapi/${name}.json`,
@@ -199,7 +199,7 @@ function documentOf({ name, paths, document }: ResourceServiceDefinition): OpenA
         const lines = profiles.map((profile) => `- **${profile.name}**: ${profile.about}`);
         return { name: prefix, description: ['Profiles:', '', ...lines.sort()].join('\n') };
       }),
-      { name: 'guides', description: 'What is said of the interface in whole sentences.' },
+      { name: 'guides', description: 'Guides to the interface.' },
     ],
   };
 }

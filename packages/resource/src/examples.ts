@@ -4,17 +4,17 @@ import type { Shape } from '@gatehouse/openapi/operation';
 import type { TSchema } from 'typebox';
 import type { ListProfile, RequestBody, ResourceTypes, View } from './profile.ts';
 
-/** How the OpenAPI document shows an entity. */
+/** The shape of a view in the OpenAPI document. */
 export function entityShape<T>({ name, schema, show }: View<T>, example: T): Shape {
   return { name, schema, example: show(example) };
 }
 
-/** How the OpenAPI document shows the body of a request. */
+/** The shape of a request body in the OpenAPI document. */
 export function bodyShape({ name, schema, example }: RequestBody<unknown>): Shape {
   return { name, schema, example };
 }
 
-/** The pages of a list: in the envelope of the profile, and by cursor. */
+/** The shapes of a list's pages: in the envelope of the profile, and by cursor. */
 export function listShapes<R extends ResourceTypes>(
   { envelope, item }: ListProfile<R>,
   { answers }: ListEndpoint<R['field'], R['entity']>,
@@ -37,7 +37,7 @@ export function listShapes<R extends ResourceTypes>(
   return shapes.map((shape, i) => ({ ...shape, schema: answers[i] as TSchema, parts }));
 }
 
-/** The cursor behind the first of two entities. */
+/** The cursor after the first of two entities. */
 function cursorAfter(id: string): Cursor {
   return {
     position: { value: null, id },

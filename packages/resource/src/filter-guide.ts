@@ -4,12 +4,12 @@ import { GUIDE_PATH } from '@gatehouse/lists/deprecation';
 import { documented } from '@gatehouse/openapi/operation';
 import type { FastifyInstance } from 'fastify';
 
-/** Serves the guide to filters, which answers to deprecated filters point to; it needs no credential. */
+/** Serves the guide to filters, to which answers to deprecated filters link. It needs no credential. */
 export function mountFilterGuide(app: FastifyInstance): void {
   const text = readFileSync(new URL('../guides/filters.md', import.meta.url), 'utf8');
   const schema = documented({
     operationId: 'read_filter_guide',
-    summary: 'How lists are filtered',
+    summary: 'How to filter lists',
     tag: 'guides',
     answers: { 200: { description: 'The guide.', mediaType: 'text/markdown' } },
     errors: { body: v2Body },

@@ -5,42 +5,41 @@ import type { FastifyRequest } from 'fastify';
 import type { Answer } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 
-/** How long an answer is kept, and how long an attempt may run before another goes on with it; in milliseconds. */
-const KEPT = 24 * 3_600_000;
-const LEASE = 60_000;
-/** In seconds: most attempts are over by then. */
-const RETRY_AFTER = '1';
+const RETENTION_MS = 24 * 3_600_000;
+/** How long an attempt may run before another may take over its key. */
+const LEASE_MS = 60_000;
+const RETRY_AFTER_SECONDS = '1';
 
 /** One attempt at a request. */
 export type Attempt = {
-  /** The id that what is created gets: every attempt with the same key gets the same. */
+  /** The id for the new resource: the same in all attempts with the same key. */
   reservedId: string;
-  /** Whether an earlier attempt may have created it already, and ended without saying so. */
-  again: boolean;
+  /** Whether an earlier attempt may have created the resource and failed before it answered. */
+  isRetry: boolean;
 };
 
 export type Idempotency = {
   /**
-   * Runs a request that creates something, or answers as an earlier attempt with the same Idempotency-Key did. Call
-   * it once the caller is known to be permitted, and the body to be valid. Beside what `run` throws, it throws
-   * `invalid` for a key that is none, `idempotency_key_reused` when the key belongs to another body, and `conflict`
-   * with Retry-After while another attempt is running.
+   * Runs a request that creates something, or returns the answer of an earlier attempt with the same Idempotency-Key.
+   * To be called after authorization and validation. Besides the errors of `run`, it throws `invalid` for a malformed
+   * key, `idempotency_key_reused` when the key was used with another body, and `conflict` with Retry-After while
+   * another attempt is running.
    */
   once(request: FastifyRequest, run: (attempt: Attempt) => Promise<Answer>): Promise<Answer>;
 };
 
-/** What a store finds under a key: it is for us to run, runs elsewhere, is of another body, or is done. */
-export type Claim =
-  | { state: 'ours'; reservedId: string; again: boolean }
+/** The result of claiming a key: it is now ours, another attempt runs, it has another fingerprint, or it has an answer. */
+type Claim =
+  | { state: 'claimed'; reservedId: string; isRetry: boolean }
   | { state: 'running' }
   | { state: 'reused' }
   | { state: 'done'; answer: string };
 
-/** Where keys are kept. It gets nothing that can be read: hashes and ciphertext. */
+/** Stores keys. It gets hashes and ciphertext only. */
 export type IdempotencyStore = {
   /**
-   * Takes a key for the holder until the lease ends. A key that is known, with the same fingerprint, and without an
-   * answer, is taken over when its lease has ended: then the id is the one that was reserved first.
+   * Claims a key for the holder until the lease ends. An existing key with the same fingerprint and without an answer is
+   * taken over after its lease; the id is then the one that was reserved first.
    */
   claim(claim: {
     id: string;
@@ -51,18 +50,20 @@ export type IdempotencyStore = {
     leaseUntil: Date;
     expiresAt: Date;
   }): Promise<Claim>;
-  /** Keeps the answer, if the holder still has the key. */
+  /** Stores the answer, if the holder still has the key. */
   complete(done: { id: string; holder: string; answer: string; expiresAt: Date }): Promise<void>;
-  /** Ends the holder's lease at once; `forget` gives the key up altogether, with the id that was reserved. */
+  /** Ends the holder's lease; with `forget`, deletes the key and its reserved id. */
   release(done: { id: string; holder: string; now: Date; forget: boolean }): Promise<void>;
 };
 
 /**
- * Safe repetition of requests that create (draft-ietf-httpapi-idempotency-key-header): with an Idempotency-Key the same
- * caller, method, path and body get the answer of the first attempt for 24 hours. `newId` makes the ids of what is
- * created, `now` is the time in milliseconds. An attempt that ends without a word, as when its process dies, holds up
- * others for at most 60 s; the next one is told that it runs `again`. Only answers of success are kept: what was
- * refused may be tried again with the same key, also corrected.
+ * Safe retries of requests that create something (draft-ietf-httpapi-idempotency-key-header): for 24 hours, the same
+ * caller, method, path, body and Idempotency-Key get the answer of the first attempt. If an attempt dies, with its process
+ * for example, its key is blocked for at most 60 s, and the next attempt runs with `isRetry`. Only successful answers are
+ * kept: a rejected request may be corrected and sent again with the same key.
+ *
+ * @param options.newId makes the ids of new resources
+ * @param options.now the time in milliseconds
  */
 export function createIdempotency(options: {
   store: IdempotencyStore;
@@ -72,39 +73,39 @@ export function createIdempotency(options: {
   const { store, newId, now = Date.now } = options;
   const after = (ms: number) => new Date(now() + ms);
 
-  async function claimed(secrets: Secrets, body: unknown, holder: string): Promise<Claim> {
+  async function claimKey(secrets: Secrets, body: unknown, holder: string): Promise<Claim> {
     return await store.claim({
       id: secrets.id,
       fingerprint: fingerprintOf(body, secrets),
       holder,
       reservedId: newId(),
       now: after(0),
-      leaseUntil: after(LEASE),
-      expiresAt: after(KEPT),
+      leaseUntil: after(LEASE_MS),
+      expiresAt: after(RETENTION_MS),
     });
   }
 
   return {
     async once(request, run) {
       const key = keyOf(request);
-      if (key === undefined) return await run({ reservedId: newId(), again: false });
-      const secrets = secretsOf(key, scopeOf(request));
+      if (key === undefined) return await run({ reservedId: newId(), isRetry: false });
+      const secrets = deriveSecrets(key, scopeOf(request));
       const { id, sealer } = secrets;
       const holder = randomUUID();
-      const claim = await claimed(secrets, request.body, holder);
+      const claim = await claimKey(secrets, request.body, holder);
       if (claim.state === 'done') return replayed(JSON.parse(sealer.open(claim.answer, id)) as Answer);
-      if (claim.state !== 'ours') throw REFUSALS[claim.state]();
+      if (claim.state !== 'claimed') throw REFUSALS[claim.state]();
 
       const release = (forget: boolean) =>
         store.release({ id, holder, now: after(0), forget }).catch((error: unknown) => {
           request.log.warn({ err: error, req_id: request.id }, 'an idempotency key was not released');
         });
-      const { reservedId, again } = claim;
+      const { reservedId, isRetry } = claim;
       let answer: Answer;
       try {
-        answer = await run({ reservedId, again });
+        answer = await run({ reservedId, isRetry });
       } catch (error) {
-        // A refusal says that nothing was created. After a failure nobody knows, and the next attempt has to look.
+        // After a client error nothing was created. After a server error that is unknown, and a retry has to check.
         await release(error instanceof ServiceError && error.status < 500);
         throw error;
       }
@@ -113,9 +114,14 @@ export function createIdempotency(options: {
         return answer;
       }
       await store
-        .complete({ id, holder, answer: sealer.seal(JSON.stringify(answer), id), expiresAt: after(KEPT) })
+        .complete({
+          id,
+          holder,
+          answer: sealer.seal(JSON.stringify(answer), id),
+          expiresAt: after(RETENTION_MS),
+        })
         .catch((error: unknown) => {
-          // It is created: a repetition runs again when the lease has ended, and finds it.
+          // The resource exists: a retry after the lease finds it.
           request.log.warn({ err: error, req_id: request.id }, 'an answer was not kept');
         });
       return answer;
@@ -126,7 +132,7 @@ export function createIdempotency(options: {
 const REFUSALS = {
   running: () =>
     new ServiceError('conflict', 'A request with this Idempotency-Key is still running.', {
-      headers: { 'retry-after': RETRY_AFTER },
+      headers: { 'retry-after': RETRY_AFTER_SECONDS },
     }),
   reused: () =>
     new ServiceError('idempotency_key_reused', 'This Idempotency-Key was used with another body.'),
@@ -135,24 +141,24 @@ const REFUSALS = {
 /** The key of a request; undefined when it has none. */
 function keyOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['idempotency-key'];
-  // Node joins repeated ones with a comma and a space, which no key has.
+  // Node joins repeated headers with a comma and a space, which is no valid key.
   if (header !== undefined && !/^[!-~]{1,255}$/.test(String(header))) {
     throw new ServiceError('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
   }
   return header === undefined ? undefined : String(header);
 }
 
-/** Whose key it is and for what: nobody meets a key of somebody else. */
+/** The caller, method and path that a key belongs to: callers cannot reach each other's keys. */
 function scopeOf(request: FastifyRequest): string {
   const { clientId, subject } = callerOf(request);
   return JSON.stringify([clientId, subject, request.method, request.url.split('?', 1)[0]]);
 }
 
-/** What a key is found under, the key of its fingerprint, and what seals its answer. */
+/** The id that a key is stored under, the MAC key of its fingerprint, and the sealer of its answer. */
 type Secrets = { id: string; mac: Buffer; sealer: Sealer };
 
-/** All of it derived, so that the database alone tells nothing (RFC 5869). */
-function secretsOf(key: string, scope: string): Secrets {
+/** Derived from the key (RFC 5869), so that the database alone discloses nothing. */
+function deriveSecrets(key: string, scope: string): Secrets {
   const bytes = Buffer.from(hkdfSync('sha256', key, scope, 'gatehouse idempotency', 96));
   return {
     id: bytes.subarray(0, 32).toString('base64url'),
@@ -161,19 +167,19 @@ function secretsOf(key: string, scope: string): Secrets {
   };
 }
 
-/** Bodies that mean the same have the same. */
+/** A fingerprint that does not depend on the order of fields. */
 function fingerprintOf(body: unknown, { mac }: Secrets): string {
   return createHmac('sha256', mac)
     .update(JSON.stringify(sorted(body)) ?? '')
     .digest('base64url');
 }
 
-/** With the fields of all objects in one order. */
+/** Sorts the fields of all objects. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  // As a list, since an object would put names that are numbers first, in either case.
+  // As an array, since an object puts integer keys first in any case.
   return { fields: fields.map(([name, inner]) => [name, sorted(inner)]) };
 }
 

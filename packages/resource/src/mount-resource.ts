@@ -7,24 +7,24 @@ import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';
-import { fitsBody, fitsQuery } from './choose-profile.ts';
+import { matchesBody, matchesQuery } from './choose-profile.ts';
 import { bodyShape, entityShape, listShapes } from './examples.ts';
 import { createIdempotency, type IdempotencyStore } from './idempotency.ts';
 import type { ResourceTypes } from './profile.ts';
 import type { Resource, ResourcePath } from './resource.ts';
-import { candidatesOf, chosenFor, describeRoute, guarded, idOf, pathOfOne } from './route.ts';
+import { accessHooks, candidatesFor, definitionFor, describeRoute, entityPath, idOf } from './route.ts';
 
 export type MountOptions = {
-  /** The hook that puts a caller on the request. */
+  /** The hook that sets the caller of a request. */
   authenticate: onRequestAsyncHookHandler;
   idempotencyKeys: IdempotencyStore;
-  /** Which profile answers on a shared path where neither a pin nor the request says so, by the name of the pin. */
+  /** By the name of a pin, the profile that answers if neither a pin nor the request decides. */
   defaults?: Readonly<Record<string, string>>;
-  /** Of filters in the form of the first versions. */
+  /** The deprecation of filters without brackets. */
   deprecation?: Deprecation;
 };
 
-/** One operation of a resource on one of its paths. */
+/** Mounts one operation of a resource on one of its paths. */
 type Mount = <R extends ResourceTypes>(
   app: FastifyInstance,
   resource: Resource<R>,
@@ -32,12 +32,12 @@ type Mount = <R extends ResourceTypes>(
   options: MountOptions,
 ) => void;
 
-/** Lists change all the time, and hold the data of many people. */
-const NOT_STORED = { 'cache-control': 'no-store' };
-/** A caller may keep what it has read, and asks each time whether that is still so. */
-const REVALIDATED = { 'cache-control': 'private, no-cache' };
+/** For lists, which change often and contain the data of many people, and for answers to writes. */
+const NO_STORE = { 'cache-control': 'no-store' };
+/** A client may store the answer, but must revalidate it by its ETag before each use. */
+const REVALIDATE = { 'cache-control': 'private, no-cache' };
 
-/** Registers the routes of a resource: every operation of every path that one of its profiles serves. */
+/** Registers the routes of a resource: on each path, every operation that a profile serves. */
 export function mountResource<R extends ResourceTypes>(
   app: FastifyInstance,
   resource: Resource<R>,
@@ -52,10 +52,10 @@ export function mountResource<R extends ResourceTypes>(
 
 const mountList: Mount = (app, { noun, operations: { list }, example }, path, options) => {
   const { prefix, pin } = path;
-  const lists = candidatesOf(path, (profile) => profile.list);
+  const lists = candidatesFor(path, (profile) => profile.list);
   if (list === undefined || lists.length === 0) return;
-  const allFilters = lists.flatMap(({ has }) => Object.keys(has.rules.filters));
-  const candidates = lists.map(({ name, has: { rules, envelope, item } }) => {
+  const allFilters = lists.flatMap(({ definition }) => Object.keys(definition.rules.filters));
+  const candidates = lists.map(({ name, definition: { rules, envelope, item } }) => {
     const elsewhere = allFilters.filter((filter) => !Object.hasOwn(rules.filters, filter));
     const endpoint = createListEndpoint({
       profile: name,
@@ -65,18 +65,18 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
       ...(options.deprecation === undefined ? {} : { deprecation: options.deprecation }),
     });
     const shapes = listShapes({ rules, envelope, item }, endpoint, { prefix, example });
-    return { name, has: { endpoint, shapes, rules } };
+    return { name, definition: { endpoint, shapes, rules } };
   });
 
-  const isLegacy = candidates.some(({ has }) => has.rules.legacy === true);
+  const isLegacy = candidates.some(({ definition }) => definition.rules.legacy === true);
   const route = describeRoute(path, candidates, list, {
     operation: 'list',
     summary: `List ${noun.many}`,
-    query: candidates.map(({ name, has }) => ({ profile: name, schema: has.endpoint.query })),
+    query: candidates.map(({ name, definition }) => ({ profile: name, schema: definition.endpoint.query })),
     answers: {
       200: {
         description: 'A page of the list.',
-        shapes: candidates.flatMap(({ has }) => has.shapes),
+        shapes: candidates.flatMap(({ definition }) => definition.shapes),
         headers: {
           Link: 'sometimes',
           ...(isLegacy ? { Deprecation: 'sometimes', Sunset: 'sometimes' } : {}),
@@ -85,55 +85,55 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     },
     refusals: ['invalid'],
   });
-  const fallback = fallbackOf(path, options);
-  app.get(prefix, { ...route, ...guarded(options.authenticate, list) }, async (request, reply) => {
+  const fallback = defaultProfileOf(path, options);
+  app.get(prefix, { ...route, ...accessHooks(options.authenticate, list) }, async (request, reply) => {
     const query = request.query as Record<string, unknown>;
-    const matches = fitsQuery(query);
-    const { endpoint } = chosenFor(request, candidates, { pin, fallback, matches });
+    const matches = matchesQuery(query);
+    const { endpoint } = definitionFor(request, candidates, { pin, fallback, matches });
     const { headers, text } = await endpoint.reply(query, list.source(callerOf(request)));
-    return send(reply, { status: 200, headers: { ...headers, ...NOT_STORED }, text });
+    return send(reply, { status: 200, headers: { ...headers, ...NO_STORE }, text });
   });
 };
 
 const mountCreate: Mount = (app, resource, path, options) => {
   const { create, read } = resource.operations;
   const { prefix, pin } = path;
-  const candidates = candidatesOf(path, (profile) => profile.create);
+  const candidates = candidatesFor(path, (profile) => profile.create);
   if (create === undefined || candidates.length === 0) return;
   const { noun, idPrefix, example } = resource;
   const idempotency = createIdempotency({ store: options.idempotencyKeys, newId: () => newId(idPrefix) });
-  const location = prefixOfOne(resource, path);
+  const location = entityPrefix(resource, path);
 
   const route = describeRoute(path, candidates, create, {
     operation: 'create',
     summary: `Create ${noun.one}`,
-    body: candidates.map(({ has }) => bodyShape(has.body)),
-    // The body is read before a profile is chosen by it.
-    verbatim: candidates[0]?.has.body.verbatim,
+    body: candidates.map(({ definition }) => bodyShape(definition.body)),
+    // The body is parsed before a profile is chosen: all profiles must agree on this.
+    verbatim: candidates[0]?.definition.body.verbatim,
     idempotent: true,
     answers: {
       201: {
-        description: `The ${bare(noun.one)} is created.`,
-        shapes: candidates.map(({ has }) => entityShape(has.answer, example)),
+        description: `The ${withoutArticle(noun.one)} has been created.`,
+        shapes: candidates.map(({ definition }) => entityShape(definition.answer, example)),
         headers: { Location: 'always', ETag: 'always' },
       },
     },
     refusals: ['invalid', 'conflict'],
   });
-  const fallback = fallbackOf(path, options);
-  app.post(prefix, { ...route, ...guarded(options.authenticate, create) }, async (request, reply) => {
+  const fallback = defaultProfileOf(path, options);
+  app.post(prefix, { ...route, ...accessHooks(options.authenticate, create) }, async (request, reply) => {
     const caller = callerOf(request);
-    const matches = fitsBody(request.body);
-    const { body, answer } = chosenFor(request, candidates, { pin, fallback, matches });
+    const matches = matchesBody(request.body);
+    const { body, answer } = definitionFor(request, candidates, { pin, fallback, matches });
     const draft = body.read(request.body);
-    const created = await idempotency.once(request, async ({ reservedId: id, again }): Promise<Answer> => {
+    const created = await idempotency.once(request, async ({ reservedId: id, isRetry }): Promise<Answer> => {
       const entity = await create.run({ ...draft, id }, caller).catch((error: unknown) => {
-        // An attempt before this one may have created it, and did not come to say so.
-        const exists = again && error instanceof ServiceError && error.kind === 'conflict';
+        // An earlier attempt may have created it and then failed to answer.
+        const exists = isRetry && error instanceof ServiceError && error.kind === 'conflict';
         if (!exists || read === undefined) throw error;
         return read.run(id, caller).catch(() => Promise.reject(error));
       });
-      const headers = { location: `${location}/${entity.id}`, etag: etagOf(entity.version), ...NOT_STORED };
+      const headers = { location: `${location}/${entity.id}`, etag: etagOf(entity.version), ...NO_STORE };
       return { status: 201, headers, text: answer.write(entity) };
     });
     return send(reply, created);
@@ -141,9 +141,9 @@ const mountCreate: Mount = (app, resource, path, options) => {
 };
 
 const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { authenticate }) => {
-  const [candidate] = candidatesOf(path, (profile) => profile.read);
+  const [candidate] = candidatesFor(path, (profile) => profile.read);
   if (read === undefined || candidate === undefined) return;
-  const { has: view } = candidate;
+  const { definition: view } = candidate;
 
   const route = describeRoute(path, [candidate], read, {
     operation: 'read',
@@ -151,16 +151,16 @@ const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { 
     conditional: 'read',
     answers: {
       200: {
-        description: `The ${bare(noun.one)}.`,
+        description: `The ${withoutArticle(noun.one)}.`,
         shapes: [entityShape(view, example)],
         headers: { ETag: 'always' },
       },
     },
     refusals: ['not_found'],
   });
-  app.get(pathOfOne(path), { ...route, ...guarded(authenticate, read) }, async (request, reply) => {
+  app.get(entityPath(path), { ...route, ...accessHooks(authenticate, read) }, async (request, reply) => {
     const entity = await read.run(idOf(request), callerOf(request));
-    const headers = { etag: etagOf(entity.version), ...REVALIDATED };
+    const headers = { etag: etagOf(entity.version), ...REVALIDATE };
     return notModified(request, headers.etag)
       ? send(reply, { status: 304, headers, text: '' })
       : send(reply, { status: 200, headers, text: view.write(entity) });
@@ -169,18 +169,18 @@ const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { 
 
 const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path, { authenticate }) => {
   if (update === undefined) return;
-  for (const candidate of candidatesOf(path, (profile) => profile.update)) {
-    const { method, body, answer } = candidate.has;
+  for (const candidate of candidatesFor(path, (profile) => profile.update)) {
+    const { method, body, answer } = candidate.definition;
     const route = describeRoute(path, [candidate], update, {
       operation: method === 'PATCH' ? 'patch' : 'update',
       summary: `Change ${noun.one}`,
-      description: 'What the body does not name stays as it is.',
+      description: 'Fields that are not in the body stay as they are.',
       body: [bodyShape(body)],
       verbatim: body.verbatim,
       conditional: 'write',
       answers: {
         200: {
-          description: `The ${bare(noun.one)} as changed.`,
+          description: `The changed ${withoutArticle(noun.one)}.`,
           shapes: [entityShape(answer, example)],
           headers: { ETag: 'always' },
         },
@@ -189,13 +189,13 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
     });
     app.route({
       method,
-      url: pathOfOne(path),
+      url: entityPath(path),
       ...route,
-      ...guarded(authenticate, update),
+      ...accessHooks(authenticate, update),
       handler: async (request, reply) => {
         const changes = body.read(request.body);
         const entity = await update.run(idOf(request), changes, callerOf(request), ifMatch(request));
-        const headers = { etag: etagOf(entity.version), ...NOT_STORED };
+        const headers = { etag: etagOf(entity.version), ...NO_STORE };
         return send(reply, { status: 200, headers, text: answer.write(entity) });
       },
     });
@@ -203,35 +203,35 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
 };
 
 const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authenticate }) => {
-  const candidates = candidatesOf(path, (profile) => profile.remove);
+  const candidates = candidatesFor(path, (profile) => profile.remove);
   if (remove === undefined || candidates.length === 0) return;
   const route = describeRoute(path, candidates, remove, {
     operation: 'remove',
     summary: `Delete ${noun.one}`,
     conditional: 'write',
-    answers: { 204: { description: `The ${bare(noun.one)} is deleted.` } },
+    answers: { 204: { description: `The ${withoutArticle(noun.one)} has been deleted.` } },
     refusals: ['not_found'],
   });
-  app.delete(pathOfOne(path), { ...route, ...guarded(authenticate, remove) }, async (request, reply) => {
+  app.delete(entityPath(path), { ...route, ...accessHooks(authenticate, remove) }, async (request, reply) => {
     await remove.run(idOf(request), callerOf(request), ifMatch(request));
     return reply.code(204).send();
   });
 };
 
-/** Where the entities of a path can be read: there, or on the first path of the resource that reads them. */
-function prefixOfOne<R extends ResourceTypes>({ paths }: Resource<R>, path: ResourcePath<R>): string {
+/** The prefix of an entity's Location: this path's, or that of the resource's first path that serves reads. */
+function entityPrefix<R extends ResourceTypes>({ paths }: Resource<R>, path: ResourcePath<R>): string {
   const reads = ({ profiles }: ResourcePath<R>) => profiles.some(({ read }) => read !== undefined);
   return (reads(path) ? path : (paths.find(reads) ?? path)).prefix;
 }
 
-function fallbackOf<R extends ResourceTypes>(
+function defaultProfileOf<R extends ResourceTypes>(
   { pin }: ResourcePath<R>,
   { defaults = {} }: MountOptions,
 ): string | undefined {
   return pin === undefined ? undefined : defaults[pin];
 }
 
-/** Applications pin profiles at identity, which knows them by PROFILE_PINS alone. */
+/** Checks that the path serves exactly the profiles that can be pinned at identity. */
 function checkPin<R extends ResourceTypes>({ pin, prefix, profiles }: ResourcePath<R>): void {
   if (pin === undefined) return;
   const names = profiles.map(({ name }) => name).sort();
@@ -241,6 +241,6 @@ function checkPin<R extends ResourceTypes>({ pin, prefix, profiles }: ResourcePa
 }
 
 /** A noun without its article. */
-function bare(noun: string): string {
+function withoutArticle(noun: string): string {
   return noun.replace(/^an? /, '');
 }

@@ -4,7 +4,7 @@ import { openApiDocument, type Route } from '@gatehouse/openapi/document';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import type { FastifyInstance } from 'fastify';
 
-/** Serves an OpenAPI 3.1 document of all routes that are `documented` and mounted from now on. */
+/** Serves an OpenAPI 3.1 document of all `documented` routes that are mounted after this call. */
 export function mountOpenApi(app: FastifyInstance, options: OpenApiOptions): void {
   const routes: Route[] = [];
   app.addHook('onRoute', ({ url, method, schema }) => {
@@ -13,7 +13,7 @@ export function mountOpenApi(app: FastifyInstance, options: OpenApiOptions): voi
     const methods = [method].flat().filter((name) => name !== 'HEAD');
     if (operation !== undefined) routes.push(...methods.map((name) => ({ url, method: name, operation })));
   });
-  // Kept as bytes, outside the heap.
+  // A buffer, since a string of this size would take up the heap (docs/adr/0012-openapi.md).
   let body = Buffer.alloc(0);
   let etag = '';
   app.addHook('onReady', async () => {

@@ -4,7 +4,7 @@ import type { ListRules } from '@gatehouse/lists/list-request';
 import type { Envelope } from '@gatehouse/lists/paging';
 import type { Static, TSchema } from 'typebox';
 
-/** The types that a resource is made of: the aggregate, the fields of its lists, and what creates and changes it. */
+/** The types of a resource: the aggregate, the fields of its lists, and the input of creations and changes. */
 export type ResourceTypes = {
   entity: { id: string; version: number };
   field: string;
@@ -13,19 +13,19 @@ export type ResourceTypes = {
 };
 
 /**
- * An API profile: one of the forms in which a resource is served. It is a value that says how requests are read and
- * answers written; mountResource makes routes of it. An operation that is absent is not served.
+ * An API profile: one of the forms in which a resource is served. It defines how requests are read and answers written;
+ * mountResource turns it into routes. An absent operation is not served.
  */
 export type Profile<R extends ResourceTypes> = {
   name: string;
-  /** What is special about it, for the OpenAPI document; stands after its name. */
+  /** What distinguishes it, for the OpenAPI document; follows its name. */
   about: string;
   errorBody: ErrorBody;
   list?: ListProfile<R>;
   create?: {
     body: RequestBody<R['draft']>;
     answer: View<R['entity']>;
-    /** Whether a body can only be meant for this profile, where several share a path. */
+    /** Whether a body is unmistakably of this profile, where several share a path. */
     matches?(body: object): boolean;
   };
   read?: View<R['entity']>;
@@ -33,17 +33,17 @@ export type Profile<R extends ResourceTypes> = {
   remove?: true;
 };
 
-/** A list: what it may be asked for, its envelope, and how each row is shown. */
+/** A list: its parameters, its envelope, and the view of each row. */
 export type ListProfile<R extends ResourceTypes> = {
   rules: Omit<ListRules<R['field']>, 'path'>;
   envelope: Envelope;
   item: View<R['entity']>;
 };
 
-/** How an entity is shown, by a name that is unique in the OpenAPI document. What the schema does not name cannot leak. */
+/** How an entity is written. The name is unique in the OpenAPI document. Fields that are not in the schema are dropped. */
 export type View<T> = { name: string; schema: TSchema; show(entity: T): unknown; write(entity: T): string };
 
-/** How the body of a request is read, by a name that is unique in the OpenAPI document; `read` throws `invalid`. */
+/** How the body of a request is read. The name is unique in the OpenAPI document; `read` throws `invalid`. */
 export type RequestBody<T> = {
   name: string;
   schema: TSchema;
@@ -53,13 +53,13 @@ export type RequestBody<T> = {
   verbatim?: string;
 };
 
-/** A view that writes by a schema. */
+/** A view that is written by its schema. */
 export function view<T, S extends TSchema>(name: string, schema: S, show: (entity: T) => Static<S>): View<T> {
   const write = serializer(schema);
   return { name, schema, show, write: (entity) => write(show(entity)) };
 }
 
-/** A body that is checked against a schema, and turned into what the use case takes. */
+/** A body that is validated against a schema, and converted to the input of the use case. */
 export function requestBody<S extends TSchema, T>(
   name: string,
   schema: S,

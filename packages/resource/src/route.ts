@@ -8,31 +8,31 @@ import { type Candidate, chooseProfile } from './choose-profile.ts';
 import type { Profile, ResourceTypes } from './profile.ts';
 import type { Access, ResourcePath } from './resource.ts';
 
-/** The profiles of a path that serve an operation, and what each has for it. */
-export function candidatesOf<R extends ResourceTypes, T>(
+/** The profiles of a path that serve an operation, each with its definition of the operation. */
+export function candidatesFor<R extends ResourceTypes, T>(
   { profiles }: ResourcePath<R>,
   pick: (profile: Profile<R>) => T | undefined,
 ): Candidate<T>[] {
   return profiles.flatMap((profile) => {
-    const has = pick(profile);
-    return has === undefined ? [] : [{ name: profile.name, has }];
+    const definition = pick(profile);
+    return definition === undefined ? [] : [{ name: profile.name, definition }];
   });
 }
 
-/** What the profile that answers this request has for the operation. */
-export function chosenFor<T>(
+/** Chooses the profile for a request; returns its definition of the operation. */
+export function definitionFor<T>(
   request: FastifyRequest,
   candidates: readonly Candidate<T>[],
-  options: { pin: string | undefined; fallback: string | undefined; matches: (has: T) => boolean },
+  options: { pin: string | undefined; fallback: string | undefined; matches: (definition: T) => boolean },
 ): T {
   const { pin, fallback, matches } = options;
   const pinned = pin === undefined ? undefined : callerOf(request).profiles[pin];
   const cursorProfile = profileInCursor((request.query as Record<string, unknown>).cursor);
-  return chooseProfile(candidates, { pinned, cursorProfile, matches, fallback }).has;
+  return chooseProfile(candidates, { pinned, cursorProfile, matches, fallback }).definition;
 }
 
-/** The hook that lets a request in, before its body is read. */
-export function guarded(authenticate: onRequestAsyncHookHandler, { scopes, authorize }: Access) {
+/** The hook that checks a request's credential and permission before its body is read. */
+export function accessHooks(authenticate: onRequestAsyncHookHandler, { scopes, authorize }: Access) {
   const onRequest: onRequestAsyncHookHandler = async function (request, reply) {
     await authenticate.call(this, request, reply);
     const caller = callerOf(request);
@@ -42,11 +42,11 @@ export function guarded(authenticate: onRequestAsyncHookHandler, { scopes, autho
   return { onRequest };
 }
 
-/** How a route writes errors, and what the OpenAPI document says of it. */
+/** The config (how errors are written) and the schema (for the OpenAPI document) of a route. */
 export function describeRoute<R extends ResourceTypes>(
   { prefix, profiles }: ResourcePath<R>,
   candidates: readonly Candidate<unknown>[],
-  { scopes, description: ofAccess }: Access,
+  { scopes, description: accessDescription }: Access,
   about: Omit<Operation, 'operationId' | 'tag' | 'errors' | 'scopes'> & {
     operation: string;
     refusals: readonly ErrorKind[];
@@ -57,10 +57,10 @@ export function describeRoute<R extends ResourceTypes>(
   const names = candidates.map(({ name }) => name).sort();
   const first = profiles.find(({ name }) => name === candidates[0]?.name);
   if (first === undefined) throw new Error(`no profile serves ${operation} on ${prefix}`);
-  // Without bodies there is nothing to choose.
+  // Profiles differ in their bodies, and a deletion has none.
   const choice =
     names.length > 1 && operation !== 'remove'
-      ? `Profiles ${names.join(', ')}: the one that the application has pinned, else the one that the request fits, else the default.`
+      ? `Profiles ${names.join(', ')}: the one that the application has pinned, else the one that the request matches, else the default.`
       : undefined;
   return {
     config: { errorBody: first.errorBody, verbatim },
@@ -69,19 +69,19 @@ export function describeRoute<R extends ResourceTypes>(
       scopes,
       operationId: [operation, ...prefix.split('/').filter(Boolean)].join('_'),
       summary: `${summary} (${names.join(', ')})`,
-      description: [description, ofAccess, choice].filter(Boolean).join(' '),
+      description: [description, accessDescription, choice].filter(Boolean).join(' '),
       tag: prefix,
       errors: { body: first.errorBody, kinds: refusals },
     }),
   };
 }
 
-/** Where one entity of a path is. */
-export function pathOfOne<R extends ResourceTypes>({ prefix, idName = 'id' }: ResourcePath<R>): string {
+/** The path of one entity, as a route pattern. */
+export function entityPath<R extends ResourceTypes>({ prefix, idName = 'id' }: ResourcePath<R>): string {
   return `${prefix}/:${idName}`;
 }
 
-/** The id in the path of a request; empty where the path has none. */
+/** The id in the path of a request; empty if the path has none. */
 export function idOf(request: FastifyRequest): string {
   const [id = ''] = Object.values(request.params as Record<string, string>);
   return id;

@@ -13,7 +13,7 @@ async function sent(t: Test, answer: Answer) {
   return { status, headers, body };
 }
 
-t.test('what is written already goes out as it is', async (t) => {
+t.test('a serialized answer is sent as it is', async (t) => {
   const text = '{"a": "ä"}';
   const { status, headers, body } = await sent(t, { status: 201, headers: { location: '/x' }, text });
   t.equal(status, 201);

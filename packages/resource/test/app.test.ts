@@ -182,7 +182,7 @@ const REFUSED: Case[] = [
   ),
 ];
 
-t.test('what is refused, in the shape of the path and readable for browsers', async (t) => {
+t.test('errors have the form of the path, and browsers can read them', async (t) => {
   const { url, lines } = await serve(t, things);
   for (const [i, version] of ['/v1', '/v2'].entries()) {
     for (const { label, path, options = {}, status, code, headers = {} } of REFUSED) {
@@ -212,7 +212,7 @@ t.test('what is refused, in the shape of the path and readable for browsers', as
   );
 });
 
-t.test('what is taken', async (t) => {
+t.test('accepted requests', async (t) => {
   const { url, lines } = await serve(t, things);
   const post = async (body?: string | Buffer, type = 'application/json') => {
     const headers = body === undefined ? {} : { 'content-type': type };
@@ -242,7 +242,7 @@ t.test('what is taken', async (t) => {
   t.match(lines.at(-1), { route: '/v2/things/:id', method: 'GET', status: 200 }, 'the log has the pattern');
 });
 
-t.test('what no route serves is refused before its body is read', async (t) => {
+t.test('requests without a route are rejected before the body is read', async (t) => {
   const { url } = await serve(t, things);
   const cases: [method: string, path: string, status: number][] = [
     ['POST', '/v2/nothing', 404],
@@ -264,7 +264,7 @@ t.test('what no route serves is refused before its body is read', async (t) => {
   }
 });
 
-t.test('a body that is encoded is not taken', async (t) => {
+t.test('encoded bodies are rejected', async (t) => {
   const { url } = await serve(t, things);
   for (const [coding, status] of [
     ['gzip', 415],
@@ -280,7 +280,7 @@ t.test('a body that is encoded is not taken', async (t) => {
   }
 });
 
-t.test('a route may have a shape of errors of its own', async (t) => {
+t.test('a route can have its own error body', async (t) => {
   const { url } = await serve(t, (app) => {
     const fail = async () => {
       throw new ServiceError('conflict', 'Why.');
@@ -318,7 +318,7 @@ t.test('HEAD is GET without the body', async (t) => {
   }
 });
 
-t.test('a browser asks before it sends', async (t) => {
+t.test('preflight requests', async (t) => {
   const { url } = await serve(t, (app) => {
     app.addHook('onRequest', async () => {
       throw new ServiceError('unauthenticated', 'This needs a token.');
@@ -350,7 +350,7 @@ t.test('a browser asks before it sends', async (t) => {
   }
 });
 
-t.test('OPTIONS that is no preflight is answered like anything else', async (t) => {
+t.test('OPTIONS requests that are not preflights', async (t) => {
   const { url } = await serve(t, things);
   for (const path of ['/v2/things', '/v2/nothing']) {
     const response = await fetch(url + path, { method: 'OPTIONS' });
@@ -418,7 +418,7 @@ t.test('10 MB', async (t) => {
     t.match(received, /^HTTP\/1\.1 413 [\s\S]+"code":"payload_too_large"/, label);
     t.match(received, /^connection: close\r$/im, label);
   }
-  t.equal((await fetch(`${url}/v2/things`)).status, 200, 'the server is well');
+  t.equal((await fetch(`${url}/v2/things`)).status, 200, 'the server works');
   t.notOk(lines.some(({ msg, level }) => msg === 'fault' || level === 'error'));
 });
 
@@ -435,7 +435,7 @@ const FAULTS: [label: string, thrown: unknown][] = [
   ['undefined', undefined],
 ];
 
-t.test('a fault is told to nobody but the log', async (t) => {
+t.test('internal errors are only logged', async (t) => {
   let thrown: unknown;
   const { url, lines } = await serve(t, (app) => {
     const fail = async () => {
@@ -480,7 +480,7 @@ t.test('a fault is told to nobody but the log', async (t) => {
   t.match(lines[0], { err: { message: 'hidden: dial db.internal', stack: /app\.test\.ts/ } });
 });
 
-t.test('a caller who hung up causes no fault', async (t) => {
+t.test('a closed connection is not an internal error', async (t) => {
   const reached = Promise.withResolvers<() => void>();
   const { port, lines } = await serve(t, (app) => {
     app.post('/v2/slow', async () => {

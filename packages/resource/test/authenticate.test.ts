@@ -94,7 +94,7 @@ async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUr
   return { url, port: running.port, lines, post };
 }
 
-t.test('who calls', async (t) => {
+t.test('the caller', async (t) => {
   const { post, lines } = await serve(t);
   t.match(await post(`Bearer ${person}`), {
     status: 200,
@@ -122,7 +122,7 @@ const STRANGERS: [label: string, authorization: string | undefined, error: strin
   ['an ID token', `Bearer ${await issuer.sign({ trusted: true }, { typ: 'JWT' })}`, 'invalid_token'],
 ];
 
-t.test('who does not show who it is', async (t) => {
+t.test('missing and malformed credentials', async (t) => {
   const { post, url, lines } = await serve(t);
   for (const [label, authorization, error] of STRANGERS) {
     const { status, headers, body } = await post(authorization, { ...BODY, origin: 'https://app.example' });
@@ -142,7 +142,7 @@ t.test('who does not show who it is', async (t) => {
   t.notOk(lines.some((line) => 'client' in line || 'subject' in line));
 });
 
-t.test('a token that is bound to a key', async (t) => {
+t.test('a DPoP-bound token', async (t) => {
   const { post, port, url } = await serve(t);
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const { publicKey, privateKey } = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -194,7 +194,7 @@ t.test('a token that is bound to a key', async (t) => {
   );
 });
 
-t.test('a stranger is refused before the body is read', async (t) => {
+t.test('unauthenticated requests are rejected before the body is read', async (t) => {
   const { post, port } = await serve(t);
   t.equal((await post(undefined, BODY, '{')).status, 401, 'not 400');
   t.equal((await post(undefined, { 'content-type': 'text/plain' })).status, 401, 'not 415');
@@ -210,7 +210,7 @@ t.test('a stranger is refused before the body is read', async (t) => {
   t.match(String(received), /^HTTP\/1\.1 401 /, 'the body is not even waited for');
 });
 
-t.test('a route that forgot the hook is our fault', async (t) => {
+t.test('a route without the hook is a server error', async (t) => {
   const { url } = await serve(t);
   const response = await fetch(`${url}/v2/open`, { headers: { authorization: `Bearer ${person}` } });
   t.equal(response.status, 500);
@@ -225,7 +225,7 @@ function limitsOf(authenticated: number, unauthenticated: number): CallLimits {
 
 const from = (address: string) => ({ ...BODY, 'x-forwarded-for': address, 'x-forwarded-proto': 'https' });
 
-t.test('strangers are counted by address', async (t) => {
+t.test('unauthenticated requests are limited by address', async (t) => {
   const { post } = await serve(t, { limits: limitsOf(9, 2) });
   t.match(await post(undefined, from('203.0.113.1')), {
     status: 401,
@@ -259,13 +259,13 @@ t.test('an address whose quota is used up', async (t) => {
   t.match(
     await post(`Bearer ${known}`, here),
     { status: 200, headers: { ratelimit: '"credential";r=7;t=60' } },
-    'who was known already is not held up by strangers at the same address',
+    'known callers are not affected by others at the same address',
   );
   t.match(await post(key, here), { status: 200 });
   t.match(await post(`Bearer ${person}`, from('203.0.113.2')), { status: 200 }, 'nor is anybody elsewhere');
 });
 
-t.test('strangers of one IPv6 network are counted together', async (t) => {
+t.test('unauthenticated requests of one IPv6 network share a limit', async (t) => {
   const { post } = await serve(t, { limits: limitsOf(9, 2) });
   t.match(await post(undefined, from('2001:db8:1:2::1')), { status: 401 });
   t.match(await post(undefined, from('2001:db8:1:2:ffff::1')), { status: 401 });
@@ -273,20 +273,20 @@ t.test('strangers of one IPv6 network are counted together', async (t) => {
   t.match(await post(undefined, from('2001:db8:1:3::1')), { status: 401 }, 'another network');
 });
 
-t.test('the keys of an application are counted together', async (t) => {
+t.test('the keys of an application share a limit', async (t) => {
   const { post, lines } = await serve(t, { limits: limitsOf(2, 9) });
   const owner = { trusted: false, owner: 'usr_1', role: 'user' } as const;
   const keyOf = (client: string) => `Bearer ${issuer.apiKey({ client_id: client, ...owner }).key}`;
   t.match(await post(keyOf('app_1')), { status: 200, body: { clientId: 'app_1', person: { id: 'usr_1' } } });
   t.match(await post(keyOf('app_1')), { status: 200, headers: { ratelimit: '"credential";r=0;t=60' } });
   t.match(await post(keyOf('app_1')), { status: 429 });
-  t.match(await post(keyOf('app_2')), { status: 200 }, 'another application has an own quota');
+  t.match(await post(keyOf('app_2')), { status: 200 }, 'another application has a separate quota');
   await until(() => lines.length === 4, 5000);
   t.match(lines[0], { client: 'app_1' });
   t.notMatch(JSON.stringify(lines), 'gatehouse_', 'the key is in no log');
 });
 
-t.test('callers are counted by client and subject', async (t) => {
+t.test('callers are limited by client and subject', async (t) => {
   const { post } = await serve(t, { limits: limitsOf(2, 9) });
   const again = await issuer.person('usr_1', 'editor', 'openid');
   const other = await issuer.person('usr_2', 'editor', 'read:data');
@@ -300,12 +300,16 @@ t.test('callers are counted by client and subject', async (t) => {
     { status: 429, headers: { 'retry-after': '60' }, body: { error: { code: 'rate_limited' } } },
     'wherever it calls from',
   );
-  t.match(await post(`Bearer ${other}`), { status: 200 }, 'another person has an own quota');
+  t.match(await post(`Bearer ${other}`), { status: 200 }, 'another person has a separate quota');
   t.match(await post(`Bearer ${await issuer.machine('')}`), { status: 200 }, 'and so has another client');
-  t.match(await post(undefined, from('203.0.113.1')), { status: 401 }, 'strangers are not counted with them');
+  t.match(
+    await post(undefined, from('203.0.113.1')),
+    { status: 401 },
+    'unauthenticated requests are limited separately',
+  );
 });
 
-t.test('when the keys are away nobody is taken for a stranger', async (t) => {
+t.test('while the keys are unreachable no caller counts as unauthenticated', async (t) => {
   const jwksUri = `http://127.0.0.1:${await freePort()}/jwks`;
   const { post } = await serve(t, { limits: limitsOf(2, 2), jwksUri });
   for (const time of ['first', 'second', 'third']) {

@@ -10,7 +10,7 @@ import { startTestService } from '@gatehouse/testing/test-service';
 import t from 'tap';
 import { createNotesService } from './fixtures/notes-service.ts';
 
-/** What a service gets from createResourceService and mountResource without saying a word about it. */
+/** What every service gets from createResourceService and mountResource. */
 
 type Body = {
   id: string;
@@ -21,7 +21,7 @@ type Body = {
   error: { code: string; details?: object[] };
 };
 
-t.test('a service that was made as the guide says', async (t) => {
+t.test('a service made by following the guide', async (t) => {
   const { issuer, call, document } = await startTestService<Body>(t, 'notes', createNotesService);
   const token = await issuer.machine('read:data write:data');
   const reader = await issuer.machine('read:data');
@@ -63,7 +63,7 @@ t.test('a service that was made as the guide says', async (t) => {
   t.match(document, { info: { title: 'Notes' }, tags: [{ name: path }] });
 
   issuer.revoke({ kind: 'client', id: 'app_test', epoch: 1, expiresAt: Date.now() });
-  t.match(await call('GET', path, reader), { status: 401 }, 'what is revoked is dead');
+  t.match(await call('GET', path, reader), { status: 401 }, 'a revoked token');
 });
 
 t.test('a shared path serves exactly the profiles that applications can pin', async (t) => {
@@ -87,7 +87,7 @@ t.test('a shared path serves exactly the profiles that applications can pin', as
   });
 });
 
-t.test('stop() stops every part, and says which failed', async (t) => {
+t.test('stop() stops every part, and reports failures', async (t) => {
   const issuer = await createTestIssuer(t);
   const stopped: string[] = [];
   const part = (name: string, fails: boolean) => ({
@@ -111,7 +111,7 @@ t.test('stop() stops every part, and says which failed', async (t) => {
     () => ({ routes() {}, background: [part('first', true), part('second', false)] }),
   );
   t.equal(await service.unready(), 'not yet connected to its database');
-  // Its client is not the one that the issuer knows: it would wait for ever, and is stopped meanwhile.
+  // The issuer does not know its client, so it waits until it is stopped.
   service.start().catch(() => {});
   const failure = await service.stop().catch((error: unknown) => error);
   t.match(failure, { errors: [{ message: 'first does not stop' }] });

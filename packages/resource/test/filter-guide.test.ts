@@ -49,7 +49,7 @@ const filters = {
 const v1: ListRules<string> = { path: '/v1/users', filters, legacy: true, paging: 'offset' };
 const v2: ListRules<string> = { path: '/v2/users', filters, plain: ['status'], paging: 'page' };
 
-t.test('every query of the guide means what it says', async (t) => {
+t.test('every query of the guide does what the guide says', async (t) => {
   const app = await serveGuide(t);
   const { body } = await app.inject({ method: 'GET', url: GUIDE_PATH });
   const read = (path: string, query: string) =>

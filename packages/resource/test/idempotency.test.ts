@@ -99,8 +99,8 @@ t.test('without a key every request runs', async (t) => {
   t.match(await post(undefined), { status: 201, body: { id: 'th_1' } });
   t.match(await post(undefined), { status: 201, body: { id: 'th_2' } });
   t.strictSame(attempts, [
-    { reservedId: 'th_1', again: false },
-    { reservedId: 'th_2', again: false },
+    { reservedId: 'th_1', isRetry: false },
+    { reservedId: 'th_2', isRetry: false },
   ]);
   t.equal(await keys.countDocuments(), 0);
 });
@@ -111,9 +111,9 @@ t.test('with a key it runs once', async (t) => {
   t.match(first, { status: 201, headers: { location: '/v2/things/th_1' }, body: { id: 'th_1' } });
   t.notOk('idempotency-replayed' in first.headers);
   for (const body of ['{"a":1,"b":2}', '{ "b": 2, "a": 1 }']) {
-    const again = await post('key', { body });
-    t.equal(again.headers['idempotency-replayed'], 'true');
-    t.match(again, { status: 201, headers: { location: '/v2/things/th_1' }, body: first.body });
+    const repeated = await post('key', { body });
+    t.equal(repeated.headers['idempotency-replayed'], 'true');
+    t.match(repeated, { status: 201, headers: { location: '/v2/things/th_1' }, body: first.body });
   }
   clock.ahead = DAY - MINUTE;
   t.equal((await post('key')).headers['idempotency-replayed'], 'true', 'for a day');
@@ -121,7 +121,7 @@ t.test('with a key it runs once', async (t) => {
   clock.ahead = DAY + MINUTE;
   t.notOk('idempotency-replayed' in (await post('key')).headers);
   t.equal(attempts.length, 2);
-  t.match(attempts[1], { again: false });
+  t.match(attempts[1], { isRetry: false });
 });
 
 t.test('a key belongs to a caller, a method, a path, and to one body', async (t) => {
@@ -158,7 +158,7 @@ t.test('a key belongs to a caller, a method, a path, and to one body', async (t)
   t.equal(attempts.length, all.length);
 });
 
-t.test('bodies that are told apart', async (t) => {
+t.test('bodies with different fingerprints', async (t) => {
   const { post } = await serve(t);
   const bodies = [
     '{"a":[1,2]}',
@@ -179,7 +179,7 @@ t.test('bodies that are told apart', async (t) => {
   t.equal((await post('deep', { body: '{"c":1,"a":{"b":2,"2":1}}' })).status, 201);
 });
 
-t.test('while it runs, others wait outside', async (t) => {
+t.test('while an attempt runs, others conflict', async (t) => {
   const { post, by, created } = await serve(t);
   const go = Promise.withResolvers<void>();
   const running = Promise.withResolvers<void>();
@@ -209,7 +209,7 @@ t.test('many at once: one runs', async (t) => {
   }
 });
 
-t.test('an attempt that dies leaves no lock, and the next one knows', async (t) => {
+t.test('after an attempt that died, the next one is a retry', async (t) => {
   const { post, by, attempts, clock, created } = await serve(t);
   by.run = never;
   void post('key').catch(() => {});
@@ -221,14 +221,14 @@ t.test('an attempt that dies leaves no lock, and the next one knows', async (t) 
   const { status, body } = await post('key');
   t.equal(status, 201);
   t.strictSame(attempts, [
-    { reservedId: body.id, again: false },
-    { reservedId: body.id, again: true },
+    { reservedId: body.id, isRetry: false },
+    { reservedId: body.id, isRetry: true },
   ]);
   t.match(await post('key'), { headers: { 'idempotency-replayed': 'true' }, body: { id: body.id } });
   t.equal(attempts.length, 2);
 });
 
-t.test('a refusal frees the key', async (t) => {
+t.test('a rejected request releases the key', async (t) => {
   const { post, by, attempts, created, keys } = await serve(t);
   by.run = async () => {
     throw new ServiceError('conflict', 'This name is taken.');
@@ -239,10 +239,10 @@ t.test('a refusal frees the key', async (t) => {
   t.equal(await keys.countDocuments(), 0);
   by.run = created;
   t.equal((await post('key')).status, 201);
-  t.ok(attempts.every(({ again }) => !again));
+  t.ok(attempts.every(({ isRetry }) => !isRetry));
 });
 
-t.test('after a failure the next attempt looks what became of it', async (t) => {
+t.test('after a server error, the next attempt is a retry', async (t) => {
   const { post, by, attempts, created } = await serve(t);
   const failures: (() => Promise<Answer>)[] = [
     () => Promise.reject(unavailable('Away.')),
@@ -259,12 +259,12 @@ t.test('after a failure the next attempt looks what became of it', async (t) => 
   const [first] = attempts;
   t.strictSame(
     attempts.slice(1),
-    Array(3).fill({ reservedId: first?.reservedId, again: true }),
+    Array(3).fill({ reservedId: first?.reservedId, isRetry: true }),
     'with one id all the time, at once',
   );
 });
 
-t.test('a store that fails after it was created', async (t) => {
+t.test('a store that fails after the creation', async (t) => {
   const broken = new Error('the store is away');
   const { post, by, lines } = await serve(t, (store) => ({
     ...store,
@@ -283,7 +283,7 @@ t.test('a store that fails after it was created', async (t) => {
   t.match(lines.at(-1), { level: 'warn', msg: 'an idempotency key was not released' });
 });
 
-t.test('what is no key', async (t) => {
+t.test('malformed keys', async (t) => {
   const { post, attempts } = await serve(t);
   for (const key of ['', ' ', 'a b', 'a, a', 'ä', 'a\tb', 'x'.repeat(256)]) {
     t.match(await post(key), { status: 400, body: { error: { code: 'invalid_parameter' } } }, key);
@@ -294,7 +294,7 @@ t.test('what is no key', async (t) => {
   }
 });
 
-t.test('nothing of it can be read in the database', async (t) => {
+t.test('the database contains no plain text', async (t) => {
   const { post, keys } = await serve(t);
   await post('my-key', { body: '{"password":"hunter2hunter2"}' });
   const [stored] = await keys.find().toArray();

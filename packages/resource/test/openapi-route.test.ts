@@ -36,7 +36,7 @@ async function serve(t: Test, addRoutes: (app: FastifyInstance) => void) {
   return app;
 }
 
-t.test('only what is documented is in the document, each route by its methods', async (t) => {
+t.test('only documented routes are in the document, by their methods', async (t) => {
   const app = await serve(t, (app) => {
     app.get(PATH, { schema: documented(READ) }, handler);
     app.get('/v1/plain', handler);
@@ -64,7 +64,7 @@ t.test('only what is documented is in the document, each route by its methods', 
   );
 });
 
-t.test('Fastify neither checks nor writes by what is documented', async (t) => {
+t.test('Fastify neither validates nor serializes by the documentation', async (t) => {
   const app = await serve(t, (app) => {
     app.post<{ Body: unknown }>('/v1/things', { schema: documented(CREATE) }, async ({ body }) => ({
       body,
@@ -75,7 +75,7 @@ t.test('Fastify neither checks nor writes by what is documented', async (t) => {
   t.strictSame(odd.json(), { body: { odd: true }, undeclared: 1 });
 });
 
-t.test('the document is served with an ETag, to everybody', async (t) => {
+t.test('the document is public and has an ETag', async (t) => {
   const app = await serve(t, (app) => app.get(PATH, { schema: documented(READ) }, handler));
   const ask = (headers = {}) => app.inject({ url: DOCUMENT, headers });
   const first = await ask();
@@ -95,7 +95,7 @@ t.test('the document is served with an ETag, to everybody', async (t) => {
   t.not((await other.inject(DOCUMENT)).headers.etag, etag, 'another document has another');
 });
 
-t.test('mistakes in the description are found when the app starts', async (t) => {
+t.test('mistakes in the documentation fail the start of the app', async (t) => {
   await t.rejects(
     serve(t, (app) => {
       app.get(PATH, { schema: documented(READ) }, handler);

@@ -3,7 +3,7 @@ import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 
 export type ItemsConfig = ResourceConfig & {
-  /** How the list is paged where neither a pin nor the request says so; by offset unless it is set. */
+  /** The profile of the list if neither a pin nor the request decides; offset by default. */
   defaultProfile?: ProfilePins['items'][number];
 };
 

@@ -6,7 +6,7 @@ import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import type { Item, ItemStore } from './item.ts';
 
-/** As stored. The value is a text, since a document would lose digits of numbers and cannot have every key. */
+/** As stored. The value is JSON text, since BSON would lose digits of numbers and does not allow every key. */
 export type ItemDocument = VersionedDocument & {
   owner_id: string | null;
   name: string;
@@ -22,6 +22,7 @@ const LISTS = createListPlan({
   },
   prefix: 'owner_id',
 });
+
 /** Items in MongoDB; defines its collection on the connection. */
 export function createItemStore(connection: Connection): ItemStore {
   const store = createDocumentStore(connection, {
@@ -31,7 +32,7 @@ export function createItemStore(connection: Connection): ItemStore {
     projection: { owner_id: 1, name: 1, value: 1, created_at: 1 },
     read,
     write,
-    duplicate: () => new ServiceError('conflict', 'This item exists already.'),
+    duplicate: () => new ServiceError('conflict', 'This item already exists.'),
   });
   return {
     ...store,

@@ -3,38 +3,38 @@ import type { ListSource } from '@gatehouse/kit/list-query';
 
 export type Item = {
   id: string;
-  /** The person who created it; null for an item of a machine. */
+  /** The person who created it; null if a machine did. */
   ownerId: string | null;
   name: string;
-  /** The text of a JSON value, as it was sent. */
+  /** The JSON text of the value, as it was sent. */
   value: string;
   version: number;
   createdAt: Date;
   updatedAt: Date;
 };
 
-/** What lists of items are sorted and filtered by. */
+/** The fields that lists of items are sorted and filtered by. */
 export type ItemField = 'id' | 'name' | 'createdAt';
 
 export type NewItem = Pick<Item, 'name' | 'value'>;
 export type ItemChanges = Partial<NewItem>;
 
-/** Which versions a write is for; any when undefined. */
+/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
 export type IfVersion = readonly number[] | undefined;
 
-/** What the use cases need of a store; its lists are of all items or, `within`, of those of one owner. */
+/** What the use cases need of a store. Its lists are of all items or, with `within`, of one owner's. */
 export type ItemStore = ListSource<ItemField, Item> & {
   within(owner: string): ListSource<ItemField, Item>;
   /** Throws `conflict` when there is an item with this id. */
   insert(item: Item): Promise<void>;
   findById(id: string): Promise<Item | undefined>;
-  /** Throws `not_found`, and `precondition_failed` when the item is in none of these versions. */
+  /** Throws `not_found`, and `precondition_failed` unless the item is at one of these versions. */
   update(id: string, changes: ItemChanges, ifVersion: IfVersion): Promise<Item>;
   /** As update. */
   remove(id: string, ifVersion: IfVersion): Promise<void>;
 };
 
-/** Who acts: a person, under whose role and ownership the request stands, or a machine. */
+/** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
 export type Actor = { person: { id: string; role: string } | undefined };
 
 /** In characters (code points). */
@@ -42,7 +42,7 @@ export const NAME_MAX = 200;
 /** In bytes of UTF-8. */
 export const VALUE_MAX = 64 * 1024;
 
-/** What is wrong with the fields that are there. */
+/** The problems of the fields that are present. */
 export function itemProblems({ name, value }: ItemChanges): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (name !== undefined && (name.trim() === '' || [...name].length > NAME_MAX)) {
@@ -54,13 +54,13 @@ export function itemProblems({ name, value }: ItemChanges): FieldProblem[] {
   return problems;
 }
 
-/** Whose items alone an actor may see and change; undefined for those who may see and change all. */
-export function ownItemsOnly({ person }: Actor): string | undefined {
+/** The owner to whose items an actor's access is restricted; undefined if it is not restricted. */
+export function requiredOwner({ person }: Actor): string | undefined {
   return person?.role === 'user' ? person.id : undefined;
 }
 
 /** Whether an actor may see and change an item. */
-export function isAccessible({ ownerId }: Item, actor: Actor): boolean {
-  const owner = ownItemsOnly(actor);
+export function canAccess({ ownerId }: Item, actor: Actor): boolean {
+  const owner = requiredOwner(actor);
   return owner === undefined || owner === ownerId;
 }

@@ -22,7 +22,7 @@ const DEFINITION: ResourceServiceDefinition = {
   document: {
     title: 'Gatehouse items',
     description: `
-Named JSON values. A person sees and changes their own items; editors, admins and trusted applications all of them.
+Named JSON values. People can read and change their own items; editors, admins and trusted applications all items.
 The list is a bare array or, with the parameter \`cursor\`, pages by cursor.
 
 The version of this document is the version of the interface.

@@ -5,9 +5,9 @@ import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehous
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {
-  /** How many passwords are hashed or checked at a time. */
+  /** The number of passwords that are hashed or checked at a time. */
   hashConcurrency: number;
-  /** People who are created at the first start with them. */
+  /** Users to create at the first start. */
   firstUsers: readonly NewUser[];
   /** Which profile answers on /v1/users where neither a pin nor the request says so; A by default. */
   v1Profile?: ProfilePins['v1_users'][number];
@@ -15,7 +15,7 @@ export type UsersConfig = ResourceConfig & {
   v2Profile?: ProfilePins['v2_users'][number];
 };
 
-/** What the optional fields of UsersConfig are where they are absent. */
+/** The defaults of the optional fields of UsersConfig. */
 export const USERS_DEFAULTS = {
   v1Profile: PROFILE_PINS.v1_users[0],
   v2Profile: PROFILE_PINS.v2_users[0],

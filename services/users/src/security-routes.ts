@@ -6,12 +6,12 @@ import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { GivenPassword } from './profiles/user-profile.ts';
+import { PasswordInput } from './profiles/user-profile.ts';
 import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus, WrongPasswordError } from './user.ts';
-import { mayChange, mayGovern, needsCurrentPassword } from './user-access.ts';
+import { authorizeAdmin, authorizeChange, needsCurrentPassword } from './user-access.ts';
 import type { UserService } from './user-service.ts';
 
-/** Where the routes are, and how errors are written there: no version means the latest one. */
+/** The prefixes of the routes, and their error bodies: an unversioned path has those of the latest version. */
 const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
   { prefix: '/v1/users', errorBody: upperCaseCodeBody },
   { prefix: '/v2/users', errorBody: v2Body },
@@ -19,8 +19,8 @@ const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
 ];
 const WRITE = ['write:users'];
 
-const Current = Type.String({ description: 'Needed where the password is one’s own.' });
-const Password = Type.Object({ new_password: GivenPassword, current_password: Type.Optional(Current) });
+const Current = Type.String({ description: 'Required to change one’s own password.' });
+const Password = Type.Object({ new_password: PasswordInput, current_password: Type.Optional(Current) });
 const Role = Type.Object({ role: Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] }) });
 const Status = Type.Object({ status: Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] }) });
 
@@ -29,20 +29,20 @@ type Dependencies = { users: UserService; authenticate: onRequestAsyncHookHandle
 type Guard = (request: FastifyRequest<OneUser>) => void;
 
 /**
- * The changes that end a person's tokens: password, role, status. Each is a path of its own below the user, and
- * answers 204. `authenticate` is the hook that puts a caller on the request.
+ * The changes that end a person's tokens: password, role, status. Each has its own path below the user's, and responds
+ * with 204. `authenticate` is the hook that sets the caller of a request.
  */
 export function mountSecurityRoutes(app: FastifyInstance, dependencies: Dependencies): void {
-  for (const place of PREFIXES) mountBelow(app, place, dependencies);
+  for (const path of PREFIXES) mountUnder(app, path, dependencies);
 }
 
-function mountBelow(
+function mountUnder(
   app: FastifyInstance,
   { prefix, errorBody }: (typeof PREFIXES)[number],
   { users, authenticate }: Dependencies,
 ): void {
-  const mayChangeThis: Guard = (request) => mayChange(callerOf(request), request.params.id);
-  const mayGovernAll: Guard = (request) => mayGovern(callerOf(request));
+  const authorizeUserChange: Guard = (request) => authorizeChange(callerOf(request), request.params.id);
+  const authorizeRoleAndStatus: Guard = (request) => authorizeAdmin(callerOf(request));
 
   function put<S extends TSchema>(
     field: string,
@@ -63,10 +63,10 @@ function mountBelow(
           scopes: WRITE,
           conditional: 'write',
           body: [{ name: `User${field[0]?.toUpperCase()}${field.slice(1)}`, schema: body, example }],
-          answers: { 204: { description: 'It is so from now on.' } },
+          answers: { 204: { description: 'The change has been made.' } },
           errors: { body: errorBody, kinds: ['invalid', 'not_found'] },
         }),
-        // Both run before the body is read.
+        // Hooks that run before the body is read.
         onRequest: [
           authenticate,
           async (request) => {
@@ -84,10 +84,11 @@ function mountBelow(
 
   const password = {
     summary: 'Change the password',
-    description: 'One’s own needs the current one. All tokens and sessions of the person end.',
+    description:
+      'A change of one’s own password needs the current one. It ends all tokens and sessions of the person.',
     body: Password,
     example: { current_password: 'correct horse battery', new_password: 'a staple that is better' },
-    guard: mayChangeThis,
+    guard: authorizeUserChange,
   };
   put('password', password, async (request, body) => {
     const caller = callerOf(request);
@@ -99,11 +100,11 @@ function mountBelow(
     const change = {
       newPassword,
       ...(currentPassword === undefined ? {} : { currentPassword }),
-      // An application that people make themselves acts by its own token: however many, they are one way to guess.
-      through: caller.subject === caller.person?.id ? caller.clientId : 'own applications',
+      // All applications that a person owns are one source: anyone can create any number of them.
+      source: caller.subject === caller.person?.id ? caller.clientId : 'own applications',
     };
     await users.changePassword(id, change, ifMatch(request)).catch((error: unknown) => {
-      // A field of a form that is to be corrected; 403 would say that no correction helps.
+      // 400, since the caller can correct the field; 403 would say that they cannot.
       throw error instanceof WrongPasswordError
         ? invalidFields([{ field: 'current_password', message: 'is not right' }])
         : error;
@@ -112,20 +113,20 @@ function mountBelow(
 
   const role = {
     summary: 'Change the role',
-    description: 'Access tokens of the person end.',
+    description: 'Ends the access tokens of the person.',
     body: Role,
     example: { role: 'editor' as const },
-    guard: mayGovernAll,
+    guard: authorizeRoleAndStatus,
   };
   put('role', role, (request, body) => users.changeRole(request.params.id, body.role, ifMatch(request)));
 
   const status = {
     summary: 'Activate or deactivate',
     description:
-      'Access tokens of the person end; who is deactivated cannot sign in, and their sessions end.',
+      'Ends the access tokens of the person. Deactivation also ends their sessions; they can no longer sign in.',
     body: Status,
     example: { status: 'inactive' as const },
-    guard: mayGovernAll,
+    guard: authorizeRoleAndStatus,
   };
   put('status', status, (request, body) =>
     users.changeStatus(request.params.id, body.status, ifMatch(request)),

@@ -11,8 +11,8 @@ import {
 } from '@gatehouse/resource/create-resource-service';
 import { mountFilterGuide } from '@gatehouse/resource/filter-guide';
 import { mountResource } from '@gatehouse/resource/mount-resource';
-import { createAttempts } from './attempts.ts';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
+import { createFailureLimiter } from './failure-limiter.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
 import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
@@ -23,9 +23,9 @@ import { type NewUser, TakenError } from './user.ts';
 import { createAccountEvents } from './user-events.ts';
 import { createUserService, type UserService } from './user-service.ts';
 
-/** How many wrong current passwords are read for one user, before a token is taken for a stolen one. */
-const GUESSES = { max: 10, seconds: 300 };
-const ALL_GUESSES = { max: 30, seconds: 300 };
+/** Wrong current passwords per user: more than these suggest that a token was stolen. */
+const FAILURES_PER_SOURCE = { max: 10, seconds: 300 };
+const FAILURES_PER_USER = { max: 30, seconds: 300 };
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
@@ -34,9 +34,9 @@ const DEFINITION: ResourceServiceDefinition = {
   document: {
     title: 'Gatehouse users',
     description: `
-Accounts of people, in all profiles of the interface at once. Where several share a path, an application can pin
-one; else the request decides, if it fits one of them only; else the default of the deployment answers.
-Every list can be walked by cursor.
+Accounts of people, in all profiles of the interface. Where several profiles share a path, an application can pin one.
+Without a pin, the form of the request decides if it fits only one of them, else the default of the deployment.
+Every list can be paged by cursor.
 
 The version of this document is the version of the interface.
 `.trim(),
@@ -49,7 +49,7 @@ The version of this document is the version of the interface.
   },
 };
 
-/** The users service: owns accounts, and serves them in the interface's profiles and, internally, to identity. */
+/** The users service: owns accounts, and serves them in the profiles of the interface and, internally, to identity. */
 export function createUsersService(
   config: UsersConfig,
   logger: Logger,
@@ -70,9 +70,9 @@ export function createUsersService(
     const users = createUserService({
       store: events.publishing(store),
       passwords: createPasswords({ concurrency: config.hashConcurrency }),
-      announce: events.announce,
-      guesses: createAttempts(GUESSES),
-      allGuesses: createAttempts(ALL_GUESSES),
+      publishAccountChange: events.publishAccountChange,
+      failuresPerSource: createFailureLimiter(FAILURES_PER_SOURCE),
+      failuresPerUser: createFailureLimiter(FAILURES_PER_USER),
     });
     return {
       routes(app, { mountOptions, authenticateInternal }) {
@@ -85,7 +85,7 @@ export function createUsersService(
       async prepare() {
         await store.prepare();
         if (firstUsers.length > 0) {
-          await onceInDatabase(connection, 'first users', () => createFirst(users, firstUsers));
+          await onceInDatabase(connection, 'first users', () => createFirstUsers(users, firstUsers));
         }
       },
       background: [events],
@@ -94,10 +94,10 @@ export function createUsersService(
 }
 
 /**
- * Creates who is not there yet; their addresses count as verified. Whoever has the id, the name or the address
- * already is left as they are.
+ * Creates those that do not exist yet, with verified addresses. An existing user with the same id, username or address
+ * is left unchanged.
  */
-async function createFirst(users: UserService, drafts: readonly NewUser[]): Promise<void> {
+async function createFirstUsers(users: UserService, drafts: readonly NewUser[]): Promise<void> {
   for (const draft of drafts) {
     try {
       await users.create({ ...draft, emailVerified: true });

@@ -1,51 +1,51 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { UserRole } from './user.ts';
 
-/** Who acts: a person, whose role and ownership decide, or a machine in its own right. */
+/** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
 export type Actor = { person: { id: string; role: UserRole } | undefined };
 
 /**
- * Who may do what to which user, beside the scope that the operation needs. Each throws `forbidden`, also for a user
- * who does not exist: callers who may not look do not learn that either.
+ * The rules of access to users, in addition to the scope that an operation needs. Each function throws `forbidden`, even
+ * for a user that does not exist: a caller without access must not learn whether it does.
  */
 
-export function mayList({ person }: Actor): void {
+export function authorizeList({ person }: Actor): void {
   if (person !== undefined && person.role === 'user')
     throw forbidden('list users', 'editors, admins and trusted applications');
 }
 
-export function mayCreate({ person }: Actor): void {
+export function authorizeCreate({ person }: Actor): void {
   if (person !== undefined && person.role !== 'admin')
     throw forbidden('create users', 'admins and trusted applications');
 }
 
-export function mayRead({ person }: Actor, id: string): void {
+export function authorizeRead({ person }: Actor, id: string): void {
   if (person !== undefined && person.role === 'user' && person.id !== id)
     throw forbidden('read this user', 'the person, editors, admins and trusted applications');
 }
 
-export function mayChange({ person }: Actor, id: string): void {
+export function authorizeChange({ person }: Actor, id: string): void {
   if (person !== undefined && person.role !== 'admin' && person.id !== id)
     throw forbidden('change this user', 'the person, admins and trusted applications');
 }
 
-/** Whether somebody may change roles and statuses, including their own. */
-export function governs({ person }: Actor): boolean {
+/** Whether the actor may change roles and statuses, including their own. */
+export function hasAdminRights({ person }: Actor): boolean {
   return person === undefined || person.role === 'admin';
 }
 
-export function mayGovern(actor: Actor): void {
-  if (!governs(actor)) throw forbidden('change roles and statuses', 'admins and trusted applications');
+export function authorizeAdmin(actor: Actor): void {
+  if (!hasAdminRights(actor)) throw forbidden('change roles and statuses', 'admins and trusted applications');
 }
 
 /**
- * Whether a change of the password needs the current one. People need it for their own, whatever their role: a token
- * alone does not prove that it is them.
+ * Whether a change of the password needs the current one. A person's own always does, whatever their role: a token
+ * alone does not prove who is using it.
  */
 export function needsCurrentPassword({ person }: Actor, id: string): boolean {
   return person !== undefined && (person.role !== 'admin' || person.id === id);
 }
 
-function forbidden(what: string, who: string): ServiceError {
-  return new ServiceError('forbidden', `You are not permitted to ${what}: that is for ${who}.`);
+function forbidden(action: string, permitted: string): ServiceError {
+  return new ServiceError('forbidden', `You are not permitted to ${action}: that is for ${permitted}.`);
 }

@@ -14,20 +14,20 @@ export const ACCOUNT_CHANGED = 'users.account.changed';
 
 type Revision = Pick<User, 'version' | 'updatedAt'>;
 
-/** As identity is told of an AccountChanged. */
+/** An AccountChanged as sent to identity. */
 type AccountEvent = {
   subject: typeof ACCOUNT_CHANGED;
   data: { user_id: string; epoch: number; sign_in_epoch: number; reason: AccountChanged['reason'] };
 };
 
-/** What a change makes of an account, and what others learn of it; `accountChanges` are part of the events. */
+/** The account after a change, and the events of it; `accountChanges` are among those. */
 export type AccountUpdate = {
   next: Account;
   accountChanges: AccountChanged[];
   events: (AccountEvent | UserEvent)[];
 };
 
-/** How events call the fields that they say are different. */
+/** The names of fields in events. */
 const NAMES_IN_EVENTS = {
   username: 'username',
   email: 'email',
@@ -47,14 +47,14 @@ export function userCreated({ id, version }: Account): UserEvent {
   return { subject: 'users.user.created', data: { user_id: id, version } };
 }
 
-/** Changes fields. Another role, another status and a password end tokens, each with an epoch and an event of its own. */
+/** Changes fields. A new role, status or password ends tokens, each with its own epoch and event. */
 export function changeUser(
   current: Account,
   changes: UserChanges & { passwordHash?: string },
   revision: Revision,
 ): AccountUpdate {
   const next = { ...current, ...omitUndefined(changes) };
-  // Nobody has verified another address.
+  // A new address is not verified.
   return updated(
     current,
     { ...next, emailVerified: next.emailVerified && next.email === current.email },
@@ -73,8 +73,8 @@ export function verifyEmail(current: Account, email: string, revision: Revision)
 }
 
 /**
- * Undefined when the role or the status is so already. Throws a WrongPasswordError when the password is not the one that
- * was checked any more.
+ * Undefined when the user already has the role or status. Throws a WrongPasswordError when the password has changed since
+ * it was checked.
  */
 export function changeSecurity(
   current: Account,
@@ -96,7 +96,7 @@ export function changeSecurity(
   }
 }
 
-/** Deletion ends tokens and sessions. */
+/** A deletion, which ends tokens and sessions. */
 export function deleteUser(current: Account, { version }: Revision) {
   const { id, epoch, signInEpoch } = current;
   const accountChange: AccountChanged = {
@@ -111,7 +111,7 @@ export function deleteUser(current: Account, { version }: Revision) {
 
 function updated(current: Account, next: Account, revision: Revision): AccountUpdate {
   let { epoch, signInEpoch } = current;
-  const accountChanges = endings(current, next).map(({ reason, endsSessions }): AccountChanged => {
+  const accountChanges = securityChanges(current, next).map(({ reason, endsSessions }): AccountChanged => {
     epoch += 1;
     signInEpoch += endsSessions ? 1 : 0;
     return { userId: current.id, epoch, signInEpoch, reason };
@@ -127,8 +127,8 @@ function updated(current: Account, next: Account, revision: Revision): AccountUp
   };
 }
 
-/** Why tokens end, and whether sessions do, too; one after the other, as if each had been changed by itself. */
-function endings(current: Account, next: Account) {
+/** The reasons why tokens end, and whether sessions end too; in order, as if each had been a change of its own. */
+function securityChanges(current: Account, next: Account) {
   const all: { reason: SecurityChange['reason']; happens: boolean; endsSessions: boolean }[] = [
     { reason: 'role', happens: next.role !== current.role, endsSessions: false },
     { reason: 'status', happens: next.status !== current.status, endsSessions: next.status === 'inactive' },

@@ -8,33 +8,33 @@ import type { RevocationSet } from '@gatehouse/tokens/revocations';
 import type { AccountChanged, UserStore } from './user.ts';
 import { ACCOUNT_CHANGED } from './user-changes.ts';
 
-/** How long the request that made a change waits for identity to know of it. */
+/** How long the request that makes a change waits until identity has received it. */
 const MAX_WAIT_MS = 500;
 /** No token lives longer than this. */
 const MAX_TOKEN_SECONDS = 86_400;
 
 export type AccountEvents = {
-  /** Starts looking for events that were not delivered, of this process and of any other. */
+  /** Starts looking for undelivered events, of this process and of any other. */
   start(): void;
   stop(): Promise<void>;
-  /** Resolves when identity knows of the change, or after a moment: then it learns of it later. Never rejects. */
-  announce(event: AccountChanged): Promise<void>;
-  /** The store, with the events `users.user.*` of each write on their way when it resolves. */
+  /** Resolves when identity has received the change, or after MAX_WAIT_MS: it is then delivered later. Never rejects. */
+  publishAccountChange(event: AccountChanged): Promise<void>;
+  /** The store, which publishes the events `users.user.*` of each write. */
   publishing<S extends UserStore>(store: S): S;
 };
 
 /**
- * What users publishes: to identity that the epochs of an account have been raised (`users.account.changed`), and to all
- * listeners that a user was created, changed or deleted (`users.user.*`). Events are stored with their cause, and
- * delivered as often as it takes.
+ * The events of users: `users.account.changed` tells identity that the epochs of an account were raised, `users.user.*`
+ * tell all subscribers that a user was created, changed or deleted. Events are stored in the write that causes them, and
+ * delivered at least once.
  */
 export function createAccountEvents(options: {
   connection: Database['connection'];
-  /** Of identity's internal routes. */
+  /** For identity's internal routes. */
   client: InternalClient;
   revocations: RevocationSet;
   logger: Logger;
-  /** Where `users.user.*` go; without it nobody listens, and they are let go. */
+  /** Takes `users.user.*`; without it they are dropped. */
   transport?: EventTransport | undefined;
 }): AccountEvents {
   const { connection, client, revocations, logger, transport } = options;
@@ -54,8 +54,8 @@ export function createAccountEvents(options: {
   return {
     start: publisher.start,
     stop: publisher.stop,
-    async announce({ userId, epoch }) {
-      // Here at once, whatever becomes of identity.
+    async publishAccountChange({ userId, epoch }) {
+      // In this process at once, even if identity cannot be reached.
       const expiresAt = Math.floor(Date.now() / 1000) + MAX_TOKEN_SECONDS;
       revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
       await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);

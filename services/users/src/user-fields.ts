@@ -1,29 +1,29 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
 
-/** What is wrong with a value, in words that follow the field's name; undefined when nothing is wrong. */
+/** Checks a value; returns the problem, worded to follow the field's name, or undefined. */
 type Rule = (value: string) => string | undefined;
 
-/** Lengths in characters (code points), both ends included. */
+/** Lengths in characters (code points), inclusive. */
 export const USERNAME_LENGTH = { min: 3, max: 64 };
 export const PASSWORD_LENGTH = { min: 8, max: 256 };
 export const EMAIL_MAX = 254;
 export const NAME_MAX = 200;
 const PICTURE_MAX = 2000;
-/** E.164 allows 15 digits at most; the shortest numbers that reach people have 5. */
+/** E.164 allows at most 15 digits; the shortest numbers in use have 5. */
 const PHONE_DIGITS = { min: 5, max: 15 };
 
-/** Characters that show nothing, with which two different names could look the same (UAX #31 §2.3). */
+/** Invisible characters, which would let two different names look the same (UAX #31 §2.3). */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
-/** Controls, line separators, and what changes the direction of the text around it (UAX #9 §2). */
+/** Control characters, line separators, and characters that change the direction of text (UAX #9 §2). */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
-/** A character that can be seen; the braille pattern without dots is a symbol that cannot. */
+/** A visible character; the blank braille pattern (U+2800) is a symbol but shows nothing. */
 const VISIBLE = /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u2800]]/v;
 
 const username: Rule = (value) => {
   const { min, max } = USERNAME_LENGTH;
   if (!hasLength(value, min, max)) return `must have ${min} to ${max} characters`;
-  // Without @ a username is never taken for an email address where one may sign in with either.
+  // No @, so that at sign-in a username cannot be mistaken for an email address.
   if (!/^[\p{L}\p{M}\p{N}._+-]+$/u.test(value)) {
     return 'may hold letters, digits, dot, underscore, plus and hyphen only';
   }
@@ -34,7 +34,7 @@ const username: Rule = (value) => {
 
 const email: Rule = (value) => {
   if (value.length > EMAIL_MAX) return `must have at most ${EMAIL_MAX} characters`;
-  // An address as mail systems take it in practice (RFC 5321 §4.1.2 without quoted strings and literals;
+  // What mail systems accept in practice (RFC 5321 §4.1.2 without quoted strings and address literals;
   // RFC 6531 for other scripts): dot-separated atoms, and a domain of two labels or more.
   const atom = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
   const label = String.raw`[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?`;
@@ -53,7 +53,7 @@ const password: Rule = (value) => {
   return hasLength(value, min, max) ? undefined : `must have ${min} to ${max} characters`;
 };
 
-/** A person's name. Joiners are part of how some scripts are written. */
+/** A person's name. Invisible joiners are allowed: some scripts need them. */
 const name: Rule = (value) => {
   if (!hasLength(value, 1, NAME_MAX)) return `must have 1 to ${NAME_MAX} characters`;
   return UNPRINTABLE.test(value) || !VISIBLE.test(value)
@@ -71,7 +71,7 @@ const phone: Rule = (value) => {
 
 const picture: Rule = (value) => {
   if (value.length > PICTURE_MAX) return `must have at most ${PICTURE_MAX} characters`;
-  // What the parser would silently repair is refused, and so is a URL with a name and a password.
+  // Reject what the URL parser would silently repair, and URLs with credentials.
   const url = /^https:\/\/[^\s\\"'<>`\p{Cc}]+$/u.test(value) ? URL.parse(value) : null;
   return url === null || url.username !== '' || url.password !== '' ? 'must be an https URL' : undefined;
 };
@@ -94,26 +94,28 @@ const RULES = {
   status: oneOf(USER_STATUSES),
 };
 
-/** Fields that go by another name outside than in the aggregate. */
-const OUTSIDE: Record<string, string> = { firstName: 'first_name', lastName: 'last_name' };
+/** Fields whose name in the API differs from that in the aggregate. */
+const API_NAMES: Record<string, string> = { firstName: 'first_name', lastName: 'last_name' };
 
 type Fields = Omit<UserChanges, 'email'> & { email?: string | null; password?: string };
 
-/** What is wrong with the fields that are there; null removes a value and needs no rule. */
+/** The problems of the fields that are present; null removes a value and is not checked. */
 export function fieldProblems(fields: Fields): FieldProblem[] {
   return (Object.keys(RULES) as (keyof typeof RULES)[]).flatMap((key) => {
     const value = fields[key];
     const message = typeof value === 'string' ? RULES[key](value) : undefined;
-    return message === undefined ? [] : [{ field: OUTSIDE[key] ?? key, message }];
+    return message === undefined ? [] : [{ field: API_NAMES[key] ?? key, message }];
   });
 }
 
-/** What is wrong with a draft: its fields, or that nothing identifies the person. */
+/** The problems of a draft: those of its fields, or that nothing identifies the person. */
 export function draftProblems(draft: NewUser): FieldProblem[] {
   const { username, email, name, firstName, lastName } = draft;
   const problems = fieldProblems(draft);
-  const known = [username, email, name, firstName, lastName].some((value) => typeof value === 'string');
-  return known
+  const isIdentified = [username, email, name, firstName, lastName].some(
+    (value) => typeof value === 'string',
+  );
+  return isIdentified
     ? problems
     : [...problems, { field: 'username', message: 'or an email or a name is required' }];
 }

@@ -3,8 +3,8 @@ import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import type { Attempts } from './attempts.ts';
-import { DERIVATIONS, derivedUsername } from './derived-username.ts';
+import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
+import type { FailureLimiter } from './failure-limiter.ts';
 import {
   type AccountChanged,
   type IfVersion,
@@ -12,22 +12,22 @@ import {
   type NewUser,
   type SecurityChange,
   TakenError,
-  type Update,
   type User,
   type UserField,
   type UserRecord,
   type UserRole,
   type UserStatus,
   type UserStore,
+  type UserUpdate,
   userOf,
   WrongPasswordError,
 } from './user.ts';
 import { draftProblems, EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
 
-/** Turns a password into what may be stored, and checks one against that. */
+/** Hashes passwords for storage, and checks them against their hash. */
 export type Passwords = {
   hash(password: string): Promise<string>;
-  /** With no hash it is as wrong as any other, and takes as long. */
+  /** False without a hash, after the same time as with one. */
   verify(hash: string | null, password: string): Promise<boolean>;
 };
 
@@ -35,95 +35,94 @@ export type Passwords = {
 export type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
-  /** Tells those who hold tokens and sessions; resolves when they know or when it takes too long, never rejects. */
-  announce(event: AccountChanged): Promise<void>;
-  /** Bounds how often somebody may guess the current password of one user by one way, such as an application. */
-  guesses: Attempts;
-  /** The same by all ways together, since anybody can make as many applications as they like. */
-  allGuesses: Attempts;
+  /** Ends the tokens and sessions concerned; resolves once that is done or takes too long. Never rejects. */
+  publishAccountChange(event: AccountChanged): Promise<void>;
+  /** Limits wrong current passwords per user and source of the requests, such as an application. */
+  failuresPerSource: FailureLimiter;
+  /** Limits them per user over all sources, since anyone can register any number of applications. */
+  failuresPerUser: FailureLimiter;
 };
 
-/** The use cases; they throw ServiceErrors that say what is wrong with the request. */
+/** The use cases. They throw ServiceErrors, and know nothing of callers: user-access.ts has the rules of access. */
 export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
   list: ListSource<UserField, User>;
-  /** This and all changes below throw `precondition_failed` when the user is in none of these versions. */
-  update(id: string, changes: Update, ifVersion?: IfVersion): Promise<User>;
+  /** This and all changes below throw `precondition_failed` unless the user is at one of these versions. */
+  update(id: string, changes: UserUpdate, ifVersion?: IfVersion): Promise<User>;
   remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
-   * The user who signs in with this. Undefined, after the same time, for an unknown login, a wrong password, a user
-   * without one and an inactive user. The epochs are those of the moment at which the password was right.
+   * The user with this login and password. Undefined, after the same time, for an unknown login, a wrong password, a
+   * user without a password and an inactive user. The epochs are those at the time of the check.
    */
   checkPassword(login: string, password: string): Promise<User | undefined>;
-  /** The user whose username or verified email this is, active or not. */
+  /** The user with this username or verified email, active or not. */
   lookUp(login: string): Promise<User | undefined>;
-  /** Throws a WrongPasswordError when a current password is given and is wrong, and `rate_limited` after too many. */
+  /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
   changeRole(id: string, role: UserRole, ifVersion?: IfVersion): Promise<User>;
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
-  /** Throws `conflict` when the address is not the current one any more. */
+  /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
 };
 
 export type PasswordChange = {
   newPassword: string;
   currentPassword?: string;
-  /** The way by which it comes, such as an application: wrong passwords are counted for each way by itself. */
-  through?: string;
+  /** Where the request comes from, such as an application: wrong passwords are counted per source. */
+  source?: string;
 };
 
-/** The use cases. They know no caller: who may do what is in user-access.ts. */
 export function createUserService({
   store,
   passwords,
-  announce,
-  guesses,
-  allGuesses,
+  publishAccountChange,
+  failuresPerSource,
+  failuresPerUser,
 }: UserServiceDependencies): UserService {
-  /** Throws unless the password is that of the user; returns the hash that it was checked against. */
-  async function checkCurrent(id: string, password: string, through: string): Promise<string> {
-    const key = `${id} ${through}`;
-    const takeBack = () => {
-      guesses.takeBack(key);
-      allGuesses.takeBack(id);
+  /** Throws unless the password is the user's; returns the hash that it was checked against. */
+  async function checkCurrentPassword(id: string, password: string, source: string): Promise<string> {
+    const key = `${id} ${source}`;
+    const refund = () => {
+      failuresPerSource.refund(key);
+      failuresPerUser.refund(id);
     };
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
-    // Counted before the check, so that many at a time cannot slip through, and taken back when it was right.
-    // What one way refuses is not counted for all together, or it would close the other ways.
-    guesses.count(key);
-    allGuesses.count(id);
+    // Counted before the check, so that parallel requests cannot exceed the limit, and refunded when the password is
+    // right. The limit per source comes first: what it rejects must not use up the limit of the user.
+    failuresPerSource.consume(key);
+    failuresPerUser.consume(id);
     let right: boolean;
     try {
       right = await passwords.verify(hash, bounded(password));
     } catch (error) {
-      takeBack();
+      refund();
       throw error;
     }
     if (!right || hash === null) throw new WrongPasswordError();
-    takeBack();
+    refund();
     return hash;
   }
 
-  async function announced({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
-    for (const event of events) await announce(event);
+  async function published({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
+    for (const event of events) await publishAccountChange(event);
     return user;
   }
 
-  /** Makes the change and announces it; the user as they are when there is nothing to change. */
+  /** Makes and publishes the change; returns the user unchanged when there is nothing to change. */
   async function changeSecurity(id: string, change: SecurityChange, ifVersion: IfVersion): Promise<User> {
     const changed = await store.changeSecurity(id, change, ifVersion);
-    return changed === undefined ? found(await store.findById(id)) : announced(changed);
+    return changed === undefined ? existing(await store.findById(id)) : published(changed);
   }
 
   return {
     async create(draft) {
-      refuse(draftProblems(draft));
+      assertValid(draftProblems(draft));
       const { id = newId('usr'), username, email, password } = draft;
-      // Asked before hashing, which is the expensive part; the store's unique keys have the last word.
-      const [taken] = await store.taken(omitUndefined({ username, email }));
+      // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
+      const [taken] = await store.findTaken(omitUndefined({ username, email }));
       if (taken !== undefined) throw new TakenError(taken);
       const passwordHash = password === undefined ? null : await passwords.hash(password);
       for (let attempt = 0; ; attempt += 1) {
@@ -133,27 +132,27 @@ export function createUserService({
           await store.insert({ ...record, passwordHash });
           return userOf(record);
         } catch (error) {
-          const isLast = username !== undefined || attempt + 1 === DERIVATIONS;
-          // Somebody has the derived one already: another will do.
+          const isLast = username !== undefined || attempt + 1 === MAX_DERIVATIONS;
+          // The derived username is taken: try another.
           if (isLast || !(error instanceof TakenError) || error.field !== 'username') throw error;
         }
       }
     },
 
     async read(id) {
-      return found(await store.findById(id));
+      return existing(await store.findById(id));
     },
 
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
     async update(id, { password, ...changes }, ifVersion) {
-      refuse(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
+      assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
-      return announced(await store.update(id, { ...changes, ...hashed }, ifVersion));
+      return published(await store.update(id, { ...changes, ...hashed }, ifVersion));
     },
 
     async remove(id, ifVersion) {
-      await announce(await store.remove(id, ifVersion));
+      await publishAccountChange(await store.remove(id, ifVersion));
     },
 
     async checkPassword(login, password) {
@@ -166,14 +165,14 @@ export function createUserService({
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, through = '' }, ifVersion) {
-      refuse(
+    async changePassword(id, { newPassword, currentPassword, source = '' }, ifVersion) {
+      assertValid(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
       const checked =
         currentPassword === undefined
           ? {}
-          : { currentHash: await checkCurrent(id, currentPassword, through) };
+          : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
       const passwordHash = await passwords.hash(newPassword);
       return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },
@@ -186,7 +185,7 @@ export function createUserService({
   };
 }
 
-/** The user that the draft makes, at this moment. */
+/** A new user, as of now. */
 function recordOf(draft: NewUser, { id, username }: { id: string; username: string }): UserRecord {
   const now = new Date();
   const email = draft.email ?? null;
@@ -210,22 +209,22 @@ function recordOf(draft: NewUser, { id, username }: { id: string; username: stri
   };
 }
 
-/** What a login is looked up by. One that is too long for anybody costs no more than any other. */
+/** The key of a login. One that is too long to exist takes the same time as any other. */
 function loginOf(login: string): Login {
-  const key = (login.length > EMAIL_MAX ? '' : foldedKey(login)) || NOBODY;
+  const key = (login.length > EMAIL_MAX ? '' : foldedKey(login)) || NO_SUCH_LOGIN;
   return key.includes('@') ? { emailKey: key } : { usernameKey: key };
 }
 
-/** Not empty: the keys' indexes hold no empty ones, so that looking for one would read everything. */
-const NOBODY = ' ';
+/** Not empty: the indexes hold no empty keys, so a search for one would scan the collection. */
+const NO_SUCH_LOGIN = ' ';
 
-/** At most what a password can be in any Unicode form; a longer one is wrong without being read. */
+/** An upper bound of a password's length in any Unicode form; a longer one is wrong without being hashed. */
 function bounded(password: string): string {
-  // A character is two units at most, and composes from four at most.
+  // A character has at most two UTF-16 units, and is composed of at most four characters.
   return password.length > PASSWORD_LENGTH.max * 8 ? '' : password;
 }
 
-function found(user: User | undefined): User {
+function existing(user: User | undefined): User {
   if (user === undefined) throw notFound();
   return user;
 }
@@ -234,7 +233,7 @@ function notFound(): ServiceError {
   return new ServiceError('not_found', 'There is no such user.');
 }
 
-function refuse(problems: readonly FieldProblem[]): void {
+function assertValid(problems: readonly FieldProblem[]): void {
   if (problems.length === 0) return;
   const message = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
   throw new ServiceError('invalid', `${message}.`, { details: problems });

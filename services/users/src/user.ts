@@ -12,7 +12,7 @@ export type User = {
   id: string;
   username: string;
   email: string | null;
-  /** Whether the address is known to be theirs; one that is not never identifies anybody. */
+  /** Whether the address is verified; an unverified one never identifies a user. */
   emailVerified: boolean;
   name: string;
   firstName: string | null;
@@ -21,24 +21,24 @@ export type User = {
   picture: string | null;
   role: UserRole;
   status: UserStatus;
-  /** Access tokens of a lower one are dead. Never goes back. */
+  /** Access tokens with a lower epoch are revoked. Never decreases. */
   epoch: number;
-  /** Sessions, grants and refresh tokens of a lower one are dead. Never goes back. */
+  /** Sessions, grants and refresh tokens with a lower one are revoked. Never decreases. */
   signInEpoch: number;
-  /** Raised by every write; 0 for who was stored before there were versions. */
+  /** Raised by every write; 0 for users stored before versions were introduced. */
   version: number;
   createdAt: Date;
   updatedAt: Date;
 };
 
-/** What lists of users are sorted and filtered by. */
+/** The fields that lists of users are sorted and filtered by. */
 export const USER_FIELDS = ['id', 'username', 'email', 'role', 'status', 'createdAt', 'updatedAt'] as const;
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** A user as stored: a name that nobody has chosen is made at each reading, so that it follows what it is made of. */
+/** A user as stored. A name that was not chosen is null, and derived on each read, so that it follows its sources. */
 export type UserRecord = Omit<User, 'name'> & { name: string | null };
 
-/** A user with what is never shown of them; no password means that they cannot sign in with one. */
+/** A user with the fields that are never returned. Without a password hash, they cannot sign in with a password. */
 export type Account = UserRecord & { passwordHash: string | null };
 
 export function userOf(record: UserRecord): User {
@@ -48,9 +48,8 @@ export function userOf(record: UserRecord): User {
 }
 
 /**
- * What it takes to make a user: a username, an email or a name at least. A missing username is made of the others;
- * without an email nobody is reached and without a password nobody signs in. The password is in plain text here, and
- * nowhere after.
+ * A user to be created: at least a username, an email or a name. A missing username is derived from the others. Without a
+ * password the user cannot sign in. The password is in plain text here and nowhere else.
  */
 export type NewUser = {
   id?: string;
@@ -66,8 +65,8 @@ export type NewUser = {
 };
 
 /**
- * Fields to change; what is absent stays. An email that changes is unverified again, and a role or status that
- * changes ends tokens, as a SecurityChange does.
+ * Fields to change; absent ones stay. A new email is unverified, and a new role or status ends tokens, as a
+ * SecurityChange does.
  */
 export type UserChanges = {
   username?: string;
@@ -81,19 +80,19 @@ export type UserChanges = {
   status?: UserStatus;
 };
 
-/** Changes as they are requested: with a password as well, which ends tokens and sessions; in plain text here. */
-export type Update = UserChanges & { password?: string };
+/** Changes as requested, with a new password in plain text, which ends tokens and sessions. */
+export type UserUpdate = UserChanges & { password?: string };
 
 /**
- * A change that ends tokens. `currentHash` makes it conditional: on the password still being the one that was
- * checked. A password that changes and a person who is deactivated end sessions, too.
+ * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
+ * change of the password and a deactivation end sessions, too.
  */
 export type SecurityChange =
   | { reason: 'password'; passwordHash: string; currentHash?: string }
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus };
 
-/** What others learn of a SecurityChange or a deletion: from now on these are the epochs. */
+/** The event of a SecurityChange or a deletion: the new epochs. */
 export type AccountChanged = {
   userId: string;
   epoch: number;
@@ -101,27 +100,27 @@ export type AccountChanged = {
   reason: SecurityChange['reason'] | 'deleted';
 };
 
-/** Which versions a write is for: it happens only when the user is in one of them. Any, when it is absent. */
+/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
 export type IfVersion = readonly number[] | undefined;
 
 /**
- * What every listener learns of a write: that it happened, and the names of the fields that are different now, never
- * their values. To know those, they read the user.
+ * The event of a write, for all subscribers. It names the fields that changed, never their values: subscribers read the
+ * user for those.
  */
 export type UserEvent = {
   subject: 'users.user.created' | 'users.user.changed' | 'users.user.deleted';
   data: { user_id: string; version: number; changed?: string[] };
 };
 
-/** What a person signs in with, folded (see foldedKey): a username, or an address if it has an @. */
+/** The key (see foldedKey) of what a person signs in with: a username, or an email address if it has an @. */
 export type Login = { usernameKey: string } | { emailKey: string };
 
 /**
- * What the use cases need of a store. Writes are durable when they resolve, raise the version, make updatedAt later than
- * before and keep their events for delivery (see user-changes.ts). A deleted user does not exist any more for any of
- * these, though their last events may still wait in the store.
+ * What the use cases need of a store. Writes are durable when they resolve; they raise the version and updatedAt, and
+ * store their events for delivery (see user-changes.ts). A deleted user does not exist for any of these methods, though
+ * their last events may still be stored.
  *
- * The writes to a user throw `not_found` and, when the user is in none of the versions, `precondition_failed`.
+ * Writes to a user throw `not_found`, and `precondition_failed` when the user is at none of the versions given.
  */
 export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
@@ -129,26 +128,26 @@ export type UserStore = ListSource<UserField, User> & {
   findById(id: string): Promise<User | undefined>;
   /** By a username or a verified email, in one query. */
   findByLogin(login: Login): Promise<{ user: User; passwordHash: string | null } | undefined>;
-  /** null for a user who has no password. */
+  /** Null for a user without a password, undefined for an unknown one. */
   passwordHashOf(id: string): Promise<string | null | undefined>;
-  /** Throws a TakenError as insert does. */
+  /** Throws a TakenError, as insert does. */
   update(
     id: string,
     changes: UserChanges & { passwordHash?: string },
     ifVersion?: IfVersion,
   ): Promise<{ user: User; events: AccountChanged[] }>;
-  /** Marks the address as verified; throws `conflict` when it is not theirs any more. */
+  /** Marks the address as verified; throws `conflict` when it is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
-  /** Undefined when the role or the status is so already; throws a WrongPasswordError when currentHash is not so. */
+  /** Undefined when nothing changes; throws a WrongPasswordError when currentHash is no longer the current one. */
   changeSecurity(
     id: string,
     change: SecurityChange,
     ifVersion?: IfVersion,
   ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
-  /** Forgets everything but the epochs, the version and the events that are not delivered yet. */
+  /** Deletes everything but the epochs, the version and undelivered events. */
   remove(id: string, ifVersion?: IfVersion): Promise<AccountChanged>;
-  /** Which of the two belong to users already. */
-  taken(names: { username?: string; email?: string | null }): Promise<('username' | 'email')[]>;
+  /** Which of the two belong to existing users. */
+  findTaken(names: { username?: string; email?: string | null }): Promise<('username' | 'email')[]>;
 };
 
 export class TakenError extends ServiceError {

@@ -42,7 +42,7 @@ async function created(over: Record<string, unknown> = {}) {
 const check = (login: string, password: string) =>
   call('POST', '/internal/users/password-checks', token, { login, password });
 
-t.test('an account is made, read and changed, field by field', async (t) => {
+t.test('an account is created, read and changed, field by field', async (t) => {
   const input = draft({ name: 'Inner One' });
   const made = await call('POST', '/internal/users/accounts', token, input);
   t.equal(made.status, 201);
@@ -95,7 +95,7 @@ t.test('an account is made, read and changed, field by field', async (t) => {
   t.equal((await call('PATCH', '/internal/users/accounts/usr_none', token, { name: 'x' })).status, 404);
 });
 
-t.test('what is wrong with a new account, field by field', async (t) => {
+t.test('errors of a new account, field by field', async (t) => {
   const { username, email } = await created();
   const cases: [unknown, number, { field: string; message: string }[] | undefined][] = [
     [draft({ username: username.toUpperCase() }), 409, [{ field: 'username', message: 'is already taken' }]],
@@ -164,7 +164,7 @@ t.test('a lookup', async (t) => {
   t.equal((await call('POST', '/internal/users/account-lookups', token, {})).status, 400);
 });
 
-t.test('a password changes, and the epochs with it', async (t) => {
+t.test('a new password raises the epochs', async (t) => {
   const { path, username, id } = await created();
   const put = (body: unknown) => call('PUT', `${path}/password`, token, body);
   t.match(await put({ new_password: 'second horse', current_password: 'wrong horse' }), {
@@ -186,7 +186,7 @@ t.test('a password changes, and the epochs with it', async (t) => {
   t.match(await put({ new_password: 'third horse' }), { status: 200, body: { epoch: 2 } });
 });
 
-t.test('one answer, whoever it is', async (t) => {
+t.test('the same answer for every kind of user', async (t) => {
   const { username, id } = await created();
   const inactive = await created();
   const machine = await issuer.machine('write:users');
@@ -211,7 +211,7 @@ t.test('one answer, whoever it is', async (t) => {
   t.match((await check(username, PASSWORD)).body.account, { id });
 });
 
-t.test('only identity is let in, with a token for this', async (t) => {
+t.test('only identity has access, with a token for this audience', async (t) => {
   const { path } = await created();
   const routes: [string, string, unknown][] = [
     ['POST', '/internal/users/password-checks', { login: 'x', password: 'x' }],
@@ -254,7 +254,7 @@ t.test('only identity is let in, with a token for this', async (t) => {
   t.match(await call('GET', path, token), { body: { name: /^inner/, epoch: 0 } }, 'nothing has changed');
 });
 
-t.test('every internal route that is mounted has an entry', async (t) => {
+t.test('every mounted internal route has an entry', async (t) => {
   const app = Fastify();
   const mounted: string[] = [];
   app.addHook('onRoute', ({ url }) => void mounted.push(url));

@@ -9,7 +9,7 @@ const REQUIRED = {
   NATS_URL: 'nats://localhost',
 };
 
-t.test('what may be left out', async (t) => {
+t.test('optional settings', async (t) => {
   const config = readUsersConfig(REQUIRED);
   t.match(config, { v1Profile: 'A', v2Profile: 'B2', rateLimit: 'on' });
   t.strictSame(config.filtersSunset, new Date('2027-07-10T00:00:00.000Z'));
@@ -30,7 +30,7 @@ t.test('the profiles that answer without a pin, and the end of the deprecated fi
   t.match(readUsersConfig({ ...REQUIRED, USERS_V1_PROFILE: 'E' }), { v1Profile: 'E', v2Profile: 'B2' });
 });
 
-t.test('who is made at the first start', async (t) => {
+t.test('users created at the first start', async (t) => {
   const admin = {
     USERS_ADMIN_USERNAME: 'admin',
     USERS_ADMIN_EMAIL: 'admin@example.org',

@@ -22,7 +22,7 @@ async function statusWith(headers: Record<string, string>, path = '/v1/users', m
   return response.status;
 }
 
-t.test('a revoked token is dead within a second', async (t) => {
+t.test('a revoked token is rejected within a second', async (t) => {
   const ann = await created();
   const cases = [
     [{ jti: 'jti_1' }, { kind: 'token', id: 'jti_1' }],
@@ -60,7 +60,7 @@ t.test('a revoked token is dead within a second', async (t) => {
   }
 });
 
-t.test('whoever is deactivated, demoted or has a new password is out at once', async (t) => {
+t.test('tokens end with a deactivation, a new role and a new password', async (t) => {
   for (const [below, body] of [
     ['/status', { status: 'inactive' }],
     ['/role', { role: 'editor' }],
@@ -100,7 +100,7 @@ t.test('API keys by both headers', async (t) => {
   await until(async () => (await statusWith({ authorization: `Bearer ${trusted.key}` })) === 401, 1000);
 });
 
-t.test('a token that is bound to a key needs the proof (RFC 9449)', async (t) => {
+t.test('a DPoP-bound token needs a proof (RFC 9449)', async (t) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
   const hash = (text: string) => createHash('sha256').update(text).digest('base64url');
@@ -129,7 +129,7 @@ t.test('a token that is bound to a key needs the proof (RFC 9449)', async (t) =>
   t.equal(await statusWith({ authorization: `Bearer ${token}` }), 401);
 });
 
-t.test('as long as nothing is known of revocations no credential is taken', async (t) => {
+t.test('without revocation data no credential is accepted', async (t) => {
   const late = await build(t, { identityIsAway: true });
   const token = await late.issuer.machine(WRITE);
   t.match(await late.call('GET', '/v1/users', token), {
@@ -145,7 +145,7 @@ t.test('as long as nothing is known of revocations no credential is taken', asyn
   t.equal((await late.call('GET', '/v1/users', token)).status, 200);
 });
 
-t.test('the first users are there, with verified addresses', async (t) => {
+t.test('the first users exist, with verified addresses', async (t) => {
   const firstUsers = [
     {
       username: 'first',

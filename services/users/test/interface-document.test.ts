@@ -2,7 +2,7 @@ import { createRequestCheck } from '@gatehouse/testing/openapi-check';
 import t from 'tap';
 import { build } from './build.ts';
 
-/** What the served document says to those who read it, or make clients of it. */
+/** The served document, as developers and client generators read it. */
 
 const { issuer, call, base } = await build(t);
 const document = JSON.parse(await (await fetch(`${base}/openapi/users.json`)).text());
@@ -14,7 +14,7 @@ type Parameter = { name: string; description: string; schema: object };
 
 const PATHS = ['/v1/users', '/v2/users', '/api/v1/users', '/users', '/kb/api/v1/users'];
 
-t.test('it says which version it is, and under which license', async (t) => {
+t.test('it states the version and the license', async (t) => {
   t.match(info, {
     version: '2.1.0',
     description: /The version of this document is the version of the interface\./,
@@ -22,7 +22,7 @@ t.test('it says which version it is, and under which license', async (t) => {
   });
 });
 
-t.test('operations stand by their path, and name their profiles', async (t) => {
+t.test('operations are tagged with their path and name their profiles', async (t) => {
   t.strictSame(
     tags.map(({ name }: { name: string }) => name),
     [...PATHS, 'guides'],
@@ -52,7 +52,7 @@ t.test('operations stand by their path, and name their profiles', async (t) => {
   });
 });
 
-t.test('parameters say whose they are', async (t) => {
+t.test('parameters name their profiles', async (t) => {
   const parameters = (path: string): Record<string, Parameter> =>
     Object.fromEntries(paths[path].get.parameters.map((it: Parameter) => [it.name, it]));
   const [v1, v2] = [parameters('/v1/users'), parameters('/v2/users')];
@@ -84,14 +84,14 @@ t.test('users in lists are the named ones', async (t) => {
   t.match(components.schemas.UserA.properties.email, email);
 });
 
-t.test('the example of a cursor page goes on', async (t) => {
+t.test('the example of a cursor page has a next link', async (t) => {
   const { examples } = paths['/v1/users'].get.responses[200].content['application/json'];
   const { links } = examples.UserACursorPage.value;
   t.match(links.next, /^\/v1\/users\?limit=1&cursor=[\w-]+$/);
   t.equal((await call('GET', String(links.next), machine)).status, 200, 'by a cursor of this list');
 });
 
-t.test('fields that are sent tell their limits, and the aggregate is who refuses them', async (t) => {
+t.test('fields of bodies document their limits, which the aggregate checks', async (t) => {
   const { NewUserA, NewUserE, UserPassword } = components.schemas;
   const { username, email, password } = NewUserA.properties;
   t.match(username, { description: /3 to 64 letters, digits/, examples: ['ann'] });
@@ -105,7 +105,7 @@ t.test('fields that are sent tell their limits, and the aggregate is who refuses
   t.strictSame(Object.keys(username).sort(), ['description', 'examples', 'type']);
 });
 
-t.test('the bodies that are taken are the bodies that are told', async (t) => {
+t.test('accepted bodies are the documented ones', async (t) => {
   const problemsOf = createRequestCheck(document);
   const all = { username: 'bodies', name: 'Bodies', email: 'bodies@example.org', password: 'long enough' };
   const without = (...names: string[]) =>
@@ -129,7 +129,7 @@ t.test('the bodies that are taken are the bodies that are told', async (t) => {
   }
 });
 
-t.test('examples of errors are what is really answered', async (t) => {
+t.test('examples of errors are actual answers', async (t) => {
   const { body: ann } = await call('POST', '/v2/users', machine, {
     username: 'ann',
     email: 'ann@example.org',

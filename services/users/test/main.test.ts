@@ -36,7 +36,7 @@ t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
   t.equal(output().trim().split('\n').length, 9);
 });
 
-t.test('it waits for its MongoDB, says 503 while that is away, and recovers by itself', async (t) => {
+t.test('it waits for MongoDB, responds with 503 while that is unreachable, and recovers', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-users-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });

@@ -3,7 +3,7 @@ import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { verify } from '@node-rs/argon2';
 import t from 'tap';
-import { createAttempts } from '../src/attempts.ts';
+import { createFailureLimiter } from '../src/failure-limiter.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { createUserService } from '../src/user-service.ts';
@@ -20,9 +20,9 @@ t.teardown(() => database.stop());
 const users = createUserService({
   store,
   passwords: createPasswords({ concurrency: 1 }),
-  announce: async () => {},
-  guesses: createAttempts({ max: 10, seconds: 300 }),
-  allGuesses: createAttempts({ max: 30, seconds: 300 }),
+  publishAccountChange: async () => {},
+  failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
+  failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });
@@ -58,7 +58,7 @@ t.test('a password check costs little more than its hash', async (t) => {
   t.ok(check < 1.2 * bare + 3, 'one hash, and one query of a few milliseconds at most');
 });
 
-t.test('one answer after one time, whoever it is', async (t) => {
+t.test('the same answer after the same time for every kind of user', async (t) => {
   const active = await created('active');
   const inactive = await created('inactive');
   await users.changeStatus(inactive.id, 'inactive');

@@ -11,7 +11,7 @@ t.test('argon2id with the parameters of the design', async (t) => {
   t.not(await passwords.hash('correct horse'), hash, 'salted');
 });
 
-t.test('one password, however its accents are composed', async (t) => {
+t.test('the same password in any composition of its accents', async (t) => {
   const passwords = createPasswords({ concurrency: 1 });
   t.ok(await verify(await passwords.hash('gru\u0308n-gru\u0308n'), 'gr\u00fcn-gr\u00fcn'));
 });
@@ -29,7 +29,7 @@ t.test(
   },
 );
 
-t.test('hashing and checking share their turns', async (t) => {
+t.test('hashing and checking share the limit', async (t) => {
   const passwords = createPasswords({ concurrency: 1, maxWaiting: 2 });
   const stored = await passwords.hash('correct horse');
   const results = await Promise.allSettled([

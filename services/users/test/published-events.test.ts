@@ -70,7 +70,7 @@ function somebody(): UserRecord & { passwordHash: string } {
   };
 }
 
-t.test('each write is published: what happened to whom, and nothing personal', async (t) => {
+t.test('each write is published, without personal data', async (t) => {
   const local = createLocalEvents();
   const taken: OutboxEvent[] = [];
   local.subscribe('users.user.*', (event) => taken.push(event));
@@ -108,7 +108,7 @@ t.test('each write is published: what happened to whom, and nothing personal', a
     t.same(event?.data, { user_id: id, ...expected.data });
   }
   t.notMatch(JSON.stringify(taken), /secret/i);
-  t.same(told, [], 'identity is told by whoever announces');
+  t.same(told, [], 'identity is told by publishAccountChange');
   t.equal(await waiting(), 1, 'and until then what is left of the deleted stays');
   t.same(Object.keys((await collection.findOne({ _id: id })) ?? {}).sort(), [
     '_id',
@@ -120,7 +120,7 @@ t.test('each write is published: what happened to whom, and nothing personal', a
   ]);
 });
 
-t.test('identity and those who listen do not wait for each other', async (t) => {
+t.test('identity and subscribers do not wait for each other', async (t) => {
   const local = createLocalEvents();
   const taken: string[] = [];
   let away = false;
@@ -137,7 +137,7 @@ t.test('identity and those who listen do not wait for each other', async (t) => 
   identity.back = promise;
   const begin = performance.now();
   const gone = await users.remove(first.id);
-  if (gone !== undefined) await events.announce(gone);
+  if (gone !== undefined) await events.publishAccountChange(gone);
   t.ok(performance.now() - begin < 3000, 'it waits for identity for a moment only');
   await until(() => taken.includes(`users.user.deleted ${first.id}`), 5000);
   const left = (await collection.findOne({ _id: first.id }))?.outbox;
@@ -149,7 +149,7 @@ t.test('identity and those who listen do not wait for each other', async (t) => 
   await until(() => told.length === 1, 5000);
   away = true;
   const other = await users.remove(second.id);
-  if (other !== undefined) await events.announce(other);
+  if (other !== undefined) await events.publishAccountChange(other);
   t.match(told, [{ user_id: first.id }, { user_id: second.id, reason: 'deleted', epoch: 1 }]);
   t.match((await collection.findOne({ _id: second.id }))?.outbox, [{ subject: 'users.user.deleted' }]);
 
@@ -159,7 +159,7 @@ t.test('identity and those who listen do not wait for each other', async (t) => 
   t.ok(taken.includes(`users.user.deleted ${second.id}`));
 });
 
-t.test('where nobody listens the events are let go', async (t) => {
+t.test('without a transport the events are dropped', async (t) => {
   const { users, collection, waiting } = await setUp(t);
   const user = somebody();
   await users.insert(user);
@@ -168,7 +168,7 @@ t.test('where nobody listens the events are let go', async (t) => {
   t.same((await collection.findOne({ _id: user.id }))?.outbox, []);
 });
 
-t.test('events that were written and not sent are found at the next start', async (t) => {
+t.test('events that were stored and not sent are found at the next start', async (t) => {
   const local = createLocalEvents();
   const taken: string[] = [];
   local.subscribe('users.user.*', ({ subject }) => taken.push(subject));
@@ -185,7 +185,7 @@ t.test('events that were written and not sent are found at the next start', asyn
   t.match(told, [{ user_id: user.id, reason: 'deleted' }]);
 });
 
-t.test('what is not written is not published', async (t) => {
+t.test('failed writes are not published', async (t) => {
   const local = createLocalEvents();
   const taken: string[] = [];
   local.subscribe('>', ({ subject }) => taken.push(subject));

@@ -25,7 +25,7 @@ async function signedIn(login: string, password: string) {
 const epochOf = async (id: string) =>
   (await call('GET', `/internal/users/accounts/${id}`, identity)).body.epoch;
 
-t.test('a person changes the own password with the current one', async (t) => {
+t.test('people change their own password with the current one', async (t) => {
   const ann = await created();
   const token = await issuer.person(ann.id, 'user', WRITE);
   const put = (body: unknown) => call('PUT', `${ann.path}/password`, token, body);
@@ -69,7 +69,7 @@ t.test('ten wrong guesses, then 429 with Retry-After', async (t) => {
   t.match(await signedIn(ann.username, PASSWORD), { id: ann.id }, 'signing in is another matter');
 });
 
-t.test('guessing by many applications of one’s own is one way to guess', async (t) => {
+t.test('all applications of one person share a limit', async (t) => {
   const ann = await created();
   const guess = async (n: number) => {
     const id = `app_own${n}`;
@@ -84,7 +84,7 @@ t.test('guessing by many applications of one’s own is one way to guess', async
   t.equal((await call('PUT', `${ann.path}/password`, token, right)).status, 204, 'elsewhere she may');
 });
 
-t.test('however many applications somebody signs in to, there is an end of guessing', async (t) => {
+t.test('the limit per user holds over all applications', async (t) => {
   const ann = await created();
   const guess = async (client: string, current_password: string) => {
     const token = await issuer.sign({ sub: ann.id, client_id: client, roles: ['user'], scope: WRITE });
@@ -95,7 +95,7 @@ t.test('however many applications somebody signs in to, there is an end of guess
   t.equal(await guess('app_another', PASSWORD), 429);
 });
 
-t.test('an application that has no guess left takes none of the others', async (t) => {
+t.test('attempts beyond the limit of one application do not count against the user', async (t) => {
   const ann = await created();
   const guess = async (client: string, current_password: string) => {
     const token = await issuer.sign({ sub: ann.id, client_id: client, roles: ['user'], scope: WRITE });

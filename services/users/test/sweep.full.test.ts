@@ -8,7 +8,7 @@ import { build } from './build.ts';
 // It sweeps every twenty seconds.
 t.setTimeout(90_000);
 
-t.test('idempotency keys go when their time is over, and not before', async (t) => {
+t.test('idempotency keys are removed once they expire, and not before', async (t) => {
   const { issuer, call, mongodbUri } = await build(t);
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const database = createDatabase({ uri: mongodbUri, name: 'users', logger });

@@ -106,7 +106,7 @@ t.test('events carry ids, versions, epochs and names of fields, and no values', 
   });
 });
 
-t.test('a change of security: as in any change, or none', async (t) => {
+t.test('a security change is an ordinary change, or none', async (t) => {
   const changes: [SecurityChange, Changes | undefined][] = [
     [{ reason: 'role', role: 'user' }, undefined],
     [{ reason: 'role', role: 'admin' }, { role: 'admin' }],
@@ -124,7 +124,7 @@ t.test('a change of security: as in any change, or none', async (t) => {
   }
 });
 
-t.test('an address is verified while it is the current one', async (t) => {
+t.test('only the current address can be verified', async (t) => {
   const unverified = { ...ANN, emailVerified: false };
   const update = verifyEmail(unverified, 'ann@example.org', REVISION);
   t.strictSame(update.next, { ...ANN, ...REVISION });
@@ -150,7 +150,7 @@ t.test('a deletion ends tokens and sessions', async (t) => {
   });
 });
 
-t.test('whatever changes, epochs rise by one for each event, and nothing is changed in place', async () => {
+t.test('for any change, epochs increase by one per event, and the input is not mutated', async () => {
   const changes = fc.record(
     {
       username: fc.constantFrom('ann', 'bob'),

@@ -31,7 +31,7 @@ async function created() {
 
 const newsOf = (id: string) => identity.changes.filter(({ user_id }) => user_id === id);
 
-t.test('identity knows of a change when its answer is out', async (t) => {
+t.test('identity has received a change when it is answered', async (t) => {
   const { id, path } = await created();
   const changes: [string, string, unknown, object][] = [
     [
@@ -61,7 +61,7 @@ t.test('identity knows of a change when its answer is out', async (t) => {
   await until(async () => (await collection.findOne({ _id: id })) === null, 5000);
 });
 
-t.test('so it does of what changes together with other fields', async (t) => {
+t.test('also of a change together with other fields', async (t) => {
   for (let i = 0; i < 5; i += 1) {
     const { id } = await created();
     const change = { password: 'another horse', status: 'inactive', profile: { first_name: 'Ev' } };
@@ -76,14 +76,14 @@ t.test('so it does of what changes together with other fields', async (t) => {
   }
 });
 
-t.test('a change of the names is no news', async (t) => {
+t.test('a change of names is not published to identity', async (t) => {
   const { id, path } = await created();
   await call('PUT', path, machine, { username: `renamed${count}` });
   await call('PUT', `${path}/status`, machine, { status: 'active' });
   t.same(newsOf(id), []);
 });
 
-t.test('while identity is away changes are made in time, and delivered later', async (t) => {
+t.test('while identity is unreachable, changes are made in time and delivered later', async (t) => {
   const changed = await created();
   const deleted = await created();
   const token = await issuer.person(changed.id, 'user', 'read:users');
@@ -122,7 +122,7 @@ t.test('while identity is away changes are made in time, and delivered later', a
   await until(async () => (await collection.findOne({ _id: changed.id }))?.outbox?.length === 0, 10_000);
 });
 
-t.test('a lookup of somebody who was deleted finds nobody', async (t) => {
+t.test('a lookup of a deleted user finds nothing', async (t) => {
   const { id, path, username } = await created();
   const token = await internal();
   t.equal((await call('GET', `/internal/users/accounts/${id}`, token)).status, 200);
@@ -139,7 +139,7 @@ t.test('a lookup of somebody who was deleted finds nobody', async (t) => {
   t.equal((await call('PUT', `${account}/verified-email`, token, { email: 'x@example.org' })).status, 404);
 });
 
-t.test('whoever listens hears of every write, and waits for nobody', async (t) => {
+t.test('subscribers receive every write at once', async (t) => {
   const heard: OutboxEvent[] = [];
   t.teardown(events.subscribe('users.user.*', (event) => heard.push(event)));
   identity.leave('silent');
@@ -178,7 +178,7 @@ t.test('whoever listens hears of every write, and waits for nobody', async (t) =
   );
 });
 
-t.test('a listener that fails keeps no write from its answer, and gets the event later', async (t) => {
+t.test('a failing subscriber does not delay writes, and gets the event later', async (t) => {
   let away = true;
   const heard: unknown[] = [];
   const leave = events.subscribe('users.user.created', ({ data }) => {

@@ -4,7 +4,7 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { createAttempts } from '../src/attempts.ts';
+import { createFailureLimiter } from '../src/failure-limiter.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { type AccountChanged, type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
@@ -21,9 +21,9 @@ const passwords = createPasswords({ concurrency: 1 });
 const users = createUserService({
   store,
   passwords,
-  announce: async (event) => void announced.push(event),
-  guesses: createAttempts({ max: 10, seconds: 300 }),
-  allGuesses: createAttempts({ max: 30, seconds: 300 }),
+  publishAccountChange: async (event) => void announced.push(event),
+  failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
+  failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
 });
 
 const PASSWORD = 'correct horse';
@@ -33,7 +33,7 @@ function created(over: Partial<NewUser> = {}) {
   return users.create({ username, email: `${username}@example.org`, password: PASSWORD, ...over });
 }
 
-/** What has been announced of this user since the last time. */
+/** The published changes of this user since the last call. */
 function newsOf(id: string): AccountChanged[] {
   const news = announced.filter(({ userId }) => userId === id);
   for (const event of news) announced.splice(announced.indexOf(event), 1);
@@ -84,7 +84,7 @@ t.test('the longest password in its longest form', async (t) => {
   t.match(await users.checkPassword(username, password.normalize('NFD')), { id });
 });
 
-t.test('one answer, whoever it is', async (t) => {
+t.test('the same answer for every kind of user', async (t) => {
   const active = await created();
   const inactive = await created();
   await users.changeStatus(inactive.id, 'inactive');
@@ -106,7 +106,7 @@ t.test('one answer, whoever it is', async (t) => {
   for (const [name, check] of Object.entries(cases)) t.equal(await check(), undefined, name);
 });
 
-t.test('who is right but inactive does not come in, and does again when active', async (t) => {
+t.test('an inactive user cannot sign in, and can again once active', async (t) => {
   const { id, username } = await created();
   t.match(await users.changeStatus(id, 'inactive'), { status: 'inactive', epoch: 1, signInEpoch: 1 });
   t.equal(await users.checkPassword(username, PASSWORD), undefined);
@@ -119,7 +119,7 @@ t.test('who is right but inactive does not come in, and does again when active',
   ]);
 });
 
-t.test('what changes nothing is announced to nobody', async (t) => {
+t.test('a change without effect is not published', async (t) => {
   const { id } = await created();
   t.match(await users.changeStatus(id, 'active'), { epoch: 0 });
   t.match(await users.changeRole(id, 'user'), { epoch: 0 });
@@ -145,7 +145,7 @@ t.test('what changes nothing is announced to nobody', async (t) => {
   t.same(newsOf(id), []);
 });
 
-t.test('a password changes with the current one, or without any', async (t) => {
+t.test('a password changes with or without the current one', async (t) => {
   const { id, username } = await created();
   const wrong = users.changePassword(id, { newPassword: 'second horse', currentPassword: 'wrong horse' });
   t.match(await failure(wrong), new WrongPasswordError());
@@ -171,7 +171,7 @@ t.test('a password changes with the current one, or without any', async (t) => {
   });
 });
 
-t.test('of several changes with one current password one wins', async (t) => {
+t.test('one of several changes with the same current password succeeds', async (t) => {
   const { id, username } = await created();
   const names = ['one', 'two', 'three', 'four'].map((name) => `${name} horses`);
   const results = await Promise.allSettled(
@@ -185,7 +185,7 @@ t.test('of several changes with one current password one wins', async (t) => {
   t.match(await users.checkPassword(username, winner), { id, epoch: 1 });
 });
 
-t.test('who signs in while the password changes gets the epoch of the password that was right', async (t) => {
+t.test('a sign-in during a password change gets the epoch of the checked password', async (t) => {
   for (let i = 0; i < 5; i += 1) {
     const { id, username } = await created();
     const [before, , after] = await Promise.all([
@@ -199,7 +199,7 @@ t.test('who signs in while the password changes gets the epoch of the password t
   }
 });
 
-t.test('a token is no way to guess the password', async (t) => {
+t.test('wrong current passwords are limited', async (t) => {
   const { id } = await created();
   const other = await created();
   const guess = (currentPassword: string) =>
@@ -276,7 +276,7 @@ t.test('fields', async (t) => {
   t.match(await created({ username: 'somebody' }), { name: 'somebody' });
 });
 
-t.test('an address is verified only while it is theirs', async (t) => {
+t.test('only the current address can be verified', async (t) => {
   const { id, email } = await created();
   await users.update(id, { email: `new-${email}` });
   t.match(await failure(users.verifyEmail(id, email ?? '')), {
@@ -288,7 +288,7 @@ t.test('an address is verified only while it is theirs', async (t) => {
   t.match(await failure(users.verifyEmail('usr_none', 'x@example.org')), { kind: 'not_found' });
 });
 
-t.test('whoever has chosen no username gets one, of the email or the name', async (t) => {
+t.test('a missing username is derived from the email or the name', async (t) => {
   const cases: [NewUser, RegExp][] = [
     [{ email: 'Ann.Other+News@example.org', name: 'Somebody' }, /^ann\.other\+news$/],
     [{ name: 'Ann Marie  O’Neil' }, /^ann\.marie\.o\.neil$/],
@@ -370,7 +370,7 @@ t.test('a draft', async (t) => {
   t.match(await failure(users.create({ id, name: 'Another' })), new TakenError('id'));
 });
 
-t.test('role and status in a change end tokens, and are announced', async (t) => {
+t.test('role and status in an update end tokens, and are published', async (t) => {
   const { id } = await created();
   t.match(await users.update(id, { role: 'admin', status: 'inactive', name: 'X' }), {
     role: 'admin',
@@ -388,7 +388,7 @@ t.test('role and status in a change end tokens, and are announced', async (t) =>
   t.match(await failure(users.update(id, { role: 'root' as never })), { details: [{ field: 'role' }] });
 });
 
-t.test('a change and a deletion for some versions', async (t) => {
+t.test('a conditional change and deletion', async (t) => {
   const { id, version } = await created();
   t.match(await users.update(id, { name: 'X' }, [version]), { version: version + 1 });
   t.match(await failure(users.update(id, { name: 'Y' }, [version])), { kind: 'precondition_failed' });
@@ -405,7 +405,7 @@ t.test('a change and a deletion for some versions', async (t) => {
   t.match(await failure(users.update(id, {}, [version + 2])), { kind: 'not_found' });
 });
 
-t.test('a thousand creations at a time: nobody twice', async (t) => {
+t.test('a thousand concurrent creations: no duplicates', async (t) => {
   const drafts = Array.from({ length: 1000 }, (_, i): NewUser => {
     const n = i % 50;
     switch (i % 5) {

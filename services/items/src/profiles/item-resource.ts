@@ -16,13 +16,13 @@ const WRITE = ['write:data'];
 const Id = Type.String({ description: 'Opaque.' });
 const Name = Type.String({ description: `1 to ${NAME_MAX} characters.`, examples: ['colours'] });
 const Value = Type.Unknown({
-  description: `Any JSON value of at most ${VALUE_MAX} bytes. It is kept as it was sent: digits of numbers, order of keys.`,
+  description: `Any JSON value of at most ${VALUE_MAX} bytes. It is kept exactly as sent, with all digits of numbers and the order of keys.`,
 });
 const VALUE = { colours: ['red', 'blue'], price: 12.5 };
 
 const Fields = { id: Id, name: Type.String(), value: Value };
 
-/** Fields as JSON, among which the value stands as it was sent. */
+/** Written without a schema, so that the value is exactly as it was sent. */
 const item: View<Item> = {
   name: 'Item',
   schema: Type.Object(Fields),
@@ -49,7 +49,7 @@ const rules: Omit<ListProfile<ItemTypes>['rules'], 'paging'> = {
 
 const byOffset: Profile<ItemTypes> = {
   name: 'offset',
-  about: 'the list as a bare array, by offset; all that is done with one item',
+  about: 'the list as a bare array by offset, and all operations on one item',
   errorBody: plainBody,
   list: { rules: { ...rules, paging: 'offset' }, envelope: bareArray, item },
   create: {
@@ -89,7 +89,7 @@ export const ITEM_PATHS: readonly ResourcePath<ItemTypes>[] = [
   { prefix: '/api/v1/items', idName: 'item_id', pin: 'items', profiles: [byOffset, byCursor] },
 ];
 
-/** Items as a resource. Whose items a caller may see and change is decided by the use cases. */
+/** Items as a resource. The use cases check the access to each item. */
 export function createItemResource(items: ItemService): Resource<ItemTypes> {
   return {
     noun: { one: 'an item', many: 'items' },

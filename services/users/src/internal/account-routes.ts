@@ -36,7 +36,7 @@ const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
   Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
 );
-/** A field of a form: null and the empty text take the value away. */
+/** A field of a form: null and the empty string remove the value. */
 const Field = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] }));
 const readChanges = bodyValidator(
   Type.Object({
@@ -57,14 +57,14 @@ const readEmail = bodyValidator(Type.Object({ email: Text }));
 type OneAccount = { Params: { id: string } };
 
 /**
- * What identity, and no other service, may ask of accounts (see SERVICES in kit). `authenticate` is a hook that takes
- * tokens for the internal audience of users only.
+ * The routes for accounts, which only identity may call (see SERVICES in kit). `authenticate` is a hook that accepts
+ * only tokens for the internal audience of users.
  */
 export function mountAccountRoutes(
   app: FastifyInstance,
   { users, authenticate }: { users: UserService; authenticate: onRequestAsyncHookHandler },
 ): void {
-  // Both run before the body is read.
+  // Hooks that run before the body is read.
   const guard = {
     onRequest: [
       authenticate,
@@ -75,22 +75,22 @@ export function mountAccountRoutes(
 
   app.post(`${PREFIX}/password-checks`, guard, async (request, reply) => {
     const { login, password } = readCheck(request.body);
-    return maybe(reply, await users.checkPassword(login, password));
+    return sendAccountOrNull(reply, await users.checkPassword(login, password));
   });
 
   app.post(`${PREFIX}/account-lookups`, guard, async (request, reply) =>
-    maybe(reply, await users.lookUp(readLookup(request.body).login)),
+    sendAccountOrNull(reply, await users.lookUp(readLookup(request.body).login)),
   );
 
   app.post(`${PREFIX}/accounts`, guard, async (request, reply) => {
     const { username, email, password, name } = readNew(request.body);
     const draft = { username, email, password, ...(name === undefined ? {} : { name }) };
-    return account(reply.code(201), await users.create(draft));
+    return sendAccount(reply.code(201), await users.create(draft));
   });
 
   const one = `${PREFIX}/accounts/:id`;
   app.get<OneAccount>(one, guard, async (request, reply) =>
-    account(reply, await users.read(request.params.id)),
+    sendAccount(reply, await users.read(request.params.id)),
   );
 
   app.patch<OneAccount>(one, guard, async (request, reply) => {
@@ -102,17 +102,17 @@ export function mountAccountRoutes(
         Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
       ),
     };
-    return account(reply, await users.update(request.params.id, changes));
+    return sendAccount(reply, await users.update(request.params.id, changes));
   });
 
   app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {
     const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
     const change = { newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) };
-    return account(reply, await users.changePassword(request.params.id, change));
+    return sendAccount(reply, await users.changePassword(request.params.id, change));
   });
 
   app.put<OneAccount>(`${one}/verified-email`, guard, async (request, reply) =>
-    account(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),
+    sendAccount(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),
   );
 }
 
@@ -136,15 +136,15 @@ function show(user: User) {
   };
 }
 
-function account(reply: FastifyReply, user: User): FastifyReply {
+function sendAccount(reply: FastifyReply, user: User): FastifyReply {
   return json(reply, writeAccount(show(user)));
 }
 
-function maybe(reply: FastifyReply, user: User | undefined): FastifyReply {
+function sendAccountOrNull(reply: FastifyReply, user: User | undefined): FastifyReply {
   return json(reply, `{"account":${user === undefined ? 'null' : writeAccount(show(user))}}`);
 }
 
-/** The text is JSON already. */
+/** Sends a string that is already JSON. */
 function json(reply: FastifyReply, text: string): FastifyReply {
   return reply
     .type('application/json; charset=utf-8')

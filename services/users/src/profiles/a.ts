@@ -5,11 +5,11 @@ import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import {
   Email,
-  GivenEmail,
-  GivenPassword,
-  GivenUsername,
+  EmailInput,
   Id,
+  PasswordInput,
   Timestamp,
+  UsernameInput,
   type UserProfile,
   userView,
 } from './user-profile.ts';
@@ -49,7 +49,7 @@ export const profileA: UserProfile = {
   create: {
     body: requestBody(
       'NewUserA',
-      Type.Object({ username: GivenUsername, email: GivenEmail, password: GivenPassword }),
+      Type.Object({ username: UsernameInput, email: EmailInput, password: PasswordInput }),
       {
         example: { username: 'ann', email: 'ann@example.org', password: 'correct horse battery' },
         read: ({ username, email, password }) => ({ username, email, password }),
@@ -63,7 +63,7 @@ export const profileA: UserProfile = {
     method: 'PUT',
     body: requestBody(
       'UserChangesA',
-      Type.Object({ username: Type.Optional(GivenUsername), email: Type.Optional(GivenEmail) }),
+      Type.Object({ username: Type.Optional(UsernameInput), email: Type.Optional(EmailInput) }),
       {
         example: { email: 'ann@example.com' },
         read: ({ username, email }) => omitUndefined({ username, email }),

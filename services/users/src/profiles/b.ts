@@ -7,13 +7,13 @@ import { type Static, Type } from 'typebox';
 import { USER_STATUSES, type User, type UserField } from '../user.ts';
 import {
   Email,
-  GivenEmail,
-  GivenNamePart,
-  GivenPassword,
-  GivenUsername,
+  EmailInput,
   Id,
+  NamePartInput,
+  PasswordInput,
   Status,
   Timestamp,
+  UsernameInput,
   type UserProfile,
   userView,
 } from './user-profile.ts';
@@ -36,8 +36,8 @@ const detail = userView(
 );
 
 const Names = Type.Object({
-  first_name: Type.Optional(GivenNamePart),
-  last_name: Type.Optional(GivenNamePart),
+  first_name: Type.Optional(NamePartInput),
+  last_name: Type.Optional(NamePartInput),
 });
 const namesOf = ({ first_name, last_name }: Static<typeof Names> = {}) =>
   omitUndefined({ firstName: first_name, lastName: last_name });
@@ -50,7 +50,7 @@ const FILTERS: FilterFields<UserField> = {
   created_at: { field: 'createdAt', type: 'date' },
 };
 
-/** Profile B1 of the interface, /v2/users: bare array by offset, and all that is done with one user under /v2. */
+/** Profile B1 of the interface, /v2/users: bare array by offset, and all operations on one user under /v2. */
 export const profileB1: UserProfile = {
   name: 'B1',
   about: 'snake case with a status, the list as a bare array by offset',
@@ -64,9 +64,9 @@ export const profileB1: UserProfile = {
     body: requestBody(
       'NewUserB',
       Type.Object({
-        username: GivenUsername,
-        email: GivenEmail,
-        password: GivenPassword,
+        username: UsernameInput,
+        email: EmailInput,
+        password: PasswordInput,
         status: Type.Optional(Status),
         profile: Type.Optional(Names),
       }),
@@ -98,9 +98,9 @@ export const profileB1: UserProfile = {
     body: requestBody(
       'UserChangesB',
       Type.Object({
-        username: Type.Optional(GivenUsername),
-        email: Type.Optional(GivenEmail),
-        password: Type.Optional(GivenPassword),
+        username: Type.Optional(UsernameInput),
+        email: Type.Optional(EmailInput),
+        password: Type.Optional(PasswordInput),
         status: Type.Optional(Status),
         profile: Type.Optional(Names),
       }),

@@ -4,11 +4,11 @@ import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import {
   Email,
-  GivenEmail,
-  GivenPassword,
-  GivenUsername,
+  EmailInput,
   Id,
+  PasswordInput,
   Timestamp,
+  UsernameInput,
   type UserProfile,
   userView,
 } from './user-profile.ts';
@@ -19,10 +19,10 @@ const user = userView(
   ({ id, username, email, createdAt }) => ({ id, username, email, created_at: createdAt.toISOString() }),
 );
 
-/** Profile C of the interface, /api/v1/users: snake case, bare array, errors that are a text. */
+/** Profile C of the interface, /api/v1/users: snake case, bare array, errors as a string. */
 export const profileC: UserProfile = {
   name: 'C',
-  about: 'snake case, the list as a bare array, errors as a text',
+  about: 'snake case, the list as a bare array, errors as a string',
   errorBody: plainBody,
   list: {
     rules: {
@@ -41,7 +41,7 @@ export const profileC: UserProfile = {
   create: {
     body: requestBody(
       'NewUserC',
-      Type.Object({ username: GivenUsername, email: GivenEmail, password: GivenPassword }),
+      Type.Object({ username: UsernameInput, email: EmailInput, password: PasswordInput }),
       {
         example: { username: 'ann', email: 'ann@example.org', password: 'correct horse battery' },
         read: ({ username, email, password }) => ({ username, email, password }),

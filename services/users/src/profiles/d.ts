@@ -2,14 +2,14 @@ import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { bareArray } from '@gatehouse/lists/paging';
 import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
-import { Email, GivenName, Id, type UserProfile, userView } from './user-profile.ts';
+import { Email, Id, NameInput, type UserProfile, userView } from './user-profile.ts';
 
 const item = userView('UserD', Type.Object({ id: Id, name: Type.String() }), ({ id, name }) => ({
   id,
   name,
 }));
 
-/** Profile D of the interface, /users: people with a name and nothing else. */
+/** Profile D of the interface, /users: people with only a name. */
 export const profileD: UserProfile = {
   name: 'D',
   about: 'people with a name, the list as a bare array',
@@ -20,7 +20,7 @@ export const profileD: UserProfile = {
     item,
   },
   create: {
-    body: requestBody('NewUserD', Type.Object({ name: GivenName }), {
+    body: requestBody('NewUserD', Type.Object({ name: NameInput }), {
       example: { name: 'Ann Lee' },
       read: ({ name }) => ({ name }),
     }),

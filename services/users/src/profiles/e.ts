@@ -4,11 +4,11 @@ import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import {
   Email,
-  GivenEmail,
-  GivenName,
-  GivenPassword,
+  EmailInput,
+  hasNameOnly,
   Id,
-  isNamed,
+  NameInput,
+  PasswordInput,
   Timestamp,
   type UserProfile,
   userView,
@@ -22,7 +22,7 @@ export const profileE: UserProfile = {
   create: {
     body: requestBody(
       'NewUserE',
-      Type.Object({ email: GivenEmail, name: GivenName, password: GivenPassword }),
+      Type.Object({ email: EmailInput, name: NameInput, password: PasswordInput }),
       {
         example: { email: 'ann@example.org', name: 'Ann Lee', password: 'correct horse battery' },
         read: ({ email, name, password }) => ({ email, name, password }),
@@ -33,13 +33,13 @@ export const profileE: UserProfile = {
       Type.Object({ id: Id, email: Email, name: Type.String(), createdAt: Timestamp }),
       ({ id, email, name, createdAt }) => ({ id, email, name, createdAt: createdAt.toISOString() }),
     ),
-    matches: isNamed,
+    matches: hasNameOnly,
   },
   update: {
     method: 'PATCH',
     body: requestBody(
       'UserChangesE',
-      Type.Object({ name: Type.Optional(GivenName), email: Type.Optional(GivenEmail) }),
+      Type.Object({ name: Type.Optional(NameInput), email: Type.Optional(EmailInput) }),
       {
         example: { name: 'Ann Park' },
         read: ({ name, email }) => omitUndefined({ name, email }),

@@ -6,12 +6,12 @@ import { Type } from 'typebox';
 import { USER_ROLES } from '../user.ts';
 import {
   Email,
-  GivenEmail,
-  GivenPassword,
-  GivenUsername,
+  EmailInput,
   Id,
+  PasswordInput,
   Role,
   Timestamp,
+  UsernameInput,
   type UserProfile,
   userView,
 } from './user-profile.ts';
@@ -72,9 +72,9 @@ export const profileF: UserProfile = {
     body: requestBody(
       'NewUserF',
       Type.Object({
-        username: GivenUsername,
-        email: GivenEmail,
-        password: GivenPassword,
+        username: UsernameInput,
+        email: EmailInput,
+        password: PasswordInput,
         role: Type.Optional(Role),
       }),
       {

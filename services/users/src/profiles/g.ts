@@ -4,11 +4,11 @@ import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import {
   Email,
-  GivenEmail,
-  GivenName,
-  GivenPassword,
+  EmailInput,
+  hasNameOnly,
   Id,
-  isNamed,
+  NameInput,
+  PasswordInput,
   Timestamp,
   type UserProfile,
   userView,
@@ -41,13 +41,13 @@ export const profileG: UserProfile = {
   create: {
     body: requestBody(
       'NewUserG',
-      Type.Object({ name: GivenName, email: GivenEmail, password: GivenPassword }),
+      Type.Object({ name: NameInput, email: EmailInput, password: PasswordInput }),
       {
         example: { name: 'Ann Lee', email: 'ann@example.org', password: 'correct horse battery' },
         read: ({ name, email, password }) => ({ name, email, password }),
       },
     ),
     answer: user,
-    matches: isNamed,
+    matches: hasNameOnly,
   },
 };

@@ -10,10 +10,10 @@ import type { UserProfile, UserTypes } from './user-profile.ts';
 
 const { name, errorBody, update, remove } = profileB1;
 
-/** What D lacks under /users is as it is under the latest stable version, errors as well. */
-const latest: UserProfile = {
+/** Operations of /users that D does not have: they are those of /v2, the latest stable version, with its error body. */
+const updateAndRemoveAsInV2: UserProfile = {
   name,
-  about: 'what D lacks, as under /v2/users',
+  about: 'update and delete, as under /v2/users',
   errorBody,
   ...(update === undefined ? {} : { update }),
   ...(remove === undefined ? {} : { remove }),
@@ -23,6 +23,6 @@ export const USER_PATHS: readonly ResourcePath<UserTypes>[] = [
   { prefix: '/v1/users', pin: 'v1_users', profiles: [profileA, profileE, profileG] },
   { prefix: '/v2/users', pin: 'v2_users', profiles: [profileB2, profileB1] },
   { prefix: '/api/v1/users', idName: 'user_id', profiles: [profileC] },
-  { prefix: '/users', profiles: [profileD, latest] },
+  { prefix: '/users', profiles: [profileD, updateAndRemoveAsInV2] },
   { prefix: '/kb/api/v1/users', profiles: [profileF] },
 ];

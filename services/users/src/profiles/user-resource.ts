@@ -1,14 +1,14 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import type { Resource } from '@gatehouse/resource/resource';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
-import type { Update, User } from '../user.ts';
+import type { User, UserUpdate } from '../user.ts';
 import {
-  governs,
-  mayChange,
-  mayCreate,
-  mayGovern,
-  mayList,
-  mayRead,
+  authorizeAdmin,
+  authorizeChange,
+  authorizeCreate,
+  authorizeList,
+  authorizeRead,
+  hasAdminRights,
   needsCurrentPassword,
 } from '../user-access.ts';
 import type { UserService } from '../user-service.ts';
@@ -19,37 +19,37 @@ const READ = ['read:users', 'read:all'];
 const READ_OWN = [...READ, 'read:profile', 'profile'];
 const WRITE = ['write:users'];
 
-/** Users as a resource: who may do what, and which use case does it. */
+/** Users as a resource: the rules of access and the use case of each operation. */
 export function createUserResource(users: UserService): Resource<UserTypes> {
   return {
     noun: { one: 'a user', many: 'users' },
     idPrefix: 'usr',
     paths: USER_PATHS,
     operations: {
-      list: { scopes: READ, authorize: scopedTo(READ, mayList), source: () => users.list },
-      create: { scopes: WRITE, authorize: scopedTo(WRITE, mayCreate), run: users.create },
+      list: { scopes: READ, authorize: scopedTo(READ, authorizeList), source: () => users.list },
+      create: { scopes: WRITE, authorize: scopedTo(WRITE, authorizeCreate), run: users.create },
       read: {
         scopes: READ_OWN,
-        description: 'read:profile and profile are for one’s own record.',
+        description: 'The scopes read:profile and profile give access to one’s own record only.',
         authorize(caller, id) {
           requireScope(caller, caller.person?.id === id ? READ_OWN : READ);
-          mayRead(caller, id);
+          authorizeRead(caller, id);
         },
         run: users.read,
       },
       update: {
         scopes: WRITE,
-        authorize: scopedTo(WRITE, mayChange),
+        authorize: scopedTo(WRITE, authorizeChange),
         run: async (id, changes, caller, ifVersion) =>
-          users.update(id, await permitted(caller, id, changes, users), ifVersion),
+          users.update(id, await permittedChanges(caller, id, changes, users), ifVersion),
       },
       remove: {
         scopes: WRITE,
-        authorize: scopedTo(WRITE, mayChange),
+        authorize: scopedTo(WRITE, authorizeChange),
         run: (id, _caller, ifVersion) => users.remove(id, ifVersion),
       },
     },
-    example: ANN,
+    example: EXAMPLE_USER,
   };
 }
 
@@ -61,21 +61,26 @@ function scopedTo(scopes: readonly string[], may: (caller: Caller, id: string) =
 }
 
 /**
- * The changes that the caller may make. Only those who govern change roles and statuses; others may repeat what they
- * have read. A password that is set in this way does not need the current one, so it is never one's own.
+ * The changes that the caller may make. Only admins and machines may change a status; others may send the current one
+ * back. A password set here does not need the current one, so it must not be the caller's own.
  */
-async function permitted(caller: Caller, id: string, changes: Update, users: UserService): Promise<Update> {
+async function permittedChanges(
+  caller: Caller,
+  id: string,
+  changes: UserUpdate,
+  users: UserService,
+): Promise<UserUpdate> {
   const { status, password, ...others } = changes;
   if (password !== undefined && needsCurrentPassword(caller, id)) {
     throw invalidFields([{ field: 'password', message: 'is changed at the path of the user and /password' }]);
   }
-  if (status === undefined || governs(caller)) return changes;
-  if ((await users.read(id)).status !== status) mayGovern(caller);
+  if (status === undefined || hasAdminRights(caller)) return changes;
+  if ((await users.read(id)).status !== status) authorizeAdmin(caller);
   return others;
 }
 
-/** The user that examples in the OpenAPI document show. */
-const ANN: User = {
+/** The user in the examples of the OpenAPI document. */
+const EXAMPLE_USER: User = {
   id: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   username: 'ann',
   email: 'ann@example.org',

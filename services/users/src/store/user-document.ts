@@ -13,8 +13,8 @@ import {
 } from '../user.ts';
 
 /**
- * As stored. The keys are what usernames and emails are unique and sorted by. Fields that may be absent are so in
- * documents of earlier versions.
+ * As stored. Usernames and emails are unique and sorted by their keys. Optional fields are absent from documents of
+ * earlier versions.
  */
 export type UserDocument = VersionedDocument & {
   username: string;
@@ -35,12 +35,12 @@ export type UserDocument = VersionedDocument & {
   created_at: Date;
 };
 
-/** Every user who is not deleted; served, and counted, from the index on username_key. */
+/** Matches every user that is not deleted, by the index on username_key. */
 export const NOT_DELETED = { username_key: { $gt: '' } };
 
 /**
- * What sorts before every address: the key of a user who has none is this and their id. So one index keeps addresses
- * unique and sorts everybody, and those without one come first. No folded text has it.
+ * The prefix of the email key of users without an address, followed by their id: so one unique index sorts all users,
+ * those without an address first. No folded key contains it.
  */
 export const NO_ADDRESS = '\0';
 
@@ -48,16 +48,16 @@ export const USER_LISTS = createListPlan<UserField>({
   fields: {
     id: { stored: '_id', type: 'string', unique: true },
     username: { stored: 'username_key', type: 'folded', unique: true, index: 'living_username_key' },
-    email: { stored: 'email_key', type: 'folded', unique: true, absent: NO_ADDRESS },
-    role: { stored: 'role', type: 'choice', values: USER_ROLES, usual: 'user' },
-    status: { stored: 'status', type: 'choice', values: USER_STATUSES, usual: 'active' },
+    email: { stored: 'email_key', type: 'folded', unique: true, missingPrefix: NO_ADDRESS },
+    role: { stored: 'role', type: 'enum', values: USER_ROLES, mostCommon: 'user' },
+    status: { stored: 'status', type: 'enum', values: USER_STATUSES, mostCommon: 'active' },
     createdAt: { stored: 'created_at', type: 'date' },
     updatedAt: { stored: 'updated_at', type: 'date' },
   },
   notDeleted: NOT_DELETED,
 });
 
-/** What a read brings along: everything of a User, and never the password's hash. */
+/** The projection of reads: all fields of a User, and never the password hash. */
 export const PUBLIC_FIELDS = {
   username: 1,
   email: 1,
@@ -76,7 +76,7 @@ export const PUBLIC_FIELDS = {
   updated_at: 1,
 } as const;
 
-/** A document as PUBLIC_FIELDS bring it. */
+/** A document projected to PUBLIC_FIELDS. */
 export type PublicDocument = Pick<UserDocument, '_id' | keyof typeof PUBLIC_FIELDS>;
 
 export function userOfDocument(document: PublicDocument): User {
@@ -108,7 +108,7 @@ function recordOf(document: PublicDocument): Omit<Account, 'passwordHash'> {
   };
 }
 
-/** Beside what every versioned document has. */
+/** The stored fields, without those of every VersionedDocument. */
 export function storedFields(account: Account): Omit<UserDocument, keyof VersionedDocument> {
   return {
     username: account.username,

@@ -19,7 +19,7 @@ import {
   userOfDocument,
 } from './user-document.ts';
 
-/** The unique fields, by the names under which they are stored. */
+/** The unique fields, by their stored names. */
 const UNIQUE_FIELDS = { _id: 'id', username_key: 'username', email_key: 'email' } as const;
 
 /** Users in MongoDB; defines its collection on the connection. */
@@ -53,8 +53,8 @@ export function createUserStore(
     count,
 
     /**
-     * To be called once the connection is there, for what earlier versions have stored: takes away the index by which
-     * they kept usernames unique, and gives a key to users without an address.
+     * Migrates what earlier versions stored, once connected: drops their unique index on usernames, and gives users
+     * without an address a key.
      */
     async prepare() {
       await collection.dropIndex('username_key_1').catch((error: unknown) => {
@@ -69,7 +69,7 @@ export function createUserStore(
     insert: (account) => writes.insert(account, [userCreated(account)]),
 
     async findById(id) {
-      // By the id alone, which the database finds without planning; a tombstone has no name.
+      // By the id alone, for which the database needs no query plan; a tombstone has no username.
       const document = await collection.findOne<UserDocument>({ _id: id }, { projection: PUBLIC_FIELDS });
       return document?.username === undefined ? undefined : userOfDocument(document);
     },
@@ -93,11 +93,13 @@ export function createUserStore(
 
     async update(id, changes, ifVersion) {
       const update = await writes.update(id, (it, revision) => changeUser(it, changes, revision), ifVersion);
-      return { user: shown(update.next), events: update.accountChanges };
+      return { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
     async verifyEmail(id, email) {
-      return shown((await writes.update(id, (it, revision) => verifyEmail(it, email, revision))).next);
+      return userWithoutPassword(
+        (await writes.update(id, (it, revision) => verifyEmail(it, email, revision))).next,
+      );
     },
 
     async changeSecurity(id, change, ifVersion) {
@@ -106,7 +108,7 @@ export function createUserStore(
         (it, revision) => changeSecurity(it, change, revision),
         ifVersion,
       );
-      return update && { user: shown(update.next), events: update.accountChanges };
+      return update && { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
     async remove(id, ifVersion) {
@@ -122,7 +124,7 @@ export function createUserStore(
       return accountChange;
     },
 
-    async taken({ username, email }) {
+    async findTaken({ username, email }) {
       const usernameKey = username === undefined ? undefined : foldedKey(username);
       const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
       const keys = [
@@ -141,6 +143,6 @@ export function createUserStore(
   };
 }
 
-function shown({ passwordHash: _, ...record }: Account) {
+function userWithoutPassword({ passwordHash: _, ...record }: Account) {
   return userOf(record);
 }

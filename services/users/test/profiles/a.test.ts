@@ -101,7 +101,7 @@ t.test('usernames and emails are unique, whatever their case and form', async (t
   t.equal(own.status, 200, 'a new spelling of the own name is no conflict');
 });
 
-t.test('of 100 parallel creates of one username one wins', async (t) => {
+t.test('one of 100 parallel creations of a username succeeds', async (t) => {
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, i) =>
       call('POST', '/v1/users', machine, draft({ username: 'highlander', email: `h${i}@example.org` })),
@@ -174,7 +174,7 @@ t.test('bad bodies are 400 INVALID_INPUT with a sentence', async (t) => {
   }
 });
 
-t.test('what is at the limits is accepted', async (t) => {
+t.test('values at the limits are accepted', async (t) => {
   const cases = [
     draft({ username: 'abc' }),
     draft({ username: 'z'.repeat(64) }),
@@ -190,7 +190,7 @@ t.test('what is at the limits is accepted', async (t) => {
   }
 });
 
-t.test('an update takes a value as it is', async (t) => {
+t.test('an update keeps a value as it is', async (t) => {
   const { id } = await created();
   const { status, body } = await call('PUT', `/v1/users/${id}`, machine, { email: '$username@example.org' });
   t.equal(status, 200);
@@ -252,7 +252,7 @@ t.test('bad queries, content types, sizes, methods and paths', async (t) => {
   t.equal((await call('GET', '/v1/users/a/b', machine)).status, 404);
 });
 
-t.test('tokens that do not hold are 401 with a challenge', async (t) => {
+t.test('invalid tokens are 401 with a challenge', async (t) => {
   const now = Math.floor(Date.now() / 1000);
   const foreign = await build(t);
   const none = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${machine.split('.')[1]}.`;

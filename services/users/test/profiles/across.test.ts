@@ -51,7 +51,7 @@ async function assertEverywhere(t: Test, id: string, known: Person, names: [stri
   t.strictSame(patched.body, { id, email, name, updatedAt: patched.body.updatedAt }, 'E');
 }
 
-t.test('who is created in one profile reads back in all others', async (t) => {
+t.test('a user created in one profile can be read in all others', async (t) => {
   const base = { status: 'active', role: 'user' };
   const none: [null, null] = [null, null];
   const cases: [string, string, string, object, Person, [string | null, string | null]][] = [
@@ -146,7 +146,7 @@ t.test('a change in one profile shows in the others', async (t) => {
   await assertEverywhere(t, body.id, { ...after, name: 'Chan' }, [null, 'Ged']);
 });
 
-t.test('who has no username gets one of their own', async (t) => {
+t.test('a user without a username gets a unique one', async (t) => {
   const drafts = [
     { name: 'Jo' },
     { name: 'Jo' },

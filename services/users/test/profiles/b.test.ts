@@ -19,10 +19,10 @@ const signedIn = async (login: string, password: string) =>
   (await call('POST', '/internal/users/password-checks', identity, { login, password })).body.account;
 
 for (const prefix of ['/v2/users', '/users']) {
-  t.test(`${prefix}: people change themselves, but not what others govern`, async (t) => {
+  t.test(`${prefix}: people change their own fields, but not their role or status`, async (t) => {
     const bee = await created(prefix);
     const { path, token } = bee;
-    // As a client does that sends back all that it has read.
+    // Like a client that sends back everything that it has read.
     const { body: read } = await call('GET', `/v2/users/${bee.id}`, token);
     const sentBack = await call('PUT', path, token, { ...read, profile: { first_name: 'Bee' } });
     t.equal(sentBack.status, 200);
@@ -41,7 +41,7 @@ for (const prefix of ['/v2/users', '/users']) {
     t.ok(await signedIn(bee.username, PASSWORD));
   });
 
-  t.test(`${prefix}: who governs sets password and status at once`, async (t) => {
+  t.test(`${prefix}: admins and machines set password and status at once`, async (t) => {
     const admin = await issuer.person('usr_admin', 'admin', WRITE);
     for (const token of [machine, admin]) {
       const bee = await created(prefix);
@@ -78,7 +78,7 @@ t.test('an admin’s own password needs the current one, too', async (t) => {
   t.equal((await call('PUT', bee.path, token, { profile: { first_name: 'Ad' } })).status, 200);
 });
 
-t.test('names come and go', async (t) => {
+t.test('names are set and removed', async (t) => {
   const { path, username } = await created();
   const put = async (profile: object) => (await call('PUT', path, machine, { profile })).body.profile;
   const nameOf = async () => (await call('GET', path.replace('/v2', ''), machine)).body.name;

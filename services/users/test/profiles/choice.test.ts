@@ -1,5 +1,5 @@
-import { type Candidate, chooseProfile, fitsBody, fitsQuery } from '@gatehouse/resource/choose-profile';
-import { candidatesOf } from '@gatehouse/resource/route';
+import { type Candidate, chooseProfile, matchesBody, matchesQuery } from '@gatehouse/resource/choose-profile';
+import { candidatesFor } from '@gatehouse/resource/route';
 import t from 'tap';
 import { USER_PATHS } from '../../src/profiles/paths.ts';
 
@@ -29,16 +29,16 @@ const v2Create = (value: unknown, over: Partial<Asked> = {}) => v2List({}, { bod
 function answering({ pin, query, body, ...choice }: Asked): string {
   const path = USER_PATHS.find((it) => it.pin === pin);
   if (path === undefined) throw new Error(`no path has the pin ${pin}`);
-  const nameOf = <T>(candidates: Candidate<T>[], matches: (has: T) => boolean) =>
+  const nameOf = <T>(candidates: Candidate<T>[], matches: (definition: T) => boolean) =>
     chooseProfile(candidates, { ...choice, matches }).name;
   return body === undefined
     ? nameOf(
-        candidatesOf(path, (profile) => profile.list),
-        fitsQuery(query),
+        candidatesFor(path, (profile) => profile.list),
+        matchesQuery(query),
       )
     : nameOf(
-        candidatesOf(path, (profile) => profile.create),
-        fitsBody(body.value),
+        candidatesFor(path, (profile) => profile.create),
+        matchesBody(body.value),
       );
 }
 

@@ -71,7 +71,7 @@ const SHAPES: Record<Prefix, 'upper' | 'v2' | 'plain'> = {
 /** What D lacks falls to v2, and so do its errors. */
 const shapeOfOne = (prefix: Prefix) => (prefix === '/users' ? 'v2' : SHAPES[prefix]);
 
-t.test('every kind of refusal in every profile', async (t) => {
+t.test('every kind of error in every profile', async (t) => {
   const { issuer, call, base } = await build(t);
   const machine = await issuer.machine(ALL);
   const weak = await issuer.machine('openid');
@@ -162,7 +162,7 @@ t.test('too many requests', async (t) => {
   }
 });
 
-t.test('while revocations cannot be had', async (t) => {
+t.test('without revocation data', async (t) => {
   const { call, issuer } = await build(t, { identityIsAway: true });
   const token = await issuer.machine(ALL);
   for (const prefix of PREFIXES) {

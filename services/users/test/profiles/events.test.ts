@@ -6,7 +6,7 @@ import { build } from '../build.ts';
 
 const events = createLocalEvents();
 const heard: OutboxEvent[] = [];
-/** The first times, whoever listens fails. */
+/** The handler fails the first times. */
 let failures = 2;
 events.subscribe('users.user.*', async (event) => {
   if (failures > 0) {
@@ -25,7 +25,7 @@ const about = (id: string) => {
   return [...new Map(all.map((event) => [event.id, event])).values()];
 };
 
-t.test('each write of each profile is told, with its version and without personal data', async (t) => {
+t.test('each write of each profile has an event, with its version and without personal data', async (t) => {
   const creates: [string, object][] = [
     ['/v1/users', { username: 'tell-a', email: 'tell-a@example.org', password }],
     ['/v1/users', { name: 'Tell E', email: 'tell-e@example.org', password }],
@@ -84,7 +84,7 @@ t.test('each write of each profile is told, with its version and without persona
     writes.slice(0, -1).map(([, , , changed]) => changed?.toSorted()),
   );
   t.notMatch(JSON.stringify(heard), /tell-|told@|Told|horse|argon/, 'nothing about the person');
-  // What was refused is no event.
+  // Rejected requests have no events.
   const before = heard.length;
   await call('PUT', `/v1/users/${id}`, machine, { username: 'x' });
   await call('POST', '/v1/users', machine, { username: 'tell-a', email: 'new@example.org', password });

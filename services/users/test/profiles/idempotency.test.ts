@@ -23,7 +23,7 @@ const CREATES: [string, (n: number) => object][] = [
 const key = (text: string) => ({ 'idempotency-key': text });
 const countOf = async () => (await call('GET', '/v1/users?limit=1', machine)).body.pagination.total;
 
-t.test('the same request with the same key creates once, and is answered alike', async (t) => {
+t.test('the same request with the same key creates once and gets the same answer', async (t) => {
   for (const [i, [path, draft]] of CREATES.entries()) {
     const before = await countOf();
     const first = await call('POST', path, machine, draft(1), key(`once-${i}`));
@@ -38,7 +38,7 @@ t.test('the same request with the same key creates once, and is answered alike',
   }
 });
 
-t.test('another body with the same key is refused', async (t) => {
+t.test('another body with the same key is rejected', async (t) => {
   for (const [i, [path, draft]] of CREATES.entries()) {
     const before = await countOf();
     const { status, body } = await call('POST', path, machine, draft(2), key(`once-${i}`));
@@ -48,7 +48,7 @@ t.test('another body with the same key is refused', async (t) => {
   }
 });
 
-t.test('a refused request leaves the key free', async (t) => {
+t.test('a rejected request releases the key', async (t) => {
   const refused = await call('POST', '/v1/users', machine, { username: 'x' }, key('free'));
   t.equal(refused.status, 400);
   const draft = { username: 'idem-free', email: 'idem-free@example.org', password };
@@ -61,7 +61,7 @@ const endWithoutAnswer = () =>
     .collection(IDEMPOTENCY_KEYS)
     .updateMany({}, { $unset: { answer: '' }, $set: { lease_until: new Date(0) } });
 
-t.test('what an attempt created that could not say so is found by the next one', async (t) => {
+t.test('a retry finds the resource of an attempt that failed to answer', async (t) => {
   for (const [i, [path, draft]] of CREATES.entries()) {
     const first = await call('POST', path, machine, draft(3), key(`died-${i}`));
     t.equal(first.status, 201, path);
@@ -75,7 +75,7 @@ t.test('what an attempt created that could not say so is found by the next one',
   }
 });
 
-t.test('what it did not create may be somebody else’s by then', async (t) => {
+t.test('a retry conflicts with a resource that another request has created', async (t) => {
   const draft = { username: 'idem-lost', email: 'idem-lost@example.org', password };
   const { body } = await call('POST', '/v1/users', machine, draft, key('lost'));
   await call('DELETE', `/v1/users/${body.id}`, machine);
@@ -103,7 +103,7 @@ t.test(
   },
 );
 
-t.test('a key belongs to who uses it, with a new token, too', async (t) => {
+t.test('a key belongs to the caller, even with a new token', async (t) => {
   const draft = { name: 'Idem Owner' };
   const first = await call('POST', '/users', machine, draft, key('owned'));
   const fresh = await issuer.machine(ALL);
@@ -116,7 +116,7 @@ t.test('a key belongs to who uses it, with a new token, too', async (t) => {
   t.equal((await call('POST', '/users', unread, draft, key('owned'))).status, 403, 'scopes come first');
 });
 
-t.test('a key that is none is a bad request', async (t) => {
+t.test('a malformed key is a bad request', async (t) => {
   for (const bad of ['x'.repeat(256), 'a\tb'.replace('\t', ' ').padEnd(300)]) {
     t.equal((await call('POST', '/users', machine, { name: 'Idem Bad' }, key(bad))).status, 400);
   }

@@ -45,7 +45,7 @@ await call('POST', '/users', machine, { name: 'Another' });
 const INTERNAL =
   /epoch|version|outbox|_key|hash|argon2|verified|secret that nobody|deleted|usr_[0-9a-z]{26}[^"]|__v|"_id"/;
 
-t.test('lists show what their profile lists, in every envelope', async (t) => {
+t.test('lists have only the fields of their profile, in every envelope', async (t) => {
   for (const [name, path, token, keys] of LISTED) {
     for (const query of ['', 'limit=1', 'cursor=', 'offset=0', 'page=1', 'filter[id]=', `filter[id]=${id}`]) {
       const { body } = await call('GET', `${path}?${query}`, token);
@@ -56,7 +56,7 @@ t.test('lists show what their profile lists, in every envelope', async (t) => {
   }
 });
 
-t.test('one user shows what the profile lists', async (t) => {
+t.test('a user has only the fields of the profile', async (t) => {
   for (const [path, keys] of READ) {
     const { body } = await call('GET', `${path}/${id}`, machine);
     t.same(keysOf(body), keys, path);
@@ -80,7 +80,7 @@ t.test('errors do not repeat passwords', async (t) => {
   }
 });
 
-t.test('nobody learns by a filter or a sort what the profile does not show', async (t) => {
+t.test('filters and sorts do not disclose other fields', async (t) => {
   const hidden = [
     'password',
     'password_hash',
@@ -115,7 +115,7 @@ t.test('nobody learns by a filter or a sort what the profile does not show', asy
   }
 });
 
-t.test('a cursor holds no more than its list is sorted by', async (t) => {
+t.test('a cursor contains only the sort field', async (t) => {
   const cursorOf = (link: string | undefined) =>
     Buffer.from(new URL(link ?? '', 'http://x').searchParams.get('cursor') ?? '', 'base64url').toString();
   for (const [name, path, token] of LISTED) {

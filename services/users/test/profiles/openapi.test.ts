@@ -39,7 +39,7 @@ const shapesOf = (content: Media = {}) =>
 const headersOf = ({ headers = {} }: Response) =>
   Object.entries(headers).map(([name, { required }]) => (required ? name : `${name}?`));
 
-t.test('it is OpenAPI 3.1, anybody may read it, and its examples hold', async (t) => {
+t.test('it is valid OpenAPI 3.1, public, and its examples are valid', async (t) => {
   t.equal(response.status, 200);
   t.equal(document.openapi, '3.1.1');
   t.same(document.servers, [{ url: issuer.issuer }]);
@@ -66,7 +66,7 @@ t.test('each operation', async (t) => {
   }
 });
 
-t.test('where several profiles serve, it says how one is chosen', async (t) => {
+t.test('where several profiles serve an operation, it describes the choice', async (t) => {
   const shared = ['get /v1/users', 'post /v1/users', 'get /v2/users'];
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, { description = '' }] of Object.entries(operations)) {
@@ -76,7 +76,7 @@ t.test('where several profiles serve, it says how one is chosen', async (t) => {
   }
 });
 
-t.test('each body that has a shape has an example of it', async (t) => {
+t.test('each shape of a body has an example', async (t) => {
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, { requestBody, responses }] of Object.entries(operations)) {
       for (const body of [requestBody, ...Object.values(responses)]) {
@@ -89,7 +89,7 @@ t.test('each body that has a shape has an example of it', async (t) => {
   }
 });
 
-t.test('what the examples of bodies show is taken', async (t) => {
+t.test('the examples of bodies are accepted', async (t) => {
   const machine = await issuer.machine('read:users write:users');
   const password = 'correct horse battery';
   let count = 0;

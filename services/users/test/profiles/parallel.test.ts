@@ -21,7 +21,7 @@ function isReset(error: unknown): boolean {
   return cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET';
 }
 
-t.test('many creates at once through all profiles, for fewer names and addresses', async (t) => {
+t.test('many parallel creations in all profiles, with fewer names and addresses', async (t) => {
   const requests = Array.from({ length: repetitions(1000) }, (_, i) => {
     const n = i % 120;
     const username = spell(`par.user${n}`, i);

@@ -22,7 +22,7 @@ const B2 = ['id', 'email', 'status'];
 
 await call('POST', '/v1/users', unpinned, { username: 'first', email: email(), password });
 
-t.test('an application gets the profile that it has pinned, another the default', async (t) => {
+t.test('an application gets its pinned profile, others the default', async (t) => {
   const ambiguous = { name: 'Pin', password };
   const creating: [string, string[]][] = [
     ['E', E],
@@ -82,7 +82,7 @@ t.test('an API key carries the pin of its application', async (t) => {
   t.same(Object.keys((await call('GET', '/v1/users', undefined, undefined, scheme)).body), ['data', 'meta']);
 });
 
-t.test('one user is shown and deleted alike, whatever is pinned', async (t) => {
+t.test('reading and deleting do not depend on the pin', async (t) => {
   for (const name of ['A', 'E', 'G']) {
     const token = await pin({ v1_users: name });
     const { body } = await call('POST', '/users', unpinned, { name: 'Same' });
@@ -97,7 +97,7 @@ t.test('one user is shown and deleted alike, whatever is pinned', async (t) => {
   }
 });
 
-t.test('the deployment says what the default is', async (t) => {
+t.test('the deployment sets the default', async (t) => {
   const other = await build(t, { v1Profile: 'G', v2Profile: 'B1' });
   const token = await other.issuer.machine(ALL);
   const created = await other.call('POST', '/v1/users', token, { username: 'one', email: email(), password });

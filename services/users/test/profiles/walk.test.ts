@@ -60,7 +60,7 @@ const step = fc.record({
   deletes: fc.array(fc.nat(), { maxLength: 2 }),
 });
 
-t.test('a walk while others insert and delete: nobody twice, nobody who stays is missed', async (t) => {
+t.test('paging during concurrent inserts and deletes neither skips nor repeats a user', async (t) => {
   let living: Row[] = [];
   for (let i = 0; i < 12; i += 1) living.push(await insert());
   await fc.assert(

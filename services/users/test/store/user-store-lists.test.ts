@@ -148,7 +148,7 @@ const named = ({ conditions, sort: { field, descending } }: ListQuery<UserField>
   ].join('; ');
 const valueText = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
 
-t.test('every list has everybody once and in its order, by pages and by offset', async (t) => {
+t.test('every list has each user once and in order, by cursor and by offset', async (t) => {
   for (const query of lists) {
     const all = expected(query);
     t.equal(all.length, PEOPLE);
@@ -205,7 +205,7 @@ t.test('conditions, with every sort', async (t) => {
   }
 });
 
-t.test('several conditions hold together', async (t) => {
+t.test('several conditions at once', async (t) => {
   const [some, other] = [everybody[20], everybody[44]] as [User, User];
   const several: Condition<UserField>[][] = [
     [
@@ -279,7 +279,7 @@ t.test('usernames and addresses are compared without case and form', async (t) =
   }
 });
 
-t.test('counts that are kept know of own writes', async (t) => {
+t.test('cached counts include own writes', async (t) => {
   const another = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
   let counted = 0;
   const counts = createCounts({ slowMs: 0 });
@@ -322,7 +322,7 @@ t.test('counts that are kept know of own writes', async (t) => {
   t.equal(counted, 3, 'what fails may have happened');
 });
 
-t.test('a position of another list, or of none, is refused', async (t) => {
+t.test('a position of another list, or a malformed one, is rejected', async (t) => {
   const bad: [UserField, Position['value']][] = [
     ['id', 'x'],
     ['username', null],
@@ -373,7 +373,7 @@ async function positionsIn(query: ListQuery<UserField>) {
   return [first, last].filter((position) => position !== undefined);
 }
 
-t.test('every list reads an index in its order, and no more of it than the page', async (t) => {
+t.test('every list reads an index in order, and only the keys of the page', async (t) => {
   for (const query of lists) {
     const [, position] = await positionsIn(query);
     const froms = (['next', 'previous'] as const).flatMap((direction) =>
@@ -463,7 +463,7 @@ t.test('every condition is read from an index, with every sort', async (t) => {
   }
 });
 
-t.test('a range of the sort field is where the list begins', async (t) => {
+t.test('a list with a range of the sort field begins at the range', async (t) => {
   const last = everybody.at(-1) as User;
   const conditions: Condition<UserField>[] = [
     { field: 'createdAt', operator: 'gte', values: [last.createdAt] },

@@ -67,7 +67,7 @@ t.test('a user comes back as stored, without the password hash', async (t) => {
   t.equal(await store.findById('usr_none'), undefined);
 });
 
-t.test('several people without an address, but no address twice', async (t) => {
+t.test('several users without an address, but no address twice', async (t) => {
   await store.insert(user({ email: null }));
   await store.insert(user({ email: null }));
   const first = user();
@@ -78,13 +78,13 @@ t.test('several people without an address, but no address twice', async (t) => {
   await store.insert(second);
   const username = first.username.toUpperCase();
   const email = first.email?.toUpperCase() ?? '';
-  t.same(await store.taken({ username, email: 'free@example.org' }), ['username']);
-  t.same(await store.taken({ username: 'free', email }), ['email']);
-  t.same(await store.taken({ username: second.username, email }), ['username', 'email'], 'of two people');
-  t.same(await store.taken({ username: 'free', email: 'free@example.org' }), []);
-  t.same(await store.taken({ username, email: null }), ['username']);
-  t.same(await store.taken({ email }), ['email']);
-  t.same(await store.taken({ email: null }), []);
+  t.same(await store.findTaken({ username, email: 'free@example.org' }), ['username']);
+  t.same(await store.findTaken({ username: 'free', email }), ['email']);
+  t.same(await store.findTaken({ username: second.username, email }), ['username', 'email'], 'of two people');
+  t.same(await store.findTaken({ username: 'free', email: 'free@example.org' }), []);
+  t.same(await store.findTaken({ username, email: null }), ['username']);
+  t.same(await store.findTaken({ email }), ['email']);
+  t.same(await store.findTaken({ email: null }), []);
 });
 
 t.test(
@@ -102,7 +102,7 @@ t.test(
   },
 );
 
-t.test('an update that meets another user changes nothing', async (t) => {
+t.test('an update that conflicts with another user changes nothing', async (t) => {
   const [a, b] = [user(), user()];
   await store.insert(a);
   await store.insert(b);
@@ -110,7 +110,7 @@ t.test('an update that meets another user changes nothing', async (t) => {
   t.match(await store.findById(b.id), { username: b.username, email: b.email, updatedAt: b.updatedAt });
 });
 
-t.test('a name that nobody has chosen follows what it is made of', async (t) => {
+t.test('a derived name follows its sources', async (t) => {
   const { id, ...rest } = user();
   await store.insert({ id, ...rest });
   const named = async (changes: Parameters<typeof store.update>[1]) =>
@@ -122,7 +122,7 @@ t.test('a name that nobody has chosen follows what it is made of', async (t) => 
   t.equal(await named({ name: null, firstName: null, lastName: null }), 'first');
 });
 
-t.test('only a verified address identifies, and another one is unverified', async (t) => {
+t.test('only a verified address identifies a user, and a new one is unverified', async (t) => {
   const { id, email, ...rest } = user({ username: 'Login' });
   await store.insert({ id, email, ...rest });
   const emailKey = foldedKey(email ?? '');
@@ -143,7 +143,7 @@ t.test('only a verified address identifies, and another one is unverified', asyn
   t.equal(await store.findByLogin({ emailKey: `x${emailKey}` }), undefined);
 });
 
-t.test('a change of security raises the epochs and keeps its event, in one write', async (t) => {
+t.test('a security change raises the epochs and stores its event, in one write', async (t) => {
   const { id, ...rest } = user({ epoch: 5, signInEpoch: 2 });
   await store.insert({ id, ...rest });
   const steps = [
@@ -186,7 +186,7 @@ t.test('a change of security raises the epochs and keeps its event, in one write
   t.equal(outbox.length, 1 + written.length);
 });
 
-t.test('every write raises the version and keeps an event that names what is different', async (t) => {
+t.test('every write raises the version and stores an event that names the changed fields', async (t) => {
   const { id, email, ...rest } = user({ firstName: 'Ann' });
   await store.insert({ id, email, ...rest });
   const changes: [Parameters<typeof store.update>[1], string[]][] = [
@@ -263,7 +263,7 @@ t.test(
   },
 );
 
-t.test('a password in a change ends tokens and sessions, beside what else does', async (t) => {
+t.test('a new password in an update ends tokens and sessions', async (t) => {
   const { id, ...rest } = user({ epoch: 4, signInEpoch: 2 });
   await store.insert({ id, ...rest });
   const alone = await store.update(id, { passwordHash: '$new' });
@@ -292,7 +292,7 @@ t.test('a password in a change ends tokens and sessions, beside what else does',
   t.notMatch(JSON.stringify(outbox), /new/, 'no hash');
 });
 
-t.test('a write for some versions happens in those alone', async (t) => {
+t.test('a conditional write is made only at the given versions', async (t) => {
   const { id, ...rest } = user();
   await store.insert({ id, ...rest });
   const meanwhile = { kind: 'precondition_failed', message: 'This user has been changed meanwhile.' };
@@ -310,7 +310,7 @@ t.test('a write for some versions happens in those alone', async (t) => {
   t.match(await store.remove(id, [1]), { userId: id });
 });
 
-t.test('fifty changes at a time: every one counts', async (t) => {
+t.test('fifty concurrent changes: none is lost', async (t) => {
   const { id, ...rest } = user();
   await store.insert({ id, ...rest });
   const done = await Promise.all(
@@ -324,7 +324,7 @@ t.test('fifty changes at a time: every one counts', async (t) => {
   );
 });
 
-t.test('a deletion leaves the epochs and the events, and nothing of the person', async (t) => {
+t.test('a deletion keeps the epochs and the events, and no personal data', async (t) => {
   const { id, ...rest } = user({ epoch: 1, emailVerified: true, phone: '+4912345' });
   const before = await store.count([]);
   await store.insert({ id, ...rest });
@@ -357,7 +357,7 @@ t.test('a deletion leaves the epochs and the events, and nothing of the person',
   t.equal(await store.passwordHashOf(id), undefined);
   t.equal(await store.findByLogin({ usernameKey: foldedKey(rest.username) }), undefined);
   t.equal(await store.findByLogin({ emailKey: foldedKey(rest.email ?? '') }), undefined);
-  t.same(await store.taken(rest), []);
+  t.same(await store.findTaken(rest), []);
   const none = { kind: 'not_found', message: 'There is no such user.' };
   await t.rejects(store.update(id, { phone: null }), none);
   await t.rejects(store.verifyEmail(id, rest.email ?? ''), none);
@@ -419,7 +419,7 @@ t.test('documents and indexes of earlier versions', async (t) => {
   }
 });
 
-t.test('the outbox has the index that its relay reads', async (t) => {
+t.test('the outbox has the index for its relay', async (t) => {
   const index = (await collection.indexes()).find(({ name }) => name === OUTBOX_INDEX.options.name);
   t.match(index, {
     key: OUTBOX_INDEX.fields,

@@ -1,24 +1,24 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 
-/** Bounds how often something may fail for each key within a window. */
-export type Attempts = {
-  /** Counts an attempt; throws `rate_limited` (RFC 9110 §10.2.3: with Retry-After) when there were too many. */
-  count(key: string): void;
-  /** The attempt that was counted has not failed. */
-  takeBack(key: string): void;
+/** Limits how often something may fail for each key within a window. */
+export type FailureLimiter = {
+  /** Counts an attempt as a failure; throws `rate_limited` with Retry-After (RFC 9110 §10.2.3) beyond the maximum. */
+  consume(key: string): void;
+  /** Uncounts an attempt that did not fail. */
+  refund(key: string): void;
 };
 
-/** How many keys are kept; beyond that the one whose window began first is forgotten. */
+/** The number of keys kept; beyond it, the key with the oldest window is dropped. */
 const MAX_KEYS = 10_000;
 
 /**
  * At most `max` failures in `seconds`, in this process's memory.
  *
- * Not by rate-limiter-flexible: it counts attempts that are refused, keeps any number of keys, and what is taken back
- * after its window has ended allows one failure more in the next.
+ * rate-limiter-flexible does not fit: it counts rejected attempts too, its number of keys is unbounded, and a refund
+ * after the end of a window allows an extra failure in the next one.
  */
-export function createAttempts({ max, seconds }: { max: number; seconds: number }): Attempts {
-  // In the order in which the windows began, which is that in which they end.
+export function createFailureLimiter({ max, seconds }: { max: number; seconds: number }): FailureLimiter {
+  // In the order in which the windows began and so will end.
   const windows = new Map<string, { failed: number; ends: number }>();
 
   function windowOf(key: string): { failed: number; ends: number } {
@@ -33,7 +33,7 @@ export function createAttempts({ max, seconds }: { max: number; seconds: number 
   }
 
   return {
-    count(key) {
+    consume(key) {
       const window = windowOf(key);
       if (window.failed >= max) {
         const retryAfter = Math.max(1, Math.ceil((window.ends - performance.now()) / 1000));
@@ -43,7 +43,7 @@ export function createAttempts({ max, seconds }: { max: number; seconds: number 
       }
       window.failed += 1;
     },
-    takeBack(key) {
+    refund(key) {
       const window = windows.get(key);
       if (window === undefined || window.failed === 0) return;
       window.failed -= 1;

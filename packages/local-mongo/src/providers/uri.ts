@@ -1,21 +1,21 @@
 import { connect, type NetConnectOpts } from 'node:net';
-import { FinalFailure } from '../link.ts';
+import { FatalProviderError } from '../provider.ts';
 
 const CONNECT_LIMIT_MS = 3_000;
 const DEFAULT_PORT = 27_017;
 
-/** Scheme, credentials, hosts and the rest, as in the driver's own parser. */
+/** Scheme, credentials, hosts and the rest, as in the driver's parser. */
 const CONNECTION_STRING = /^mongodb(\+srv)?:\/\/(?:[^@]*@)?([^/?@]+)(?:[/?][^@]*)?$/;
 
 /**
- * Checks that a host of the connection string accepts connections. One suffices: the driver finds the rest of
- * a replica set. The hosts behind mongodb+srv, which only DNS knows, are left to the driver.
- * @throws FinalFailure naming the hosts, never the credentials.
+ * Checks that a host of the connection string accepts connections. One is enough: the driver discovers the rest of a
+ * replica set. The hosts of mongodb+srv, which only DNS knows, are not checked.
+ * @throws FatalProviderError with the hosts, never the credentials
  */
 export async function requireReachable(uri: string): Promise<void> {
   const match = CONNECTION_STRING.exec(uri);
   if (!match) {
-    throw new FinalFailure(
+    throw new FatalProviderError(
       'MONGODB_URI is not a mongodb:// or mongodb+srv:// address, or a special character in its password ' +
         'is not percent-encoded.',
     );
@@ -27,7 +27,7 @@ export async function requireReachable(uri: string): Promise<void> {
   } catch (error) {
     const causes: Error[] = error instanceof AggregateError ? error.errors : [error];
     const hostsAndCauses = causes.map((cause) => cause.message).join('; ');
-    throw new FinalFailure(
+    throw new FatalProviderError(
       `The MongoDB of MONGODB_URI cannot be reached: ${hostsAndCauses}. ` +
         'Start it, or unset MONGODB_URI to have one started.',
     );

@@ -1,13 +1,13 @@
 import { debian13Libraries } from '../debian-libraries.ts';
 import { ENGINE_GLIBC, launchEngine, requireEngine } from '../engine.ts';
 import { glibcVersion, isAtLeast } from '../glibc.ts';
-import { type Link, LinkFailure, requireUnixSockets } from '../link.ts';
+import { type Provider, ProviderError, requireUnixSockets } from '../provider.ts';
 
 /**
- * The embedded engine (the server's own code in a library): on this system's C library or, where that is too
- * old, on that of Debian 13.
+ * The embedded engine (the server's code as a library): on this system's C library or, if that is too old, on that of
+ * Debian 13.
  */
-export const embeddedEngine: Link = {
+export const embeddedEngine: Provider = {
   name: 'embedded',
   async prepare({ dataDirectory, env, logger }) {
     requireUnixSockets('The embedded engine');
@@ -15,15 +15,15 @@ export const embeddedEngine: Link = {
     const launch = { kind: 'embedded engine', dataDirectory, env };
     if (process.platform !== 'linux') return launchEngine(launch);
     const version = glibcVersion();
-    if (!version) throw new LinkFailure('The embedded engine needs glibc, which this system does not use.');
+    if (!version) throw new ProviderError('The embedded engine needs glibc, which this system does not use.');
     if (isAtLeast(version, ENGINE_GLIBC)) return launchEngine(launch);
     try {
       const { loader, directory } = await debian13Libraries(env, logger);
       const kind = "embedded engine on Debian 13's libraries";
       return launchEngine({ ...launch, kind, loader: [loader, '--library-path', directory] });
     } catch (error) {
-      if (!(error instanceof LinkFailure)) throw error;
-      throw new LinkFailure(
+      if (!(error instanceof ProviderError)) throw error;
+      throw new ProviderError(
         `The embedded engine needs glibc ${ENGINE_GLIBC} and this system has ${version}. ${error.message}`,
       );
     }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cacheDirectory } from '../cache-directory.ts';
-import { type Link, LinkFailure, requireUnixSockets } from '../link.ts';
 import { launchMongod } from '../mongod.ts';
+import { type Provider, ProviderError, requireUnixSockets } from '../provider.ts';
 
 const run = promisify(execFile);
 
@@ -12,7 +12,7 @@ const DOWNLOADER = fileURLToPath(new URL('../mongod-download.ts', import.meta.ur
 const DOWNLOAD_LIMIT_MS = 15 * 60_000;
 
 /** The mongod that MongoDB, Inc. publishes for this system. */
-export const downloadedMongod: Link = {
+export const downloadedMongod: Provider = {
   name: 'download',
   async prepare({ dataDirectory, env, logger }) {
     requireUnixSockets('The downloaded mongod');
@@ -29,7 +29,7 @@ export const downloadedMongod: Link = {
 async function download(directory: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const { stdout } = await run(process.execPath, [DOWNLOADER, directory], {
-      // The default of three retries takes seven seconds to find out that there is no network.
+      // With the default of three retries it takes seven seconds to fail without a network.
       env: { MONGOMS_MAX_RETRIES: '2', ...env, NODE_OPTIONS: undefined },
       timeout: DOWNLOAD_LIMIT_MS,
       maxBuffer: Number.POSITIVE_INFINITY,
@@ -38,6 +38,6 @@ async function download(directory: string, env: NodeJS.ProcessEnv): Promise<stri
   } catch (error) {
     const { stderr, message, killed } = error as Error & { stderr?: string; killed?: boolean };
     const why = killed ? 'it took too long' : (stderr?.trim().replaceAll(/\s+/g, ' ') ?? message);
-    throw new LinkFailure(`MongoDB's own mongod could not be downloaded: ${why}.`);
+    throw new ProviderError(`MongoDB's own mongod could not be downloaded: ${why}.`);
   }
 }
