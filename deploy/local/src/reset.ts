@@ -17,7 +17,7 @@ const dataDir = await realpath(settings.dataDir);
 const own = [...DATA_FILES, MONGODB_DIRECTORY, OUTBOX_DIRECTORY].filter((name) =>
   existsSync(join(dataDir, name)),
 );
-if (own.length === 0) exitWith(0, `There is nothing to forget: npm start has made nothing in ${dataDir}.`);
+if (own.length === 0) exitWith(0, `There is nothing to forget: npm start has created nothing in ${dataDir}.`);
 if (own.includes(MONGODB_DIRECTORY) && (await isInUse())) {
   exitWith(1, `npm start is running on ${dataDir}: stop it first. Nothing was removed.`);
 }

@@ -7,7 +7,7 @@ import { MAX_QUERY_MS } from './database.ts';
 type Fields = Record<string, unknown>;
 
 /** The sort field of a list. Documents with equal values are sorted by their ids, in the same direction. */
-export type Sort = {
+type Sort = {
   field: string;
   type: 'string' | 'number' | 'date' | 'boolean';
   /** Whether no two documents of the list have the same value, as with `_id`. */
@@ -236,7 +236,7 @@ export function compareValues(a: unknown, b: unknown): number {
   return a === null || a === MIN_KEY || a === MAX_KEY ? 0 : Number(a) - Number(b);
 }
 
-/** The order of BSON types, as far as lists have them. */
+/** The sort order of the BSON types that lists have. */
 function typeOrder(value: unknown): number {
   if (value === MIN_KEY) return 0;
   if (value === MAX_KEY) return 3;

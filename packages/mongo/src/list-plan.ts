@@ -17,7 +17,7 @@ import {
 type ListTable<Field extends string> = {
   fields: Record<Field, ListField>;
   /**
-   * A field to one value of which a list can be restricted, such as `owner_id`. There is a second set of indexes with this
+   * A field such as `owner_id`: a list can be restricted to one value of it. There is a second set of indexes with this
    * prefix, so that such a list reads no documents of other values.
    */
   prefix?: string;

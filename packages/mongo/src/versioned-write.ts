@@ -15,7 +15,7 @@ type DomainEvent = { subject: string; data: Record<string, unknown> };
 export type Change<T> = { next: T; events?: readonly DomainEvent[] };
 
 /** The events of a deletion, and the fields that are kept until those are delivered. */
-export type Deletion = { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
+type Deletion = { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
 
 /** The versions that a write is conditional on (If-Match); unconditional when undefined. */
 export type IfVersion = readonly number[] | undefined;

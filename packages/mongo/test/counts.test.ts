@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createCounts } from '../src/counts.ts';
 
-/** Counts of a number that is `true`, each of which takes as long as the clock is told. */
+/** Counts of `size`, each of which takes `takesMs` on the test's clock. */
 function build({ takesMs = 100 } = {}) {
   let clock = 0;
   const state = { size: 10, counted: 0, takesMs };

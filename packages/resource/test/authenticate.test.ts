@@ -49,7 +49,7 @@ function credentialsBy(jwksUri: string) {
   });
 }
 
-/** POST /v2/things needs a credential and answers who calls; GET /v2/open forgot to ask for one. */
+/** POST /v2/things needs a credential and returns the caller; GET /v2/open lacks the hook. */
 async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUri?: string } = {}) {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };

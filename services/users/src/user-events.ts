@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 500;
 /** No token lives longer than this. */
 const MAX_TOKEN_SECONDS = 86_400;
 
-export type AccountEvents = {
+type AccountEvents = {
   /** Starts looking for undelivered events, of this process and of any other. */
   start(): void;
   stop(): Promise<void>;

@@ -32,7 +32,7 @@ export type Passwords = {
 };
 
 /** What the use cases depend on. */
-export type UserServiceDependencies = {
+type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
   /** Ends the tokens and sessions concerned; resolves once that is done or takes too long. Never rejects. */
@@ -67,7 +67,7 @@ export type UserService = {
   verifyEmail(id: string, email: string): Promise<User>;
 };
 
-export type PasswordChange = {
+type PasswordChange = {
   newPassword: string;
   currentPassword?: string;
   /** Where the request comes from, such as an application: wrong passwords are counted per source. */

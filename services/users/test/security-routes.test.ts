@@ -106,7 +106,7 @@ t.test('attempts beyond the limit of one application do not count against the us
   t.equal(await guess('app_two', PASSWORD), 204);
 });
 
-t.test('who may change what', async (t) => {
+t.test('access by role and ownership', async (t) => {
   const ann = await created();
   const bob = await created();
   const user = await issuer.person(ann.id, 'user', WRITE);

@@ -77,7 +77,7 @@ export const PUBLIC_FIELDS = {
 } as const;
 
 /** A document projected to PUBLIC_FIELDS. */
-export type PublicDocument = Pick<UserDocument, '_id' | keyof typeof PUBLIC_FIELDS>;
+type PublicDocument = Pick<UserDocument, '_id' | keyof typeof PUBLIC_FIELDS>;
 
 export function userOfDocument(document: PublicDocument): User {
   return userOf(recordOf(document));

@@ -292,7 +292,7 @@ t.test('invalid tokens are 401 with a challenge', async (t) => {
   t.equal((await fetch(`${base}/v1/users?access_token=${machine}`)).status, 401, 'not in the query');
 });
 
-t.test('who may do what', async (t) => {
+t.test('access by role and ownership', async (t) => {
   const ann = await created();
   const bob = await created();
   const scopes = `${ALL} read:all read:profile`;
@@ -328,7 +328,7 @@ t.test('who may do what', async (t) => {
     ],
     ['user reads with openid only', await issuer.person(ann.id, 'user', 'openid'), 'GET', own, 403],
     ['user reads another', user, 'GET', others, 403],
-    ['user reads who does not exist', user, 'GET', '/v1/users/usr_x', 403],
+    ['user reads an unknown user', user, 'GET', '/v1/users/usr_x', 403],
     ['user changes the own record', user, 'PUT', own, 200, { email: 'ann-own@example.org' }],
     ['user changes another', user, 'PUT', others, 403, { email: 'q@example.org' }],
     ['user deletes another', user, 'DELETE', others, 403],
