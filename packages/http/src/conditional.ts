@@ -24,7 +24,7 @@ export function ifMatch(request: RequestWithHeaders): readonly number[] | undefi
   if (header === undefined || header.trim() === '*') return undefined;
   const tags = tagsOf(header);
   if (tags === undefined) {
-    throw new ServiceError('invalid', 'If-Match must be * or a list of entity tags such as "v3".');
+    throw new ServiceError('invalid', 'If-Match is neither * nor a list of entity tags such as "v3".');
   }
   return tags.flatMap((tag) => {
     const version = /^"v(0|[1-9]\d{0,15})"$/.exec(tag)?.[1];

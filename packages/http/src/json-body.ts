@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { parseTree } from 'jsonc-parser';
 import { parse, scan } from 'secure-json-parse';
 
 /** The largest accepted body, in bytes. */
@@ -41,12 +40,12 @@ export function parseJsonBody(body: Buffer, verbatim?: string): unknown {
   // RFC 8259 §8.1: a parser may ignore a byte order mark.
   const json = text.replace(/^\ufeff/, '');
   const value = parsed(() => JSON.parse(json) as unknown);
-  refuseDepth(value, 1);
+  const kept = lastMember(json, verbatim);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const { [verbatim]: member, ...others } = value as Record<string, unknown>;
+  const { [verbatim]: _, ...others } = value as Record<string, unknown>;
   parsed(() => scan(others, REFUSE_PROTOTYPES));
   refuseUnstorable(others, 1);
-  return member === undefined ? others : { ...others, [verbatim]: memberText(json, verbatim) };
+  return kept === undefined ? others : { ...others, [verbatim]: kept };
 }
 
 function parsed<T>(parse: () => T): T {
@@ -57,37 +56,60 @@ function parsed<T>(parse: () => T): T {
   }
 }
 
-/** The text of a member of the JSON object in `text`; of several members with this name, the last one counts. */
-function memberText(text: string, name: string): JsonText {
-  const members = parseTree(text)?.children ?? [];
-  const value = members.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
-  if (value === undefined) throw new Error(`there is no member ${name}`);
-  return new JsonText(text.slice(value.offset, value.offset + value.length));
+/**
+ * The text of the last member with this name of the object in `text`, which is valid JSON. The text is read and not its
+ * parsed value, because a name that comes twice hides what stood under it first. Throws `invalid` for deep nesting.
+ */
+function lastMember(text: string, name: string): JsonText | undefined {
+  let depth = 0;
+  let string = '';
+  let key: unknown;
+  let begin = 0;
+  let member: JsonText | undefined;
+  for (let i = 0; i < text.length; i += 1) {
+    const character = text[i];
+    if (character === '"') {
+      const end = endOfString(text, i);
+      if (depth === 1) string = text.slice(i, end + 1);
+      i = end;
+    } else if (character === '{' || character === '[') {
+      depth += 1;
+      if (depth > MAX_DEPTH) throw tooDeep();
+    } else if (depth === 1 && character === ':') {
+      key = JSON.parse(string);
+      begin = i + 1;
+    } else if (depth === 1 && (character === ',' || character === '}')) {
+      if (key === name) member = new JsonText(text.slice(begin, i).trim());
+      key = undefined;
+    }
+    if (character === '}' || character === ']') depth -= 1;
+  }
+  return member;
+}
+
+/** The place of the quotation mark that ends the string that begins at `begin`. */
+function endOfString(text: string, begin: number): number {
+  let i = begin + 1;
+  while (text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
+  return i;
 }
 
 function refuseUnstorable(value: unknown, depth: number): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) {
-      throw new ServiceError('invalid', 'A string contains a NUL character or half of a surrogate pair.');
+      throw new ServiceError('invalid', 'A text holds a NUL character or half of a surrogate pair.');
     }
-  } else {
-    for (const [key, inner] of entriesOf(value, depth)) {
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth > MAX_DEPTH) throw tooDeep();
+    for (const [key, inner] of Object.entries(value)) {
       refuseUnstorable(key, depth);
       refuseUnstorable(inner, depth + 1);
     }
   }
 }
 
-function refuseDepth(value: unknown, depth: number): void {
-  for (const [, inner] of entriesOf(value, depth)) refuseDepth(inner, depth + 1);
-}
-
-function entriesOf(value: unknown, depth: number): [string, unknown][] {
-  if (typeof value !== 'object' || value === null) return [];
-  if (depth > MAX_DEPTH) {
-    throw new ServiceError('invalid', `The body is nested more than ${MAX_DEPTH} levels deep.`);
-  }
-  return Object.entries(value);
+function tooDeep(): ServiceError {
+  return new ServiceError('invalid', `The body is nested more than ${MAX_DEPTH} levels deep.`);
 }
 
 /** Whether a string can be stored: well-formed UTF-16 without NUL. */

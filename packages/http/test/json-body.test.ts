@@ -151,6 +151,12 @@ t.test('one member is kept as the text that was sent', async (t) => {
   const deep = (levels: number) => `{"value":${'['.repeat(levels)}${']'.repeat(levels)}}`;
   t.ok(kept(deep(63)));
   t.throws(() => kept(deep(64)), { kind: 'invalid', message: /more than 64 levels/ });
+  const hidden = `{"value":{"a":${'['.repeat(3000)}${']'.repeat(3000)},"a":1}}`;
+  for (const text of [hidden, deep(30_000), `{"value":${'['.repeat(9000)}${']'.repeat(9000)},"value":1}`]) {
+    t.throws(() => kept(text), { kind: 'invalid', message: /more than 64 levels/ });
+  }
+  const odd = '{"a":"\\\\","b":"}\\"{[,:","value":{"value":"\\\\"},"c":[{"value":2}]}';
+  t.match(kept(odd), { value: new JsonText('{"value":"\\\\"}') }, 'strings and other members');
   t.throws(() => kept('{"value":01}'), { kind: 'invalid', message: /not valid JSON/ });
   t.throws(() => kept('{"value":1,"name":"\\u0000"}'), { kind: 'invalid', message: /NUL/ });
   for (const text of [

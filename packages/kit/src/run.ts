@@ -48,6 +48,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     .sort((a, b) => b.prefix.length - a.prefix.length);
   const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
   let draining = false;
+  const unanswered = new Set<ServerResponse>();
 
   // Node's own answer to a missing Host header is not JSON.
   const server = createServer({ requireHostHeader: false }, (request, response) => {
@@ -57,7 +58,9 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     toOriginForm(request);
     const path = pathOf(request);
     const begin = performance.now();
+    unanswered.add(response);
     response.once('close', () => {
+      unanswered.delete(response);
       logRequest(request, response, { info, path, ms: performance.now() - begin }, logger);
       // The connection is idle from now on.
       if (draining) setImmediate(() => server.closeIdleConnections());
@@ -111,6 +114,8 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     draining = true;
+    // Their connections are closed afterwards, which their clients are told.
+    for (const response of unanswered) if (!response.headersSent) response.setHeader('connection', 'close');
     const closed = close(server, drainSeconds);
     for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
     await closed;

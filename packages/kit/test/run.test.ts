@@ -425,6 +425,7 @@ t.test('stop', async (t) => {
   t.strictSame(order, [], 'no service is stopped while a request is in flight');
   response.end('the answer');
   const [received] = await once(request, 'response');
+  t.equal(received.headers.connection, 'close', 'its client is told that the connection ends');
   t.equal(await textOf(received), 'the answer', 'whose answer arrives');
   // A connection that is kept alive lives 5 s longer by itself.
   t.ok(await isSoon(stopped), 'and then nothing holds it up');

@@ -84,8 +84,13 @@ export function readPlainFilter<F extends string>(
   return [{ field: field.field, operator: 'eq', values: [value] }];
 }
 
+/** In characters (code points), as the lengths of names are. */
+function isTooLong(text: string): boolean {
+  return text.length > FILTER_LIMITS.length && [...text].length > FILTER_LIMITS.length;
+}
+
 function readValue({ type, values }: FilterField<string>, text: string): FilterValue | undefined {
-  if (text === '' || text.length > FILTER_LIMITS.length || !isStorable(text)) return undefined;
+  if (text === '' || isTooLong(text) || !isStorable(text)) return undefined;
   switch (type) {
     case 'string':
       return values === undefined || values.includes(text) ? text : undefined;
@@ -102,7 +107,7 @@ function readValue({ type, values }: FilterField<string>, text: string): FilterV
 
 function expectation({ type, values }: FilterField<string>, text: string): string {
   if (text === '') return 'must not be empty';
-  if (text.length > FILTER_LIMITS.length) return `must have at most ${FILTER_LIMITS.length} characters`;
+  if (isTooLong(text)) return `must have at most ${FILTER_LIMITS.length} characters`;
   if (values !== undefined) return `must be one of ${values.join(', ')}`;
   return EXPECTATIONS[type];
 }

@@ -52,6 +52,7 @@ const READ: [field: FilterField<string>, operator: string, text: string, conditi
   [text, 'gte', 'a,b', [['gte', 'a,b']]],
   [text, 'lt', 'b', [['lt', 'b']]],
   [text, 'eq', 'x'.repeat(256), [['eq', 'x'.repeat(256)]]],
+  [text, 'eq', '😀'.repeat(256), [['eq', '😀'.repeat(256)]]],
   [text, 'in', Array(50).fill('x').join(','), [['in', ...Array(50).fill('x')]]],
   [status, 'eq', 'active,inactive', [['in', 'active', 'inactive']]],
   [status, 'ne', 'active', [['ne', 'active']]],

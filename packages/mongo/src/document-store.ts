@@ -37,8 +37,9 @@ export function createDocumentStore<
   return {
     ...createListSource({ collection, plan, projection, read, counts }),
     ...createVersionedWrites({ ...options, collection, counts }),
-    async findById(id: string): Promise<T | undefined> {
-      const found = await collection.findOne<D>({ _id: id }, { projection });
+    /** `within` is the value of the plan's prefix that the document must have. */
+    async findById(id: string, within?: string): Promise<T | undefined> {
+      const found = await collection.findOne<D>({ _id: id, ...plan.prefixOf(within) }, { projection });
       return found === null || found.deleted_at !== undefined ? undefined : read(found);
     },
   };

@@ -45,6 +45,8 @@ export type ListPlan<Field extends string> = {
   keys: string[];
   read(query: ListQuery<Field>, within?: string): ReadPlan | undefined;
   count(conditions: readonly Condition<Field>[], within?: string): Filter | undefined;
+  /** The condition that the prefix has this value; an empty one without a value. */
+  prefixOf(within: string | undefined): Filter;
 };
 
 /** Plans the lists of a collection from a table of its fields, so that every list is read by an index. */
@@ -125,6 +127,8 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   }
 
   return {
+    prefixOf,
+
     indexes: (prefix === undefined ? [false] : [false, true]).flatMap((isWithin) =>
       names
         .filter((name) => isWithin || fields[name].stored !== '_id')

@@ -29,7 +29,6 @@ const PACKAGES: Record<string, string[]> = {
     'ajv',
     'fast-json-stringify',
     'secure-json-parse',
-    'jsonc-parser',
   ],
   'packages/lists': ['@gatehouse/kit', '@gatehouse/http', 'typebox'],
   // Of Fastify the types alone.

@@ -3,7 +3,6 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import {
   type Actor,
-  canAccess,
   type IfVersion,
   type Item,
   type ItemChanges,
@@ -26,10 +25,8 @@ export type ItemService = {
 
 export function createItemService(store: ItemStore): ItemService {
   async function read(id: string, actor: Actor): Promise<Item> {
-    const item = await store.findById(id);
-    if (item === undefined || !canAccess(item, actor)) {
-      throw new ServiceError('not_found', 'There is no such item.');
-    }
+    const item = await store.findById(id, requiredOwner(actor));
+    if (item === undefined) throw new ServiceError('not_found', 'There is no such item.');
     return item;
   }
 

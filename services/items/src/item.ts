@@ -27,7 +27,8 @@ export type ItemStore = ListSource<ItemField, Item> & {
   within(owner: string): ListSource<ItemField, Item>;
   /** Throws `conflict` when there is an item with this id. */
   insert(item: Item): Promise<void>;
-  findById(id: string): Promise<Item | undefined>;
+  /** With an owner, undefined for an item of another. */
+  findById(id: string, owner?: string): Promise<Item | undefined>;
   /** Throws `not_found`, and `precondition_failed` unless the item is at one of these versions. */
   update(id: string, changes: ItemChanges, ifVersion: IfVersion): Promise<Item>;
   /** As update. */
@@ -57,10 +58,4 @@ export function itemProblems({ name, value }: ItemChanges): FieldProblem[] {
 /** The owner to whose items an actor's access is restricted; undefined if it is not restricted. */
 export function requiredOwner({ person }: Actor): string | undefined {
   return person?.role === 'user' ? person.id : undefined;
-}
-
-/** Whether an actor may see and change an item. */
-export function canAccess({ ownerId }: Item, actor: Actor): boolean {
-  const owner = requiredOwner(actor);
-  return owner === undefined || owner === ownerId;
 }
