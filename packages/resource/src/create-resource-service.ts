@@ -89,7 +89,13 @@ export function createResourceService(
   dependencies: ResourceDependencies,
   build: (context: ResourceContext) => ResourceParts,
 ): Service {
-  const { name } = definition;
+  const { name, prefixes } = definition;
+  const unreachable = definition.paths.find(({ prefix }) => !prefixes.some((it) => isUnder(prefix, it)));
+  if (unreachable !== undefined) {
+    throw new Error(
+      `${unreachable.prefix} is below none of the prefixes of ${name} (packages/kit/src/services.ts)`,
+    );
+  }
   const { publicUrl, identityUrl, staleAfterSeconds, filtersSunset = DEFAULT_FILTERS_SUNSET } = config;
   const logger = parentLogger.child({ service: name });
   const database = createDatabase({ uri: config.mongodbUri, name, logger });
@@ -165,7 +171,7 @@ export function createResourceService(
   let started = false;
   return {
     name,
-    prefixes: definition.prefixes,
+    prefixes,
     handle: handlerOf(app),
     async start() {
       await app.ready();

@@ -45,6 +45,7 @@ export function mountResource<R extends ResourceTypes>(
 ): void {
   for (const path of resource.paths) {
     checkPin(path);
+    checkProfiles(path);
     for (const mount of [mountList, mountCreate, mountRead, mountUpdate, mountRemove])
       mount(app, resource, path, options);
   }
@@ -76,7 +77,12 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     answers: {
       200: {
         description: 'A page of the list.',
-        shapes: candidates.flatMap(({ definition }) => definition.shapes),
+        // Profiles that differ only in their envelope have the cursor page in common.
+        shapes: [
+          ...new Map(
+            candidates.flatMap(({ definition }) => definition.shapes.map((shape) => [shape.name, shape])),
+          ).values(),
+        ],
         headers: {
           Link: 'sometimes',
           ...(isLegacy ? { Deprecation: 'sometimes', Sunset: 'sometimes' } : {}),
@@ -228,7 +234,7 @@ function defaultProfileOf<R extends ResourceTypes>(
   { pin }: ResourcePath<R>,
   { defaults = {} }: MountOptions,
 ): string | undefined {
-  return pin === undefined ? undefined : defaults[pin];
+  return pin === undefined ? undefined : (defaults[pin] ?? PROFILE_PINS[pin][0]);
 }
 
 /** Checks that the path serves exactly the profiles that can be pinned at identity. */
@@ -237,7 +243,18 @@ function checkPin<R extends ResourceTypes>({ pin, prefix, profiles }: ResourcePa
   const names = profiles.map(({ name }) => name).sort();
   const pinnable = [...PROFILE_PINS[pin]].sort();
   if (names.join() !== pinnable.join())
-    throw new Error(`${prefix} serves ${names.join(', ')}; PROFILE_PINS has ${pinnable.join(', ')}`);
+    throw new Error(
+      `${prefix} serves ${names.join(', ')}; PROFILE_PINS has ${pinnable.join(', ')} (packages/kit/src/profile-pins.ts)`,
+    );
+}
+
+/** Checks what the profiles of a path cannot choose, since it applies before a profile is chosen, or to one entity. */
+function checkProfiles<R extends ResourceTypes>({ prefix, profiles }: ResourcePath<R>): void {
+  const readers = profiles.filter(({ read }) => read !== undefined).map(({ name }) => name);
+  if (readers.length > 1)
+    throw new Error(`${prefix}/:id is read in one profile, not in ${readers.join(' and ')}`);
+  const verbatim = new Set(profiles.flatMap(({ create }) => (create ? [create.body.verbatim] : [])));
+  if (verbatim.size > 1) throw new Error(`the profiles that create at ${prefix} differ in what is verbatim`);
 }
 
 /** A noun without its article. */

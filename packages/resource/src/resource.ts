@@ -50,9 +50,11 @@ export type Access = {
   scopes: readonly string[];
   /** A sentence about the permission for the OpenAPI document. */
   description?: string;
+  /** The scopes of which this caller needs one for the entity with this id; `scopes` by default. */
+  scopesFor?(caller: Caller, id: string): readonly string[];
   /**
-   * Throws `forbidden` unless the caller may do this to the entity with this id, which is empty if the path has none. It
-   * must check the scopes as well; without this function, only the scopes are checked.
+   * Throws `forbidden` unless the caller, who has a scope, may do this to the entity with this id, which is empty if the
+   * path has none.
    */
   authorize?(caller: Caller, id: string): void;
 };

@@ -32,12 +32,13 @@ export function definitionFor<T>(
 }
 
 /** The hook that checks a request's credential and permission before its body is read. */
-export function accessHooks(authenticate: onRequestAsyncHookHandler, { scopes, authorize }: Access) {
+export function accessHooks(authenticate: onRequestAsyncHookHandler, access: Access) {
   const onRequest: onRequestAsyncHookHandler = async function (request, reply) {
     await authenticate.call(this, request, reply);
     const caller = callerOf(request);
-    if (authorize === undefined) requireScope(caller, scopes);
-    else authorize(caller, idOf(request));
+    const id = idOf(request);
+    requireScope(caller, access.scopesFor?.(caller, id) ?? access.scopes);
+    access.authorize?.(caller, id);
   };
   return { onRequest };
 }

@@ -4,10 +4,12 @@ import { createApp } from '@gatehouse/resource/app';
 import { createResourceService } from '@gatehouse/resource/create-resource-service';
 import type { IdempotencyStore } from '@gatehouse/resource/idempotency';
 import { mountResource } from '@gatehouse/resource/mount-resource';
+import { view } from '@gatehouse/resource/profile';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { startTestService } from '@gatehouse/testing/test-service';
 import t from 'tap';
+import { Type } from 'typebox';
 import { createNotesService } from './fixtures/notes-service.ts';
 
 /** What every service gets from createResourceService and mountResource. */
@@ -83,7 +85,40 @@ t.test('a shared path serves exactly the profiles that applications can pin', as
   };
   const options = { authenticate: async () => {}, idempotencyKeys: {} as IdempotencyStore };
   t.throws(() => mountResource(app, resource, options), {
-    message: '/things serves offset, page; PROFILE_PINS has cursor, offset',
+    message: /^\/things serves offset, page; PROFILE_PINS has cursor, offset /,
+  });
+});
+
+t.test('what nobody could reach, or no request could choose, is an error at start', async (t) => {
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const definition = { name: 'x', prefixes: ['/v1/x'], document: { title: '', description: '' } };
+  const paths = [{ prefix: '/v2/x', profiles: [] }];
+  const config = {
+    publicUrl: 'http://x',
+    identityUrl: 'http://x',
+    clientSecret: 's',
+    mongodbUri: 'mongodb://x',
+  };
+  const create = () =>
+    createResourceService({ ...definition, paths }, { ...config, rateLimit: 'off' }, logger, {}, () => ({
+      routes() {},
+    }));
+  t.throws(create, { message: /^\/v2\/x is below none of the prefixes of x / });
+
+  const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
+  t.teardown(() => app.close());
+  const read = view('Thing', Type.Object({ id: Type.String() }), ({ id }: { id: string }) => ({ id }));
+  const profiles = ['a', 'b'].map((name) => ({ name, about: '', errorBody: v2Body, read }));
+  const resource = {
+    noun: { one: 'a thing', many: 'things' },
+    idPrefix: 'thg',
+    paths: [{ prefix: '/things', profiles }],
+    operations: {},
+    example: { id: 'thg_1', version: 1 },
+  };
+  const options = { authenticate: async () => {}, idempotencyKeys: {} as IdempotencyStore };
+  t.throws(() => mountResource(app, resource, options), {
+    message: '/things/:id is read in one profile, not in a and b',
   });
 });
 

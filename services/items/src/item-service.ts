@@ -40,11 +40,10 @@ export function createItemService(store: ItemStore): ItemService {
       const owner = requiredOwner(actor);
       return owner === undefined ? store : store.within(owner);
     },
-    async create({ id, name, value }, { person }) {
-      assertValid(itemProblems({ name, value }));
+    async create(draft, { person }) {
+      assertValid(itemProblems(draft));
       const now = new Date();
-      const ownerId = person?.id ?? null;
-      const item = { id, ownerId, name, value, version: 1, createdAt: now, updatedAt: now };
+      const item = { ...draft, ownerId: person?.id ?? null, version: 1, createdAt: now, updatedAt: now };
       await store.insert(item);
       return item;
     },

@@ -1,6 +1,6 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import type { Resource } from '@gatehouse/resource/resource';
-import { type Caller, requireScope } from '@gatehouse/tokens/caller';
+import type { Caller } from '@gatehouse/tokens/caller';
 import type { User, UserUpdate } from '../user.ts';
 import {
   authorizeAdmin,
@@ -26,37 +26,28 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
     idPrefix: 'usr',
     paths: USER_PATHS,
     operations: {
-      list: { scopes: READ, authorize: scopedTo(READ, authorizeList), source: () => users.list },
-      create: { scopes: WRITE, authorize: scopedTo(WRITE, authorizeCreate), run: users.create },
+      list: { scopes: READ, authorize: authorizeList, source: () => users.list },
+      create: { scopes: WRITE, authorize: authorizeCreate, run: users.create },
       read: {
         scopes: READ_OWN,
         description: 'The scopes read:profile and profile give access to one’s own record only.',
-        authorize(caller, id) {
-          requireScope(caller, caller.person?.id === id ? READ_OWN : READ);
-          authorizeRead(caller, id);
-        },
+        scopesFor: (caller, id) => (caller.person?.id === id ? READ_OWN : READ),
+        authorize: authorizeRead,
         run: users.read,
       },
       update: {
         scopes: WRITE,
-        authorize: scopedTo(WRITE, authorizeChange),
+        authorize: authorizeChange,
         run: async (id, changes, caller, ifVersion) =>
           users.update(id, await permittedChanges(caller, id, changes, users), ifVersion),
       },
       remove: {
         scopes: WRITE,
-        authorize: scopedTo(WRITE, authorizeChange),
+        authorize: authorizeChange,
         run: (id, _caller, ifVersion) => users.remove(id, ifVersion),
       },
     },
     example: EXAMPLE_USER,
-  };
-}
-
-function scopedTo(scopes: readonly string[], may: (caller: Caller, id: string) => void) {
-  return (caller: Caller, id: string): void => {
-    requireScope(caller, scopes);
-    may(caller, id);
   };
 }
 
