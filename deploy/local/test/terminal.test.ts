@@ -18,7 +18,7 @@ const WITHOUT = {
 };
 
 /** Runs it in a terminal of its own, until it is ready and Ctrl-C was pressed; what the terminal showed of it. */
-async function shownBy(t: Test, env: Record<string, string>): Promise<string> {
+async function shownBy(t: Test, env: Record<string, string>, awaited?: RegExp): Promise<string> {
   const child = spawn('script', ['-qefc', `exec '${process.execPath}' '${MAIN}'`, '/dev/null'], {
     env: { ...process.env, ...WITHOUT, TERM: 'xterm', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -33,7 +33,9 @@ async function shownBy(t: Test, env: Record<string, string>): Promise<string> {
     if (child.exitCode !== null) throw new Error(`it ended:\n${output}`);
     return output.includes('shows every request');
   }, 30_000);
-  await fetch(`http://127.0.0.1:${env.PORT}/nowhere`);
+  await (await fetch(`http://127.0.0.1:${env.PORT}/nowhere`)).text();
+  // A request is logged when its connection knows that the answer is out.
+  if (awaited !== undefined) await until(() => awaited.test(output), 5000);
   child.stdin.write('\x03');
   const [status] = await closed;
   t.equal(status, 0, 'Ctrl-C ends it');
@@ -47,8 +49,9 @@ t.test('in a terminal it prints for people', async (t) => {
   t.match(quiet, '\x1b[1mGatehouse is ready at ', 'in bold');
   t.match(quiet, /shows every request\.\n\n\^C$/, 'and requests are not told');
 
-  const talkative = await shownBy(t, { ...env, LOG_LEVEL: 'info' });
+  const request = /INFO.+request GET \/nowhere 404/;
+  const talkative = await shownBy(t, { ...env, LOG_LEVEL: 'info' }, request);
   t.match(talkative, /INFO.+the local MongoDB is ready/);
-  t.match(talkative, /INFO.+request GET \/nowhere 404/);
+  t.match(talkative, request);
   t.notMatch(talkative, /^\{/m, 'no JSON lines');
 });
