@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { DocumentCollection } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
@@ -16,9 +17,6 @@ export type Change<T> = { next: T; events?: readonly DomainEvent[] };
 
 /** The events of a deletion, and the fields that are kept until those are delivered. */
 type Deletion = { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
-
-/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
-export type IfVersion = readonly number[] | undefined;
 
 /** The fields of every versioned document. A missing version is 0. */
 export type VersionedDocument = {

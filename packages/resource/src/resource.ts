@@ -1,3 +1,4 @@
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Pin } from '@gatehouse/kit/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -40,9 +41,6 @@ export type Operations<R extends ResourceTypes> = {
   /** As update. */
   remove?: Access & { run(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> };
 };
-
-/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
-export type IfVersion = readonly number[] | undefined;
 
 /** The permission that an operation needs. It is checked before the body of the request is read. */
 export type Access = {

@@ -1,9 +1,9 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import {
   type Actor,
-  type IfVersion,
   type Item,
   type ItemChanges,
   type ItemField,

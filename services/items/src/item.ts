@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 
 export type Item = {
@@ -18,9 +19,6 @@ export type ItemField = 'id' | 'name' | 'createdAt';
 
 export type NewItem = Pick<Item, 'name' | 'value'>;
 export type ItemChanges = Partial<NewItem>;
-
-/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
-export type IfVersion = readonly number[] | undefined;
 
 /** What the use cases need of a store. Its lists are of all items or, with `within`, of one owner's. */
 export type ItemStore = ListSource<ItemField, Item> & {

@@ -1,13 +1,13 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
 import type { FailureLimiter } from './failure-limiter.ts';
 import {
   type AccountChanged,
-  type IfVersion,
   type Login,
   type NewUser,
   type SecurityChange,

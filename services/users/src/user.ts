@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 
 export const USER_ROLES = ['user', 'editor', 'admin'] as const;
@@ -99,9 +100,6 @@ export type AccountChanged = {
   signInEpoch: number;
   reason: SecurityChange['reason'] | 'deleted';
 };
-
-/** The versions that a write is conditional on (If-Match); unconditional when undefined. */
-export type IfVersion = readonly number[] | undefined;
 
 /**
  * The event of a write, for all subscribers. It names the fields that changed, never their values: subscribers read the
