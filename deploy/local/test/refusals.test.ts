@@ -35,17 +35,6 @@ t.test('a failed start prints one clear sentence and exits with status 1', async
     ],
     ['MONGODB_URI unreachable', { MONGODB_URI: 'mongodb://user:sesame@127.0.0.1:1/' }, /127\.0\.0\.1:1/],
     ['damaged demo.json', { DATA_DIR: damaged }, /demo\.json is damaged/],
-    ['PORT=abc', { PORT: 'abc' }, /^The setting PORT must be a whole number from 1 to 65535\.$/],
-    [
-      'PUBLIC_URL with a path',
-      { PUBLIC_URL: 'https://a.example/b' },
-      /^The setting PUBLIC_URL must be an origin/,
-    ],
-    [
-      'profiles of the other path, and an end before its time',
-      { USERS_V1_PROFILE: 'B1', USERS_V2_PROFILE: 'A', LEGACY_FILTERS_SUNSET: '2026-07-09' },
-      /^The setting USERS_V1_PROFILE .* A, E, G\.\nThe setting USERS_V2_PROFILE .* B1, B2\.\n.*2026-07-10\.$/,
-    ],
     [
       'two wrong settings',
       { PORT: '0', RATE_LIMIT: 'maybe' },

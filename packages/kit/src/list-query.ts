@@ -15,6 +15,8 @@ export type Condition<Field extends string = string> = {
 export type ListQuery<Field extends string = string> = {
   conditions: readonly Condition<Field>[];
   sort: { field: Field; descending: boolean };
+  /** The properties of a row that are needed; a store may leave the others at their defaults. By default all are. */
+  properties?: readonly string[];
 };
 
 /**

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { createLogOutput } from './log-output.ts';
 
 export type { Logger } from 'pino';
 
@@ -76,8 +77,7 @@ export function createLogger(options: {
           ignore: 'pid,hostname,name,service,method,route,status',
           messageFormat: '{if service}{service}: {end}{msg}{if method} {method} {route} {status}{end}',
         })
-      : // Synchronous: the last lines before a crash are the ones that are needed.
-        pino.destination({ dest: 1, sync: true }));
+      : createLogOutput());
   return pino(
     {
       name: options.name,

@@ -18,24 +18,31 @@ export type RequestInfo = {
   subject: string | undefined;
 };
 
-const infos = new WeakMap<IncomingMessage, RequestInfo>();
+/** A property, because an entry in a WeakMap for each request would cost the garbage collector noticeable time. */
+const INFO = Symbol('request info');
+type WithInfo = IncomingMessage & { [INFO]?: RequestInfo };
 
 /** The info of this request; made on first use. */
 export function requestInfo(
-  request: IncomingMessage,
+  request: WithInfo,
   address: string = request.socket.remoteAddress ?? '',
 ): RequestInfo {
-  let info = infos.get(request);
-  if (info === undefined) {
-    const given = request.headers['x-request-id'];
-    const id = typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req');
-    info = { id, address, route: undefined, client: undefined, subject: undefined };
-    infos.set(request, info);
-  }
-  return info;
+  request[INFO] ??= {
+    id: idOf(request),
+    address,
+    route: undefined,
+    client: undefined,
+    subject: undefined,
+  };
+  return request[INFO];
 }
 
 /** Makes one message stand for another (a rewritten request), so that both write to the same info. */
-export function shareRequestInfo(from: IncomingMessage, to: IncomingMessage): void {
-  infos.set(to, requestInfo(from));
+export function shareRequestInfo(from: IncomingMessage, to: WithInfo): void {
+  to[INFO] = requestInfo(from);
+}
+
+function idOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req');
 }

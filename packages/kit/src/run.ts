@@ -59,7 +59,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const path = pathOf(request);
     const begin = performance.now();
     unanswered.add(response);
-    response.once('close', () => {
+    response.on('close', () => {
       unanswered.delete(response);
       logRequest(request, response, { info, path, ms: performance.now() - begin }, logger);
       // The connection is idle from now on.

@@ -42,10 +42,8 @@ export function transportReader(trustedProxies: readonly string[]): (request: In
     const proto = request.headers['x-forwarded-proto'];
     // From the right: each trusted proxy appended the address it saw, so the first one that is not
     // trusted is the caller; anything further left is the caller's own claim.
-    const chain = String(request.headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .map((part) => plainAddress(part.trim()))
-      .filter((part) => part !== '');
+    const forwarded = request.headers['x-forwarded-for'];
+    const chain = forwarded === undefined ? [] : addressesIn(String(forwarded));
     let address = peer;
     for (let next = chain.pop(); next !== undefined; next = chain.pop()) {
       address = next;
@@ -53,6 +51,13 @@ export function transportReader(trustedProxies: readonly string[]): (request: In
     }
     return { address, secure: encrypted || proto === 'https' || (proto === undefined && address === peer) };
   };
+}
+
+function addressesIn(header: string): string[] {
+  return header
+    .split(',')
+    .map((part) => plainAddress(part.trim()))
+    .filter((part) => part !== '');
 }
 
 /** An IPv4 address that arrived on an IPv6 socket, as IPv4. */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { createLogger, type Logger, scrub } from '@gatehouse/kit/logger';
 import t from 'tap';
@@ -213,5 +214,26 @@ t.test('JSON lines where nobody reads along, in order and the last one too', asy
       ],
     );
     for (const secret of NEVER) t.notMatch(output, secret);
+  }
+});
+
+const KILL = "process.kill(process.pid, 'SIGKILL')";
+const ENDS: [label: string, level: 'info' | 'warn', end: string][] = [
+  ['a warning is written at once', 'warn', KILL],
+  ['other lines are written soon', 'info', `setTimeout(() => ${KILL}, 200)`],
+  ['what waits is written before the process exits', 'info', 'process.exit()'],
+];
+
+t.test('lines of a process that ends suddenly', async (t) => {
+  for (const [label, level, end] of ENDS) {
+    const code = `
+      import { createLogger } from ${json(import.meta.resolve('@gatehouse/kit/logger'))};
+      const logger = createLogger({ name: 'test', readable: false });
+      logger.info('first');
+      logger.${level}('second');
+      ${end};`;
+    const { stdout } = execFile(process.execPath, ['--input-type=module', '-e', code]);
+    const output = stdout === null ? '' : await text(stdout);
+    t.match(output, /"msg":"first".*\n.*"msg":"second"/, label);
   }
 });

@@ -36,10 +36,11 @@ export function createListEndpoint<F extends string, T>(options: {
   profile?: string;
   rules: ListRules<F>;
   envelope: Envelope;
-  item: { schema: TSchema; write(row: T): string };
+  item: { schema: TSchema; write(row: T): string; properties?: readonly string[] };
   deprecation?: Deprecation;
 }): ListEndpoint<F, T> {
   const { profile, rules, envelope, item, deprecation } = options;
+  const needed = item.properties === undefined ? {} : { properties: item.properties };
   const inProfile = profile === undefined ? {} : { profile };
   if (rules.paging !== envelope.paging) throw new Error(`${rules.path}: the envelope pages another way`);
   const read = listReader(rules);
@@ -49,7 +50,7 @@ export function createListEndpoint<F extends string, T>(options: {
   async function byOffset(request: ListRequest<F>, source: ListSource<F, T>, path: string, offset: number) {
     const { limit, conditions, sort } = request;
     const [rows, counted] = await Promise.all([
-      source.byOffset({ conditions, sort }, { limit, offset }),
+      source.byOffset({ conditions, sort, ...needed }, { limit, offset }),
       envelope.counts ? source.count(conditions) : undefined,
     ]);
     const page = Math.floor(offset / limit) + 1;
@@ -69,7 +70,7 @@ export function createListEndpoint<F extends string, T>(options: {
   ) {
     const { limit, conditions, sort } = request;
     const [rows, counted] = await Promise.all([
-      source.byKeyset({ conditions, sort }, keysetPage(limit, cursor)),
+      source.byKeyset({ conditions, sort, ...needed }, keysetPage(limit, cursor)),
       cursor?.total ?? source.count(conditions),
     ]);
     const totalItems = correctedTotal(rows, counted);

@@ -41,8 +41,6 @@ type ReadPlan = { inMemory: boolean } & Pick<SortedList, 'sort' | 'index' | 'pre
 export type ListPlan<Field extends string> = {
   /** The indexes of the lists, in addition to that on `_id`. */
   indexes: IndexDefinition[];
-  /** The stored names of the fields. */
-  keys: string[];
   read(query: ListQuery<Field>, within?: string): ReadPlan | undefined;
   count(conditions: readonly Condition<Field>[], within?: string): Filter | undefined;
   /** The condition that the prefix has this value; an empty one without a value. */
@@ -134,8 +132,6 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
         .filter((name) => isWithin || fields[name].stored !== '_id')
         .map((name) => indexOf(fields[name], isWithin)),
     ),
-
-    keys: names.map((name) => fields[name].stored),
 
     read({ conditions, sort: { field: name, descending } }, within) {
       const byField = conditionsByField(conditions);

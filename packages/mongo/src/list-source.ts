@@ -13,23 +13,30 @@ type ListSources<Field extends string, T> = ListSource<Field, T> & {
 /**
  * Lists of aggregates. The database never sorts: it reads an index in its order.
  *
- * @param options.projection the fields that `read` needs; the fields of the plan are added
+ * @param options.projection the fields that `read` needs; the field that a list is sorted by is added
  */
 export function createListSource<Field extends string, D extends { _id: string }, T>(options: {
   collection: DocumentCollection;
   plan: ListPlan<Field>;
   projection: Readonly<Record<string, 1>>;
   read: (document: D) => T;
+  /** The stored fields of a property; by default one, with its name in snake case. */
+  storedAs?: (property: string) => readonly string[];
   counts: Pick<Counts, 'count'>;
 }): ListSources<Field, T> {
-  const { collection, plan, read, counts } = options;
-  const projection = { ...options.projection, ...Object.fromEntries(plan.keys.map((key) => [key, 1])) };
+  const { collection, plan, read, storedAs = (property) => [inSnakeCase(property)], counts } = options;
+
+  function projectionOf(properties: readonly string[] | undefined): Readonly<Record<string, 1>> {
+    if (properties === undefined) return options.projection;
+    return Object.fromEntries(properties.flatMap(storedAs).map((field) => [field, 1]));
+  }
 
   function within(value: string | undefined): ListSource<Field, T> {
     async function rows(query: ListQuery<Field>, page: OffsetPage | KeysetPage): Promise<Rows<T>> {
       const readPlan = plan.read(query, value);
       if (readPlan === undefined) return { items: [], hasNext: false, hasPrevious: false };
       const { inMemory, ...list } = readPlan;
+      const projection = { ...projectionOf(query.properties), [list.sort.field]: 1 };
       const source = { ...list, collection, projection };
       let found: Rows<StoredDocument>;
       if (inMemory) {
@@ -62,4 +69,9 @@ export function createListSource<Field extends string, D extends { _id: string }
   }
 
   return { ...within(undefined), within };
+}
+
+/** A property's name as fields are named in the database: `createdAt` is `created_at`. */
+export function inSnakeCase(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

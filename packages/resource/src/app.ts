@@ -72,6 +72,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     },
   });
 
+  app.decorateRequest('caller', undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/json',

@@ -41,7 +41,14 @@ export type ListProfile<R extends ResourceTypes> = {
 };
 
 /** How an entity is written. The name is unique in the OpenAPI document. Fields that are not in the schema are dropped. */
-export type View<T> = { name: string; schema: TSchema; show(entity: T): unknown; write(entity: T): string };
+export type View<T> = {
+  name: string;
+  schema: TSchema;
+  show(entity: T): unknown;
+  write(entity: T): string;
+  /** The properties of the entity that it shows; lists read no others. */
+  properties?: readonly string[];
+};
 
 /** How the body of a request is read. The name is unique in the OpenAPI document; `read` throws `invalid`. */
 export type RequestBody<T> = {
@@ -53,10 +60,16 @@ export type RequestBody<T> = {
   verbatim?: string;
 };
 
-/** A view that is written by its schema. */
-export function view<T, S extends TSchema>(name: string, schema: S, show: (entity: T) => Static<S>): View<T> {
+/** A view that is written by its schema. `show` gets the `properties`, without them the whole entity. */
+export function view<T extends object, S extends TSchema, P extends keyof T & string = keyof T & string>(
+  name: string,
+  schema: S,
+  show: (entity: Pick<T, P>) => Static<S>,
+  properties?: readonly P[],
+): View<T> {
   const write = serializer(schema);
-  return { name, schema, show, write: (entity) => write(show(entity)) };
+  const about = { name, schema, show, write: (entity: T) => write(show(entity)) };
+  return properties === undefined ? about : { ...about, properties };
 }
 
 /** A body that is validated against a schema, and converted to the input of the use case. */

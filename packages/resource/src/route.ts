@@ -25,6 +25,8 @@ export function definitionFor<T>(
   candidates: readonly Candidate<T>[],
   options: { pin: string | undefined; fallback: string | undefined; matches: (definition: T) => boolean },
 ): T {
+  const [only, ...others] = candidates;
+  if (only !== undefined && others.length === 0) return only.definition;
   const { pin, fallback, matches } = options;
   const pinned = pin === undefined ? undefined : callerOf(request).profiles[pin];
   const cursorProfile = profileInCursor((request.query as Record<string, unknown>).cursor);

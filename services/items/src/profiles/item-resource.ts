@@ -28,6 +28,7 @@ const item: View<Item> = {
   schema: Type.Object(Fields),
   show: ({ id, name, value }) => ({ id, name, value: JSON.parse(value) }),
   write: ({ id, name, value }) => `{"id":"${id}","name":${JSON.stringify(name)},"value":${value}}`,
+  properties: ['id', 'name', 'value'],
 };
 const detail: View<Item> = {
   name: 'ItemDetail',

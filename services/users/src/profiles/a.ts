@@ -24,6 +24,7 @@ const user = userView(
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
   }),
+  ['id', 'username', 'email', 'createdAt', 'updatedAt'],
 );
 
 /** Profile A of the interface, /v1/users: camel case, offset envelope. */

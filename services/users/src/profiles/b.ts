@@ -21,7 +21,14 @@ import {
 const Name = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 
 const Item = { id: Id, username: Type.String(), email: Email, status: Status, created_at: Timestamp };
-const showItem = ({ id, username, email, status, createdAt }: User) => ({
+const ITEM_PROPERTIES = ['id', 'username', 'email', 'status', 'createdAt'] as const;
+const showItem = ({
+  id,
+  username,
+  email,
+  status,
+  createdAt,
+}: Pick<User, (typeof ITEM_PROPERTIES)[number]>) => ({
   id,
   username,
   email,
@@ -58,7 +65,7 @@ export const profileB1: UserProfile = {
   list: {
     rules: { paging: 'offset', filters: FILTERS, plain: ['status'] },
     envelope: bareArray,
-    item: userView('UserB1', Type.Object(Item), showItem),
+    item: userView('UserB1', Type.Object(Item), showItem, ITEM_PROPERTIES),
   },
   create: {
     body: requestBody(
@@ -133,6 +140,7 @@ export const profileB2: UserProfile = {
         email,
         status,
       }),
+      ['id', 'email', 'status'],
     ),
   },
 };

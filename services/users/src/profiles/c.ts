@@ -17,6 +17,7 @@ const user = userView(
   'UserC',
   Type.Object({ id: Id, username: Type.String(), email: Email, created_at: Timestamp }),
   ({ id, username, email, createdAt }) => ({ id, username, email, created_at: createdAt.toISOString() }),
+  ['id', 'username', 'email', 'createdAt'],
 );
 
 /** Profile C of the interface, /api/v1/users: snake case, bare array, errors as a string. */

@@ -4,10 +4,12 @@ import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
 import { Email, Id, NameInput, type UserProfile, userView } from './user-profile.ts';
 
-const item = userView('UserD', Type.Object({ id: Id, name: Type.String() }), ({ id, name }) => ({
-  id,
-  name,
-}));
+const item = userView(
+  'UserD',
+  Type.Object({ id: Id, name: Type.String() }),
+  ({ id, name }) => ({ id, name }),
+  ['id', 'name'],
+);
 
 /** Profile D of the interface, /users: people with only a name. */
 export const profileD: UserProfile = {

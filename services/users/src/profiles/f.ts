@@ -34,6 +34,7 @@ const user = userView(
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
   }),
+  ['id', 'username', 'email', 'role', 'createdAt', 'updatedAt'],
 );
 
 /** Profile F of the interface, /kb/api/v1/users: with roles, sorted as asked, a bare array. */

@@ -18,6 +18,7 @@ const user = userView(
   'UserG',
   Type.Object({ id: Id, name: Type.String(), email: Email, created_at: Timestamp }),
   ({ id, name, email, createdAt }) => ({ id, name, email, created_at: createdAt.toISOString() }),
+  ['id', 'name', 'email', 'createdAt'],
 );
 
 /** Profile G of the interface, /v1/users: snake case, the list by pages. */

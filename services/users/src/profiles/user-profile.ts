@@ -16,12 +16,13 @@ export type UserTypes = { entity: User; field: UserField; draft: NewUser; change
 export type UserProfile = Profile<UserTypes>;
 
 /** A view of a user, written by a schema. */
-export function userView<S extends TSchema>(
+export function userView<S extends TSchema, P extends keyof User = keyof User>(
   name: string,
   schema: S,
-  show: (user: User) => Static<S>,
+  show: (user: Pick<User, P>) => Static<S>,
+  properties?: readonly P[],
 ): View<User> {
-  return view(name, schema, show);
+  return view<User, S, P>(name, schema, show, properties);
 }
 
 /** Fields of answers that several profiles share. */

@@ -1,5 +1,6 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
+import { inSnakeCase } from '@gatehouse/mongo/list-source';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import {
   type Account,
@@ -75,6 +76,13 @@ export const PUBLIC_FIELDS = {
   created_at: 1,
   updated_at: 1,
 } as const;
+
+/** The stored fields of a property of a User. */
+export function storedAs(property: string): readonly string[] {
+  // A name that was not chosen is derived from the others.
+  if (property === 'name') return ['name', 'first_name', 'last_name', 'username'];
+  return [inSnakeCase(property)];
+}
 
 /** A document projected to PUBLIC_FIELDS. */
 type PublicDocument = Pick<UserDocument, '_id' | keyof typeof PUBLIC_FIELDS>;

@@ -1,6 +1,7 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { defineCollection } from '@gatehouse/mongo/collection';
 import { type Counts, createCounts } from '@gatehouse/mongo/counts';
+import { createFindById } from '@gatehouse/mongo/find-by-id';
 import { createListSource } from '@gatehouse/mongo/list-source';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
@@ -13,6 +14,7 @@ import {
   NO_ADDRESS,
   NOT_DELETED,
   PUBLIC_FIELDS,
+  storedAs,
   storedFields,
   USER_LISTS,
   type UserDocument,
@@ -28,11 +30,13 @@ export function createUserStore(
   counts: Counts = createCounts(),
 ): UserStore & { prepare(): Promise<void> } {
   const collection = defineCollection(connection, 'users', [...USER_LISTS.indexes, OUTBOX_INDEX]);
+  const findDocument = createFindById<UserDocument>(collection, PUBLIC_FIELDS);
   const { byOffset, byKeyset, count } = createListSource({
     collection,
     plan: USER_LISTS,
     projection: PUBLIC_FIELDS,
     read: userOfDocument,
+    storedAs,
     counts,
   });
   const writes = createVersionedWrites({
@@ -69,8 +73,8 @@ export function createUserStore(
     insert: (account) => writes.insert(account, [userCreated(account)]),
 
     async findById(id) {
-      // By the id alone, for which the database needs no query plan; a tombstone has no username.
-      const document = await collection.findOne<UserDocument>({ _id: id }, { projection: PUBLIC_FIELDS });
+      const document = await findDocument(id);
+      // A tombstone has no username.
       return document?.username === undefined ? undefined : userOfDocument(document);
     },
 
