@@ -4,6 +4,7 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
 import { addressKey, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { checkAfterBody, hasBody } from './request-body.ts';
 
 /** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
 export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
@@ -18,7 +19,8 @@ export function createCallLimits(): CallLimits {
 /**
  * Verifies the credential in a request's headers, counts the request, and notes the caller for the log. From an address
  * that has used up its quota of unauthenticated requests, only cached credentials are accepted: others are not even
- * verified. `setHeaders` gets the rate limit headers. Throws what the verifier throws, and `rate_limited`.
+ * verified. `setHeaders` gets the rate limit headers. Throws what the verifier throws, and `rate_limited`. Of a request
+ * with a body, readBody() checks the credential again, so that what was revoked meanwhile writes nothing.
  */
 export async function identifyCaller(
   request: IncomingMessage,
@@ -56,5 +58,6 @@ export async function identifyCaller(
   // An application's API keys, and its tokens without a person, share one quota.
   if (limits !== undefined)
     setHeaders(await limits.authenticated.count(`${caller.clientId} ${caller.subject}`));
+  if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(authorization, caller));
   return caller;
 }

@@ -9,6 +9,7 @@ const CODES: Record<ErrorKind, [status: number, upper: string, v2: string]> = {
   forbidden: [403, 'FORBIDDEN', 'forbidden'],
   not_found: [404, 'NOT_FOUND', 'not_found'],
   method_not_allowed: [405, 'METHOD_NOT_ALLOWED', 'method_not_allowed'],
+  timeout: [408, 'REQUEST_TIMEOUT', 'request_timeout'],
   conflict: [409, 'CONFLICT', 'conflict'],
   precondition_failed: [412, 'PRECONDITION_FAILED', 'precondition_failed'],
   too_large: [413, 'PAYLOAD_TOO_LARGE', 'payload_too_large'],

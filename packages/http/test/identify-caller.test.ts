@@ -44,7 +44,8 @@ async function identify(verify: CredentialVerifier['verify'], limits?: CallLimit
   const headers: Record<string, string> = {};
   const request = requestFrom(address);
   const setHeaders = (more: Record<string, string>) => void Object.assign(headers, more);
-  const result = await identifyCaller(request, { credentials: { verify }, limits, setHeaders }).catch(
+  const credentials = { verify, recheck: async () => {} };
+  const result = await identifyCaller(request, { credentials, limits, setHeaders }).catch(
     (error: unknown) => error,
   );
   const { client, subject } = requestInfo(request);

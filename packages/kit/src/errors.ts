@@ -8,6 +8,7 @@ export const STATUS_OF_KIND = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  timeout: 408,
   conflict: 409,
   precondition_failed: 412,
   too_large: 413,

@@ -9,6 +9,7 @@ export const DESCRIPTIONS: Record<ErrorKind, string> = {
   forbidden: 'The credential is valid, but does not permit this operation.',
   not_found: 'The resource does not exist.',
   method_not_allowed: 'The path does not support this method.',
+  timeout: 'The body took too long to arrive.',
   conflict: 'The request conflicts with an existing resource, or with a request that is still running.',
   precondition_failed: 'The current version does not match If-Match.',
   too_large: 'The body is too large.',
@@ -26,6 +27,7 @@ export const MESSAGES: Record<ErrorKind, string> = {
   forbidden: 'You are not permitted to do this.',
   not_found: 'There is nothing here.',
   method_not_allowed: 'This path takes GET, HEAD.',
+  timeout: 'The body did not arrive within 30 s.',
   conflict: 'A request with this Idempotency-Key is still running.',
   precondition_failed: 'It was changed in the meantime.',
   too_large: 'The body is larger than 262144 bytes.',
@@ -51,7 +53,7 @@ export function errorKindsOf(operation: Operation, method: string): ErrorKind[] 
   if (scopes !== undefined) kinds.push('unauthenticated', 'forbidden', 'rate_limited', 'unavailable');
   if (query !== undefined) kinds.push('invalid');
   // A body is read if one is sent, even with DELETE.
-  if (method !== 'GET') kinds.push('invalid', 'too_large', 'unsupported_media_type');
+  if (method !== 'GET') kinds.push('invalid', 'timeout', 'too_large', 'unsupported_media_type');
   if (conditional === 'write') kinds.push('invalid', 'precondition_failed');
   if (idempotent === true) kinds.push('invalid', 'conflict', 'idempotency_key_reused');
   return [...new Set(kinds)].sort((a, b) => STATUS_OF_KIND[a] - STATUS_OF_KIND[b]);

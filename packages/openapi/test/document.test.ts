@@ -272,10 +272,13 @@ t.test('errors follow from what an operation takes', async (t) => {
   const statuses = ({ responses }: { responses: object }) => Object.keys(responses).map(Number);
   t.strictSame(statuses(paths['/v1/things/{id}'].get), [200, 304, 401, 403, 404, 429, 500, 503]);
   t.strictSame(statuses(paths['/v1/things'].get), [200, 400, 401, 403, 429, 500, 503]);
-  t.strictSame(statuses(paths['/v1/things'].post), [201, 400, 401, 403, 409, 413, 415, 422, 429, 500, 503]);
+  t.strictSame(
+    statuses(paths['/v1/things'].post),
+    [201, 400, 401, 403, 408, 409, 413, 415, 422, 429, 500, 503],
+  );
   t.strictSame(
     statuses(paths['/v1/things/{id}'].delete),
-    [204, 400, 401, 403, 404, 412, 413, 415, 429, 500, 503],
+    [204, 400, 401, 403, 404, 408, 412, 413, 415, 429, 500, 503],
   );
   t.strictSame(statuses(paths['/guides/things'].get), [200, 500]);
   t.strictSame(paths['/v1/things'].post.responses[409], {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from '@fastify/cors';
 import type { ErrorBody } from '@gatehouse/http/error-bodies';
 import { BODY_LIMIT, parseJsonBody } from '@gatehouse/http/json-body';
-import { discardBody } from '@gatehouse/kit/discard-body';
+import { readBody } from '@gatehouse/http/request-body';
 import { type ErrorKind, kindOfStatus, ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
@@ -61,7 +61,6 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     genReqId: (request) => requestInfo(request).id,
     // No child logger per request: lines about a request carry its id, and most requests log nothing.
     childLoggerFactory: (parent) => parent,
-    bodyLimit: BODY_LIMIT,
     // Longer than any request line that Node accepts: a malformed id is rejected by its route, after authentication.
     routerOptions: { maxParamLength: 65_536 },
     // For a URL that cannot be decoded. No hooks run, so the CORS headers are set here.
@@ -74,13 +73,8 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
 
   app.decorateRequest('caller', undefined);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      refuseEncoded(request);
-      return parseJsonBody(body, request.routeOptions.config.verbatim);
-    },
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
+    parseJsonBody(await readBody(request.raw, BODY_LIMIT), request.routeOptions.config.verbatim),
   );
 
   app.register(cors, {
@@ -115,13 +109,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
 
   if (openapi !== undefined) mountOpenApi(app, openapi);
 
-  app.setErrorHandler(async (error, request, reply) => {
-    if (clientError(error)?.kind === 'too_large') {
-      await discardBody(request.raw);
-      reply.header('connection', 'close');
-    }
-    return sendError(error, request, reply);
-  });
+  app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => sendError(missing(request), request, reply));
 
   /** The error for a request without a route: 404 or 405. */
@@ -160,13 +148,6 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   return app;
 }
 
-/** Rejects content codings (RFC 9110 §8.4: 415). */
-function refuseEncoded({ headers }: FastifyRequest): void {
-  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  if (coding === 'identity') return;
-  throw new ServiceError('unsupported_media_type', 'The body must be sent without a Content-Encoding.');
-}
-
 /** The app as a Node request handler. Requests wait until the app's plugins are loaded. */
 export function handlerOf(
   app: FastifyInstance,
@@ -194,7 +175,6 @@ function clientError(thrown: unknown): ServiceError | undefined {
 
 const MESSAGES: Partial<Record<ErrorKind, string>> = {
   not_found: 'There is nothing here.',
-  too_large: `The body is larger than ${BODY_LIMIT} bytes.`,
   unsupported_media_type: 'The body must be sent as application/json.',
 };
 

@@ -4,17 +4,19 @@ import { connect } from 'node:net';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import type { CallLimits } from '@gatehouse/http/identify-caller';
 import { createRateLimiter } from '@gatehouse/http/rate-limit';
+import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
 import { createApp, handlerOf } from '@gatehouse/resource/app';
 import { authenticate, callerOf } from '@gatehouse/resource/authenticate';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { sendSlowly } from '@gatehouse/testing/slow-request';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
 import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
-import { createRevocationSet } from '@gatehouse/tokens/revocations';
+import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import t, { type Test } from 'tap';
@@ -24,8 +26,7 @@ const person = await issuer.person('usr_1', 'editor', 'read:data');
 const BODY = { 'content-type': 'application/json' };
 
 /** As a service makes it, but for the feed. */
-function credentialsBy(jwksUri: string) {
-  const revocations = createRevocationSet();
+function credentialsBy(jwksUri: string, revocations = createRevocationSet()) {
   const internal = createInternalClient({
     service: 'identity',
     url: issuer.issuer,
@@ -51,11 +52,12 @@ function credentialsBy(jwksUri: string) {
 
 /** POST /v2/things needs a credential and returns the caller; GET /v2/open lacks the hook. */
 async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUri?: string } = {}) {
+  const revocations = createRevocationSet();
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const logger = createLogger({ name: 'test', readable: false, destination });
   const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
-  const onRequest = authenticate(credentialsBy(jwksUri ?? `${issuer.issuer}/jwks`), limits);
+  const onRequest = authenticate(credentialsBy(jwksUri ?? `${issuer.issuer}/jwks`, revocations), limits);
   app.post('/v2/things', { onRequest }, async (request) => {
     const { scopes, ...caller } = callerOf(request);
     return { ...caller, scopes: [...scopes], body: request.body };
@@ -91,7 +93,7 @@ async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUr
       body: (await response.json()) as Record<string, unknown>,
     };
   };
-  return { url, port: running.port, lines, post };
+  return { url, port: running.port, lines, post, revocations };
 }
 
 t.test('the caller', async (t) => {
@@ -175,6 +177,10 @@ t.test('a DPoP-bound token', async (t) => {
   const bearer = await post(`Bearer ${token}`, { ...BODY, dpop: await proofFor(here) });
   t.match(bearer, { status: 401, headers: { 'www-authenticate': /^DPoP .*error="invalid_token"/ } });
 
+  const headers = { ...BODY, authorization: `DPoP ${token}`, dpop: await proofFor(here) };
+  const slow = await sendSlowly(`${url}/v2/things`, { headers, body: '{"a":1}' }, async () => {});
+  t.equal(slow.status, 200, 'after a body that took its time, the proof still counts as used once');
+
   const socket = connect(port, '127.0.0.1');
   t.teardown(() => socket.destroy());
   const [first, second] = [await proofFor(here), await proofFor(here)];
@@ -208,6 +214,48 @@ t.test('unauthenticated requests are rejected before the body is read', async (t
   );
   const [received] = await once(socket, 'data');
   t.match(String(received), /^HTTP\/1\.1 401 /, 'the body is not even waited for');
+});
+
+t.test('a credential that ends while the body is on its way writes nothing', async (t) => {
+  const limits = limitsOf(99, 9);
+  const { url, post, revocations } = await serve(t, { limits });
+  const soon = Math.floor(Date.now() / 1000) + 2;
+  const [jti, demoted, key] = [crypto.randomUUID(), newId('usr'), issuer.apiKey()];
+  const end = (revocation: Omit<Revocation, 'expiresAt'>) => async () =>
+    revocations.add({ ...revocation, expiresAt: soon + 60 });
+  const CASES: [label: string, authorization: string, end: () => Promise<unknown>][] = [
+    [
+      'a revoked token',
+      `Bearer ${await issuer.sign({ trusted: true, jti })}`,
+      end({ kind: 'token', id: jti }),
+    ],
+    [
+      'of a person whose role has changed',
+      `Bearer ${await issuer.person(demoted, 'admin', '')}`,
+      end({ kind: 'subject', id: demoted, epoch: 1 }),
+    ],
+    [
+      'a revoked key',
+      `ApiKey ${key.key}`,
+      async () => {
+        issuer.revoke({ kind: 'api_key', id: key.id });
+        await end({ kind: 'api_key', id: key.id })();
+      },
+    ],
+    [
+      'an expired token',
+      `Bearer ${await issuer.sign({ trusted: true, exp: soon })}`,
+      () => until(() => Date.now() / 1000 > soon, 5000),
+    ],
+  ];
+  for (const [label, authorization, meanwhile] of CASES) {
+    const send = (then: () => Promise<unknown>) =>
+      sendSlowly(`${url}/v2/things`, { headers: { ...BODY, authorization }, body: '{"a":1}' }, then);
+    t.match(await send(async () => {}), { status: 200 }, `${label}: before`);
+    const answer = await send(meanwhile);
+    t.match(answer, { status: 401, headers: { 'www-authenticate': /error="invalid_token"/ } }, label);
+  }
+  t.match(await post(`Bearer ${person}`), { headers: { ratelimit: /r=98/ } }, 'counted once');
 });
 
 t.test('a route without the hook is a server error', async (t) => {

@@ -1,6 +1,6 @@
 import { API_KEY_PREFIX } from './api-key.ts';
 import type { ApiKeyResolver } from './api-keys.ts';
-import { credentialIn } from './authorization.ts';
+import { type Credential, credentialIn } from './authorization.ts';
 import { type Caller, unauthenticated } from './caller.ts';
 import { createDpopVerifier, dpopUnauthenticated } from './dpop.ts';
 import type { TokenVerifier } from './verifier.ts';
@@ -24,6 +24,11 @@ export type CredentialVerifier = {
    * on.
    */
   verify(request: CredentialRequest, beforeVerification?: () => Promise<void>): Promise<Caller>;
+  /**
+   * Throws as verify() does if the credential of a request whose caller was identified before is no longer valid, or an
+   * API key no longer stands for the same. A DPoP proof is not verified again, since it may be used once.
+   */
+  recheck(authorization: string | undefined, caller: Caller): Promise<void>;
 };
 
 /** Verifies `Authorization: Bearer <access token or API key>`, `ApiKey <API key>` and `DPoP <access token>`. */
@@ -38,16 +43,27 @@ export function createCredentialVerifier(options: {
 }): CredentialVerifier {
   const { tokens, apiKeys, feed, publicUrl } = options;
   const proofs = createDpopVerifier({ publicUrl });
+
+  /** The caller by the token or key alone. */
+  function callerBy(
+    { scheme, value }: Credential,
+    beforeVerification?: () => Promise<void>,
+  ): Promise<Caller> {
+    feed?.check();
+    if (scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX))) {
+      if (apiKeys === undefined) throw unauthenticated('API keys are not accepted here.', 'invalid_token');
+      return apiKeys.verify(value, beforeVerification);
+    }
+    return tokens.verify(value, beforeVerification);
+  }
+
   return {
     async verify({ authorization, dpop, method, path }, beforeVerification) {
-      const { scheme, value } = credentialIn(authorization);
-      feed?.check();
-      if (scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX))) {
-        if (apiKeys === undefined) throw unauthenticated('API keys are not accepted here.', 'invalid_token');
-        return apiKeys.verify(value, beforeVerification);
-      }
-      const caller = await tokens.verify(value, beforeVerification);
-      const { keyThumbprint } = caller;
+      const credential = credentialIn(authorization);
+      const { scheme, value } = credential;
+      const caller = await callerBy(credential, beforeVerification);
+      const { keyThumbprint, keyId } = caller;
+      if (keyId !== undefined) return caller;
       if (scheme === 'dpop') {
         if (keyThumbprint === undefined) {
           throw dpopUnauthenticated(
@@ -64,6 +80,13 @@ export function createCredentialVerifier(options: {
         );
       }
       return caller;
+    },
+
+    async recheck(authorization, { epoch }) {
+      const now = await callerBy(credentialIn(authorization));
+      // A key lives on when its owner's role or its application changes, but permits something else.
+      if (now.epoch.client === epoch.client && now.epoch.subject === epoch.subject) return;
+      throw unauthenticated('What the API key permits has changed: send the request again.', 'invalid_token');
     },
   };
 }

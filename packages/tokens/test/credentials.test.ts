@@ -2,6 +2,7 @@ import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
+import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
@@ -119,6 +120,38 @@ t.test('credentials that do not hold', async (t) => {
   }
 });
 
+t.test('a credential is checked again without its proof', async (t) => {
+  const epoch = { client: 1, subject: 1 };
+  let resolved = callerWith({ keyId, epoch });
+  const set = createRevocationSet();
+  const changing = createCredentialVerifier({
+    tokens: createTokenVerifier({
+      issuer: ISSUER,
+      audience: `${ISSUER}/api`,
+      keys: async () => issuerKey.publicKey,
+      revocations: set,
+    }),
+    apiKeys: { verify: async () => resolved },
+    publicUrl: ISSUER,
+  });
+  const caller = await changing.verify(shown(`DPoP ${bound}`, await proofOf(bound)));
+  await changing.recheck(`DPoP ${bound}`, caller);
+  set.add({ kind: 'token', id: String(caller.tokenId), expiresAt: NOW + 600 });
+  const revoked = { name: 'ServiceError', kind: 'unauthenticated' };
+  await t.rejects(changing.recheck(`DPoP ${bound}`, caller), revoked);
+
+  const ofKey = await changing.verify(shown(`ApiKey ${key}`));
+  resolved = callerWith({ keyId, epoch });
+  await changing.recheck(`ApiKey ${key}`, ofKey);
+  for (const later of [
+    { ...epoch, client: 2 },
+    { ...epoch, subject: 2 },
+  ]) {
+    resolved = callerWith({ keyId, epoch: later });
+    await t.rejects(changing.recheck(`ApiKey ${key}`, ofKey), revoked, 'it stands for something else now');
+  }
+});
+
 t.test('while too little is known about revocations', async (t) => {
   const away = unavailable('Not known.');
   let isStale = true;
@@ -133,7 +166,10 @@ t.test('while too little is known about revocations', async (t) => {
   }
   await t.rejects(guarded.verify(shown(undefined)), { name: 'ServiceError', kind: 'unauthenticated' });
   isStale = false;
-  t.match(await guarded.verify(shown(`Bearer ${free}`)), { subject: 'usr_1' });
+  const caller = await guarded.verify(shown(`Bearer ${free}`));
+  t.match(caller, { subject: 'usr_1' });
+  isStale = true;
+  await t.rejects(guarded.recheck(`Bearer ${free}`, caller), away);
 });
 
 t.test('beforeVerification can refuse a credential that is not cached', async (t) => {

@@ -1,9 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { isStorable, parseJsonBody } from '@gatehouse/http/json-body';
+import { readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { shareRequestInfo } from '@gatehouse/kit/requests';
 import type { Context, Middleware } from 'koa';
-import { readBytes } from '../http/request-body.ts';
 import { rememberRequestedPath } from './endpoint-aliases.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -70,7 +70,7 @@ async function readForm(ctx: Context, accepted: readonly ('json' | 'form')[]): P
     const elsewhere = accepted.includes('json') ? '' : '; POST /oauth/token takes application/json';
     throw new ServiceError('invalid', `The Content-Type must be ${types}${elsewhere}.`);
   }
-  const body = await readBytes(ctx, LIMIT);
+  const body = await readBody(ctx.req, LIMIT);
   return json ? formOfJson(body) : formOfText(body.toString('utf8'));
 }
 

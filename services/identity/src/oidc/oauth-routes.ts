@@ -1,3 +1,4 @@
+import { readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -5,7 +6,6 @@ import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type Audit, originOf } from '../audit/audit.ts';
-import { readBytes } from '../http/request-body.ts';
 import type { AccessTokenHandles } from './access-token-handles.ts';
 import { clientRequest } from './client-request.ts';
 
@@ -51,6 +51,7 @@ export function oauthRoutes(options: {
     router.post(path, clientRequest({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);
     router.options(path, (_ctx, next) => next());
   }
+  router.post('/oauth2/par', clientRequest({ accepts: ['form'], path: '/oauth2/par' }));
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
   // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our
@@ -66,7 +67,7 @@ export function oauthRoutes(options: {
       if (ctx.is(FORM) === false) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
-      const form = (await readBytes(ctx, MAX_QUERY)).toString('utf8');
+      const form = (await readBody(ctx.req, MAX_QUERY)).toString('utf8');
       ctx.status = 303;
       ctx.set('cache-control', 'no-store');
       ctx.redirect(`${path}?${new URLSearchParams(form)}`);

@@ -70,6 +70,12 @@ export function createAccountRouter(options: {
     sendPage(ctx, signedOutPage({ links: { signIn: ACCOUNT_PAGES.profile } })),
   );
 
+  async function requireSignedIn(ctx: Context): Promise<SignedIn> {
+    const signedIn = await sessions.find(ctx);
+    if (signedIn === undefined) throw new CsrfError();
+    return signedIn;
+  }
+
   function page(ctx: Context, signedIn: SignedIn): AccountPage {
     const csrf = forms.token(ctx, contextOf(signedIn));
     const signOut = { action: '/account/sign-out', csrf };
@@ -92,9 +98,9 @@ export function createAccountRouter(options: {
     },
     post(path, action) {
       router.post(path, async (ctx) => {
-        const signedIn = await sessions.find(ctx);
-        if (signedIn === undefined) throw new CsrfError();
-        const next = await action(ctx, signedIn, await forms.read(ctx, contextOf(signedIn)));
+        const fields = await forms.read(ctx, contextOf(await requireSignedIn(ctx)));
+        // Again, as the session may have ended, and the account changed, while the form was on its way.
+        const next = await action(ctx, await requireSignedIn(ctx), fields);
         if (next !== undefined) seeOther(ctx, next);
       });
     },

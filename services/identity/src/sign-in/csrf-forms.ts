@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isStorable } from '@gatehouse/http/json-body';
+import { readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Context } from 'koa';
-import { readBytes } from '../http/request-body.ts';
 import type { BrowserCookie } from './browser-cookie.ts';
 
 /** More than any of our forms needs, in bytes. */
@@ -36,7 +36,8 @@ export function createCsrfForms(key: Buffer, browser: BrowserCookie): CsrfForms 
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
       const fields = new Map<string, string>();
-      for (const [name, value] of new URLSearchParams((await readBytes(ctx, FORM_LIMIT)).toString('utf8'))) {
+      const body = (await readBody(ctx.req, FORM_LIMIT)).toString('utf8');
+      for (const [name, value] of new URLSearchParams(body)) {
         if (fields.has(name)) throw new ServiceError('invalid', 'The form contains a field twice.');
         if (!isStorable(value)) {
           throw new ServiceError('invalid', 'A field contains a character that is not allowed in text.');

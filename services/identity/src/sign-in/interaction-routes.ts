@@ -65,6 +65,12 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     return details;
   }
 
+  /** The form of an interaction, which is to be loaded again: it may have ended while the form was on its way. */
+  async function readForm(ctx: Context, prompt: 'login' | 'consent'): Promise<Map<string, string>> {
+    const { uid } = await load(ctx, prompt);
+    return forms.read(ctx, uid);
+  }
+
   async function finish(ctx: Context, result: InteractionResults, merge: boolean): Promise<void> {
     const provider = options.provider();
     const more = { mergeWithLastSubmission: merge };
@@ -124,8 +130,8 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   router.get('/sign-in/:uid', async (ctx) => showSignIn(ctx, await load(ctx, 'login')));
 
   router.post('/sign-in/:uid', async (ctx) => {
+    const fields = await readForm(ctx, 'login');
     const details = await load(ctx, 'login');
-    const fields = await forms.read(ctx, details.uid);
     if (fields.has('cancel')) return finish(ctx, refused, false);
     const login = (fields.get('username') ?? '').trim();
     try {
@@ -172,8 +178,8 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx, 'login')));
 
   router.post('/sign-in/:uid/create-account', async (ctx) => {
+    const fields = await readForm(ctx, 'login');
     const details = await load(ctx, 'login');
-    const fields = await forms.read(ctx, details.uid);
     const value = (name: string) => (fields.get(name) ?? '').trim();
     const values = { username: value('username'), email: value('email'), name: value('name') };
     if (!options.signUp) return showCreateAccount(ctx, details);
@@ -233,8 +239,8 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   });
 
   router.post('/consent/:uid', async (ctx) => {
+    const fields = await readForm(ctx, 'consent');
     const { details, account, missing } = await loadConsent(ctx);
-    const fields = await forms.read(ctx, details.uid);
     const decision = fields.get('decision');
     const client = String(details.params.client_id);
     if (decision === 'deny') {

@@ -15,6 +15,7 @@ header: If-Match?
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -33,6 +34,7 @@ header: If-Match?
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
+408 ApiError_timeout
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -51,6 +53,7 @@ header: If-Match?
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -277,6 +280,7 @@ body: application/json UserChangesE
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
+408 ApiError_timeout
 409 ApiError_conflict
 412 ApiError_precondition_failed
 413 ApiError_too_large
@@ -295,6 +299,7 @@ body: application/json NewUserC
 400 ApiErrorText_invalid
 401 ApiErrorText_unauthenticated
 403 ApiErrorText_forbidden_write_users
+408 ApiErrorText_timeout
 409 ApiErrorText_conflict
 413 ApiErrorText_too_large
 415 ApiErrorText_unsupported_media_type
@@ -313,6 +318,7 @@ body: application/json NewUserF
 400 ApiError_invalid
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
+408 ApiError_timeout
 409 ApiError_conflict
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -331,6 +337,7 @@ body: application/json NewUserD
 400 ApiError_invalid
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
+408 ApiError_timeout
 409 ApiError_conflict
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -349,6 +356,7 @@ body: application/json NewUserA | NewUserE | NewUserG
 400 ApiError_invalid
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
+408 ApiError_timeout
 409 ApiError_conflict
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -367,6 +375,7 @@ body: application/json NewUserB
 400 ApiErrorV2_invalid
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
+408 ApiErrorV2_timeout
 409 ApiErrorV2_conflict
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -387,6 +396,7 @@ body: application/json UserChangesB
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
@@ -407,6 +417,7 @@ body: application/json UserPassword
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -426,6 +437,7 @@ body: application/json UserRole
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -445,6 +457,7 @@ body: application/json UserStatus
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -464,6 +477,7 @@ body: application/json UserChangesA
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
+408 ApiError_timeout
 409 ApiError_conflict
 412 ApiError_precondition_failed
 413 ApiError_too_large
@@ -484,6 +498,7 @@ body: application/json UserPassword
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
+408 ApiError_timeout
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -503,6 +518,7 @@ body: application/json UserRole
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
+408 ApiError_timeout
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -522,6 +538,7 @@ body: application/json UserStatus
 401 ApiError_unauthenticated
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
+408 ApiError_timeout
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -541,6 +558,7 @@ body: application/json UserChangesB
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
@@ -561,6 +579,7 @@ body: application/json UserPassword
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -580,6 +599,7 @@ body: application/json UserRole
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -599,6 +619,7 @@ body: application/json UserStatus
 401 ApiErrorV2_unauthenticated
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
+408 ApiErrorV2_timeout
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type

@@ -1,0 +1,81 @@
+import type { IncomingMessage } from 'node:http';
+import { discardBody } from '@gatehouse/kit/discard-body';
+import { ServiceError } from '@gatehouse/kit/errors';
+
+/** How long a body may take to arrive, in seconds: 256 KiB at 9 KB/s. */
+export const BODY_SECONDS = 30;
+
+/** Ends the connection after the answer: the rest of the body must not be taken for the next request. */
+const CLOSE = { connection: 'close' };
+
+/** A property, as for RequestInfo. */
+const CHECK = Symbol('check after the body');
+type Checked = IncomingMessage & { [CHECK]?: () => Promise<void> };
+
+/**
+ * Makes readBody() run a check once the body is there. What was checked before it was read may no longer hold then, as
+ * the client decides how long that takes.
+ */
+export function checkAfterBody(request: Checked, check: () => Promise<void>): void {
+  request[CHECK] = check;
+}
+
+/** Whether a request has a body (RFC 9112 §6.3). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return (
+    headers['transfer-encoding'] !== undefined ||
+    (headers['content-length'] !== undefined && headers['content-length'] !== '0')
+  );
+}
+
+/**
+ * Reads a request's body of at most `limit` bytes. Throws `unsupported_media_type` for one that is encoded, `too_large`,
+ * `timeout` when it has not arrived after `seconds`, `invalid` when the client gives up, and what checkAfterBody() asked
+ * to check.
+ */
+export async function readBody(
+  request: Checked,
+  limit: number,
+  seconds: number = BODY_SECONDS,
+): Promise<Buffer> {
+  // RFC 9110 §12.5.3. A compressed body would have to be decompressed before its size is known.
+  if (!/^(?:identity)?$/i.test(request.headers['content-encoding']?.trim() ?? '')) {
+    throw new ServiceError('unsupported_media_type', 'The body must be sent without a Content-Encoding.', {
+      headers: { 'accept-encoding': 'identity' },
+    });
+  }
+  const body = await collect(request, limit, seconds);
+  if (body === undefined) {
+    await discardBody(request);
+    throw new ServiceError('too_large', `The body is larger than ${limit} bytes.`, { headers: CLOSE });
+  }
+  await request[CHECK]?.();
+  return body;
+}
+
+/** The bytes of a request; undefined when they are more than `limit`. */
+function collect(request: IncomingMessage, limit: number, seconds: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.resolve(undefined);
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const onClose = () => {
+    if (!request.readableEnded) reject(new ServiceError('invalid', 'The body could not be read.'));
+  };
+  const timer = setTimeout(() => {
+    // RFC 9110 §15.5.9
+    reject(new ServiceError('timeout', `The body did not arrive within ${seconds} s.`, { headers: CLOSE }));
+  }, seconds * 1000);
+  request
+    .on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) resolve(undefined);
+      else chunks.push(chunk);
+    })
+    .on('end', () => resolve(Buffer.concat(chunks)))
+    .on('error', onClose)
+    .on('close', onClose);
+  // The client may have gone while its credential was being verified.
+  if (request.destroyed) onClose();
+  return promise.finally(() => clearTimeout(timer));
+}
