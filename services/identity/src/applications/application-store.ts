@@ -9,8 +9,10 @@ import {
   type ApplicationType,
   type ClientSecret,
   MAX_SECRETS,
+  operatorsTrust,
   type Profiles,
   type PublicKeySet,
+  type Trust,
 } from './application.ts';
 
 type SecretDocument = {
@@ -28,6 +30,7 @@ type ApplicationDocument = {
   type: ApplicationType;
   owner: string | null;
   trusted: boolean;
+  trust?: { by: string | null; at: Date; owner_role: Trust['ownerRole'] };
   scopes: string[];
   redirect_uris?: string[];
   post_logout_redirect_uris?: string[];
@@ -63,6 +66,7 @@ const schema = new Schema<ApplicationDocument>(
     type: { type: String, required: true },
     owner: { type: String, default: null },
     trusted: { type: Boolean, required: true },
+    trust: { type: Schema.Types.Mixed },
     scopes: { type: [String], required: true },
     redirect_uris: { type: [String] },
     post_logout_redirect_uris: { type: [String] },
@@ -237,11 +241,19 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
 }
 
 /** The fields of a document that changes set, and those that they remove. */
-function fieldsOf(changes: ApplicationChanges) {
-  const { redirectUris, postLogoutRedirectUris, legacyImplicit, backchannelLogoutUri, dpopBound, ...same } =
-    changes;
+function fieldsOf(changes: ApplicationChanges & { trust?: Trust | undefined }) {
+  const {
+    redirectUris,
+    postLogoutRedirectUris,
+    legacyImplicit,
+    backchannelLogoutUri,
+    dpopBound,
+    trust,
+    ...same
+  } = changes;
   const fields = {
     ...same,
+    trust: trust && { by: trust.by, at: trust.at, owner_role: trust.ownerRole },
     redirect_uris: redirectUris,
     post_logout_redirect_uris: postLogoutRedirectUris,
     legacy_implicit: legacyImplicit,
@@ -253,6 +265,7 @@ function fieldsOf(changes: ApplicationChanges) {
     ...('backchannelLogoutUri' in changes && backchannelLogoutUri === undefined
       ? ['backchannel_logout_uri']
       : []),
+    ...(changes.trusted === false ? ['trust'] : []),
   ];
   return { set: omitUndefined(fields) as Partial<ApplicationDocument>, unset };
 }
@@ -282,6 +295,7 @@ function applicationOf(document: ApplicationDocument): Application {
     type: document.type,
     owner: document.owner,
     trusted: document.trusted,
+    trust: document.trusted ? trustOf(document) : undefined,
     scopes: document.scopes,
     redirectUris: document.redirect_uris ?? [],
     postLogoutRedirectUris: document.post_logout_redirect_uris ?? [],
@@ -301,4 +315,9 @@ function applicationOf(document: ApplicationDocument): Application {
     createdAt: document.created_at,
     updatedAt: document.updated_at ?? document.created_at,
   };
+}
+
+function trustOf({ trust, created_at }: ApplicationDocument): Trust {
+  if (trust === undefined) return operatorsTrust(created_at);
+  return { by: trust.by, at: trust.at, ownerRole: trust.owner_role };
 }

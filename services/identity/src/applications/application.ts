@@ -24,6 +24,8 @@ export type Application = {
   owner: string | null;
   /** Marked by an admin: it acts as a machine in its own right, not under its owner's role. */
   trusted: boolean;
+  /** Of a trusted application. */
+  trust: Trust | undefined;
   /** What it may ask for. */
   scopes: readonly string[];
   redirectUris: readonly string[];
@@ -45,6 +47,15 @@ export type Application = {
   updatedAt: Date;
 };
 
+/** Who granted an application its trust and the scopes that it has by it, and on what that rests. */
+export type Trust = {
+  /** The id of the admin; null when it was the operator, or is not known. */
+  by: string | null;
+  at: Date;
+  /** The role of the owner at that time: the trust ends when the owner has a lower one. */
+  ownerRole: 'user' | 'editor' | 'admin';
+};
+
 /** The hash of a client secret; the secret itself is shown once and not stored. */
 export type ClientSecret = {
   id: string;
@@ -57,7 +68,7 @@ export type ClientSecret = {
 
 /** What can be changed in an application; `undefined` removes what may be absent. */
 export type ApplicationChanges = Partial<
-  Omit<Application, 'id' | 'type' | 'owner' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt'>
+  Omit<Application, 'id' | 'type' | 'owner' | 'trust' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt'>
 >;
 
 export type ApplicationCache = {
@@ -82,8 +93,15 @@ export type ApplicationStore = {
   }): Promise<Application[]>;
   /** How many an owner has, counted up to `max`. */
   count(owner: string, max: number): Promise<number>;
-  /** Undefined when it was changed or deleted since it was read. `shrinks`: as raiseEpoch() in addition. */
-  change(read: Application, changes: ApplicationChanges, shrinks: boolean): Promise<Application | undefined>;
+  /**
+   * Undefined when it was changed or deleted since it was read. `shrinks`: as raiseEpoch() in addition. The trust is
+   * removed from an application that is no longer trusted.
+   */
+  change(
+    read: Application,
+    changes: ApplicationChanges & { trust?: Trust },
+    shrinks: boolean,
+  ): Promise<Application | undefined>;
   /** Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none. */
   markDeleted(id: string): Promise<Application | undefined>;
   /** Raises the epoch and marks the application until revocationWritten(). */
@@ -117,7 +135,8 @@ export const DEFAULTS = {
   dpopBound: false,
 } satisfies ApplicationChanges;
 
-type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> & ApplicationChanges;
+type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &
+  ApplicationChanges & { trust?: Trust };
 
 /** A new application, with defaults for what the draft leaves out; `secret` is its first secret. */
 export function newApplication(draft: Draft, secret?: ClientSecret): Application {
@@ -125,11 +144,17 @@ export function newApplication(draft: Draft, secret?: ClientSecret): Application
   return {
     ...DEFAULTS,
     ...draft,
+    trust: draft.trusted === true ? (draft.trust ?? operatorsTrust(now)) : undefined,
     secrets: secret === undefined ? [] : [secret],
     epoch: 0,
     createdAt: now,
     updatedAt: now,
   };
+}
+
+/** The trust in an application of which nobody has recorded who granted it: as if it rested on an admin. */
+export function operatorsTrust(at: Date): Trust {
+  return { by: null, at, ownerRole: 'admin' };
 }
 
 /** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified but not authenticated. */

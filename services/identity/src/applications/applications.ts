@@ -23,6 +23,7 @@ import {
   newSecret,
 } from './application.ts';
 import { scopeProblems, settingsProblems } from './application-rules.ts';
+import { createApplicationWrites, retried } from './application-writes.ts';
 import { createLastUsedRecorder } from './last-used.ts';
 import {
   type FindOwner,
@@ -33,6 +34,7 @@ import {
   roleIn,
 } from './ownership.ts';
 import { originsOf } from './redirect-uris.ts';
+import { createTrusts, onlyAdminsTrust } from './trust.ts';
 
 /** What managing applications and their keys depends on. */
 export type ApplicationDependencies = {
@@ -75,30 +77,26 @@ export type Applications = {
   roleIn(id: string, person: { role: Role }): Promise<Role>;
   /** The origins of an application's pages. */
   originsOf(id: string): Promise<string[]>;
-  /** Revokes the tokens of a person's applications, except trusted ones. Durable when it resolves. */
+  /**
+   * Revokes the tokens of a person's applications, except of those that stay trusted: the trust ends that rested on a role
+   * which the person no longer has, or on an account that is inactive or gone. Durable when it resolves.
+   */
   ownerChanged(owner: string): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
 
-/** How often a change is tried when others change the application at the same time. */
-const MAX_TRIES = 5;
 const PAGE = 100;
 
 /** The use cases of applications and their secrets. */
 export function createApplications(options: ApplicationDependencies): Applications {
-  const { store, keys, accounts, revocations, audit } = options;
+  const { store, accounts, audit } = options;
+  const writes = createApplicationWrites(options);
+  const trusts = createTrusts({ ...options, writes });
   const recordUse = createLastUsedRecorder((ids, at) => {
     const [id = '', secretId = ''] = ids.split(' ');
     return store.secretUsed(id, secretId, at);
   });
-
-  /** Durable when it resolves. Only then is the mark removed by which it would be resumed after a crash. */
-  async function revoke({ id, epoch }: Application, deleted: boolean): Promise<void> {
-    await revocations.write([{ kind: 'client', id, ...(deleted ? {} : { epoch }) }]);
-    if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
-    await store.revocationWritten(id, epoch);
-  }
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
     recordBy(manager, audit, { action, client, details });
@@ -106,19 +104,26 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   /** Throws `invalid` or `forbidden` unless an application may become like this. */
   async function check(manager: Manager, next: Application, before: Application | undefined): Promise<void> {
     const trustChanges = next.trusted !== (before?.trusted ?? false);
-    if (trustChanges && manager.role !== 'admin') {
-      throw new ServiceError('forbidden', 'Only an admin can decide whether an application is trusted.');
-    }
+    if (trustChanges && manager.role !== 'admin') throw onlyAdminsTrust();
     const problems = settingsProblems(next);
     if (before === undefined || next.scopes !== before.scopes) {
-      // The owner of a trusted application cannot give it more than they have themselves.
-      const trusted = next.trusted && manager.role === 'admin';
-      const { within } = await ownerPermissions({ ...next, trusted }, accounts.find);
       // It may keep what it has, such as what an admin gave to a trusted one.
-      const allowed = [...within(next.scopes), ...(before?.scopes ?? [])];
+      const allowed = [...(await grantable(manager, next)), ...(before?.scopes ?? [])];
       problems.push(...scopeProblems(next.scopes, { type: next.type, allowed }));
     }
     if (problems.length > 0) throw invalidFields(problems);
+  }
+
+  /** Those of an application's scopes that the manager may give it: to a trusted one, only an admin any. */
+  async function grantable(manager: Manager, application: Application): Promise<readonly string[]> {
+    if (application.trusted && manager.role !== 'admin') return [];
+    const { within } = await ownerPermissions(application, accounts.find);
+    return within(application.scopes);
+  }
+
+  /** The owner may have changed since the trust was granted, when nobody saw yet that it rests on them. */
+  async function settleTrust({ id, owner }: Application): Promise<void> {
+    if (owner !== null) await trusts.endUnearned(id, await accounts.find(owner));
   }
 
   return {
@@ -128,12 +133,15 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       }
       const secret = newSecret();
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
-      const application = newApplication(
+      const plain = newApplication(
         { ...draft, id: newId('app'), owner: manager.id },
         withSecret ? clientSecretOf(secret) : undefined,
       );
-      await check(manager, application, undefined);
+      await check(manager, plain, undefined);
+      const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
+      const application = { ...plain, trust };
       await store.insertIfAbsent(application);
+      if (trust !== undefined) await settleTrust(application);
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });
       return { application, ...(withSecret ? { secret } : {}) };
@@ -155,27 +163,27 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     read: (manager, id) => findManaged(store, manager, id),
 
     async change(manager, id, changes) {
-      for (let i = 0; i < MAX_TRIES; i += 1) {
+      return retried(async () => {
         const before = await findManaged(store, manager, id);
         const next = { ...before, ...changes };
         await check(manager, next, before);
-        const shrinks = isLess(next, before);
-        const changed = await store.change(before, changes, shrinks);
-        if (changed === undefined) continue;
-        if (shrinks) await revoke(changed, false);
+        const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
+        const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
+        const changed = await writes.change(before, { ...changes, ...trust });
+        if (changed === undefined) return undefined;
+        if (grants) await settleTrust(changed);
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
         });
         return changed;
-      }
-      throw new ServiceError('conflict', 'This application is being changed by others: try again.');
+      });
     },
 
     async remove(manager, id) {
       await findManaged(store, manager, id);
       const deleted = await store.markDeleted(id);
-      if (deleted !== undefined) await revoke(deleted, true);
+      if (deleted !== undefined) await writes.revoke(deleted, true);
       await record(manager, 'application.deleted', id);
     },
 
@@ -229,11 +237,15 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
 
     async ownerChanged(owner) {
+      const account = await accounts.find(owner);
       for (let after: string | undefined; ; ) {
         const page = await store.list({ owner, after, limit: PAGE });
-        for (const { id } of page.filter(({ trusted }) => !trusted)) {
-          const raised = await store.raiseEpoch(id);
-          if (raised !== undefined) await revoke(raised, false);
+        for (const { id, trusted } of page) {
+          if (trusted) await trusts.endUnearned(id, account);
+          else {
+            const raised = await store.raiseEpoch(id);
+            if (raised !== undefined) await writes.revoke(raised, false);
+          }
         }
         if (page.length < PAGE) return;
         after = page.at(-1)?.id;
@@ -242,17 +254,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async resumeRevocations() {
       for (const { application, deleted } of await store.awaitingRevocation()) {
-        await revoke(application, deleted);
+        await writes.revoke(application, deleted);
       }
     },
   };
-}
-
-/** Whether tokens that were issued before carry more than new ones would. */
-function isLess(next: Application, before: Application): boolean {
-  return (
-    before.scopes.some((scope) => !next.scopes.includes(scope)) ||
-    (before.trusted && !next.trusted) ||
-    (!before.dpopBound && next.dpopBound)
-  );
 }

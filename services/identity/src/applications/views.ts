@@ -20,6 +20,8 @@ export function applicationView(application: Application) {
     profiles: application.profiles,
     legacy_implicit: application.legacyImplicit,
     trusted: application.trusted,
+    trusted_by: application.trust?.by ?? null,
+    trusted_at: application.trust?.at ?? null,
     owner: application.owner,
     token_endpoint_auth_method: authMethodOf(application),
     jwks: application.jwks ?? null,

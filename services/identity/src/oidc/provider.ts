@@ -17,6 +17,7 @@ import Provider, {
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
+import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
@@ -235,9 +236,15 @@ export function createProvider(options: ProviderOptions): Provider {
     return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
   }
 
+  /**
+   * Read once for each token: it gets the epoch of the application from which it has its trust and its scopes, so that
+   * whatever takes them away ends it.
+   */
   async function loadPermissions(
     clientId: string,
-  ): Promise<(OwnerPermissions<Account> & { scopes: readonly string[] }) | undefined> {
+  ): Promise<
+    (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
+  > {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
     const permissions = await ownerPermissions(application, options.accounts.find);
@@ -245,7 +252,7 @@ export function createProvider(options: ProviderOptions): Provider {
     if (!permissions.active) {
       throw new errors.UnauthorizedClient('the owner of this application has no active account');
     }
-    return { ...permissions, scopes: permissions.within(application.scopes) };
+    return { ...permissions, application, scopes: permissions.within(application.scopes) };
   }
 
   /** What the application may do and under whom, loaded once for each request. */
@@ -275,11 +282,11 @@ export function createProvider(options: ProviderOptions): Provider {
     token: { clientId?: string | undefined; accountId?: string; grantId?: string },
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
-    const application = await options.applications.find(token.clientId ?? '');
-    if (application === undefined) return undefined;
+    const permitted = await permissions(ctx, token.clientId ?? '');
+    if (permitted === undefined) return undefined;
+    const { owner, application } = permitted;
     const { epoch: client, profiles } = application;
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
-    const owner = (await permissions(ctx, application.id))?.owner;
     if (token.accountId !== undefined) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const roles = [roleIn({ owner }, account)];

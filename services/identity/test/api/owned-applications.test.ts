@@ -28,6 +28,11 @@ async function newMachine(token: string, scopes: string[], more: object = {}) {
 }
 type Client = { client_id: string; client_secret: string };
 const ask = (client: Client, more = {}) => json({ grant_type: 'client_credentials', ...client, ...more });
+async function keyOf({ client_id }: Client, token: string): Promise<string> {
+  const draft = { name: 'Key', scopes: ['read:users'] };
+  const { body } = await call('POST', `/api/v1/applications/${client_id}/api-keys`, token, draft);
+  return String(body.api_key);
+}
 const tokenOf = async (client: Client) => String((await ask(client)).body.access_token);
 
 t.test('a person’s own machine stands where the person does', async (t) => {
@@ -146,12 +151,13 @@ t.test('a demoted admin’s applications lose at once what the role gave', async
   const apiKey = String(key.body.api_key);
   const before = await tokenOf(client);
   const ofTrusted = await tokenOf(trusted);
+  const keyOfTrusted = await keyOf(trusted, token);
   // An editor signs in to it: what the application may ask for is within its owner's ceiling, too.
   await newPerson('emil', 'editor');
   const more = { scope: 'openid read:all read:data' };
   const emil = await tokensFor(built, { client: web, username: 'emil', more });
   t.match(emil.scope, /read:all/);
-  for (const credential of [before, ofTrusted, apiKey]) {
+  for (const credential of [before, ofTrusted, apiKey, keyOfTrusted]) {
     t.equal((await call('GET', '/v1/users', credential)).status, 200);
   }
 
@@ -164,7 +170,11 @@ t.test('a demoted admin’s applications lose at once what the role gave', async
   t.match(decodeJwt(String(after.body.access_token)), { roles: ['user'] });
   t.equal((await call('GET', '/v1/users', String(after.body.access_token))).status, 403);
   t.match(await ask(client, { scope: 'read:all' }), { status: 400, body: { error: 'invalid_scope' } });
-  t.equal((await call('GET', '/v1/users', ofTrusted)).status, 200, 'a trusted one stands for itself');
+  t.equal((await call('GET', '/v1/users', ofTrusted)).status, 401, 'trust that rested on the role has ended');
+  t.equal((await call('GET', '/v1/users', keyOfTrusted)).status, 401, 'its keys, too');
+  const untrusted = await tokenOf(trusted);
+  t.match(decodeJwt(untrusted), { owner: id, roles: ['user'] });
+  t.equal((await call('GET', '/v1/users', untrusted)).status, 403);
   t.same((await statusesOf(built, emil.access_token))[1], 401, 'nor what it was given for other people');
   const refreshed = await refresh(built, emil.refresh_token, web);
   t.equal(refreshed.status, 200);
@@ -177,22 +187,26 @@ t.test('nor does an application outlive its owner’s account', async (t) => {
     ['deleted', (id: string) => call('DELETE', `/v1/users/${id}`, admin)],
   ] as const) {
     const { id, token } = await newPerson(`owner-${how}`, 'editor');
-    const client = await newMachine(token, ['read:users']);
-    const key = await call('POST', `/api/v1/applications/${client.client_id}/api-keys`, token, {
-      name: 'Key',
-      scopes: ['read:users'],
-    });
-    const apiKey = String(key.body.api_key);
-    const machine = await tokenOf(client);
-    for (const credential of [machine, apiKey]) {
+    const [client, trusted] = [
+      await newMachine(token, ['read:users']),
+      await newMachine(token, ['read:users']),
+    ];
+    const path = `/api/v1/applications/${trusted.client_id}`;
+    t.equal((await call('PATCH', path, admin, { trusted: true })).status, 200);
+    const credentials: string[] = [];
+    for (const machine of [client, trusted])
+      credentials.push(await tokenOf(machine), await keyOf(machine, token));
+    for (const credential of credentials) {
       t.equal((await call('GET', '/v1/users', credential)).status, 200, how);
     }
     t.equal((await end(id)).status, 204);
-    for (const credential of [machine, apiKey, token]) {
+    for (const credential of [...credentials, token]) {
       t.equal((await call('GET', '/v1/users', credential)).status, 401, how);
     }
-    const refused = await ask(client);
-    t.match(refused, { status: 400, body: { error: 'unauthorized_client' } }, how);
+    for (const machine of [client, trusted]) {
+      const refused = await ask(machine);
+      t.match(refused, { status: 400, body: { error: 'unauthorized_client' } }, how);
+    }
   }
 });
 

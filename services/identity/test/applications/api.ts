@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
 import { createApiKeyStore } from '../../src/applications/api-key-store.ts';
 import { createApiKeys } from '../../src/applications/api-keys.ts';
+import type { ApplicationStore } from '../../src/applications/application.ts';
 import { applicationRoutes } from '../../src/applications/application-routes.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { createApplications } from '../../src/applications/applications.ts';
@@ -37,7 +38,26 @@ export async function buildApi(t: Test) {
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
   }));
-  const { applicationStore: store, keyStore: keys, auditStore, logger } = stores;
+  const { keyStore: keys, auditStore, logger } = stores;
+  /** Runs once before the next application is written, or after the next caller has been identified. */
+  const beforeWrite: { next?: () => unknown } = {};
+  const beforeBody: { next?: () => unknown } = {};
+  async function interrupt(at: { next?: () => unknown }): Promise<void> {
+    const { next } = at;
+    delete at.next;
+    await next?.();
+  }
+  const store: ApplicationStore = {
+    ...stores.applicationStore,
+    async insertIfAbsent(application) {
+      await interrupt(beforeWrite);
+      return stores.applicationStore.insertIfAbsent(application);
+    },
+    async change(...change) {
+      await interrupt(beforeWrite);
+      return stores.applicationStore.change(...change);
+    },
+  };
   const people = new Map<string, { role: Role; status: 'active' | 'inactive'; epoch: number }>([
     ['usr_ann', { role: 'user', status: 'active', epoch: 1 }],
     ['usr_ben', { role: 'user', status: 'active', epoch: 1 }],
@@ -71,6 +91,7 @@ export async function buildApi(t: Test) {
     const [id = '', ...flags] = ctx.get('authorization').split(' ');
     const role = people.get(id)?.role;
     const clientId = 'gatehouse-login';
+    await interrupt(beforeBody);
     return {
       subject: flags.includes('machine') ? clientId : id,
       clientId,
@@ -124,5 +145,18 @@ export async function buildApi(t: Test) {
   const revoked = async (id: string) =>
     (await real.list(undefined)).revocations.filter((revocation) => revocation.id === id);
 
-  return { ...stores, people, fault, endedGrants, applications, apiKeys, auditStore, call, make, revoked };
+  return {
+    ...stores,
+    people,
+    fault,
+    beforeWrite,
+    beforeBody,
+    endedGrants,
+    applications,
+    apiKeys,
+    auditStore,
+    call,
+    make,
+    revoked,
+  };
 }
