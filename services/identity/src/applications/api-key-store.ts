@@ -1,4 +1,4 @@
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { insertInSlot } from '@gatehouse/mongo/slots';
 import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import { type ApiKey, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
 
@@ -37,32 +37,21 @@ const NOT_REVOKED = { slot: { $gte: 0 } };
 export function createApiKeyStore(connection: Connection): ApiKeyStore & { collection: string } {
   const keys = connection.model<ApiKeyDocument>('ApiKey', schema, COLLECTION);
 
-  async function freeSlot(clientId: string): Promise<number | undefined> {
-    // The sweeper may not have removed them yet.
-    await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED, expires_at: { $lte: new Date() } });
-    const taken = await keys.find({ client_id: clientId, ...NOT_REVOKED }, { slot: 1 }).lean();
-    const slots = new Set(taken.map(({ slot }) => slot));
-    for (let slot = 0; slot < MAX_KEYS; slot += 1) if (!slots.has(slot)) return slot;
-    return undefined;
-  }
-
   const isUnexpired = ({ expires_at }: ApiKeyDocument) => expires_at == null || expires_at > new Date();
 
   return {
     collection: COLLECTION,
 
     async insert(key) {
-      for (;;) {
-        const slot = await freeSlot(key.clientId);
-        if (slot === undefined) return false;
-        try {
-          await keys.create({ ...documentOf(key), slot });
-          return true;
-        } catch (error) {
-          // Another key has just taken the slot.
-          if (duplicateKeyField(error) !== 'client_id') throw error;
-        }
-      }
+      const ofApplication = { client_id: key.clientId, ...NOT_REVOKED };
+      // The sweeper may not have removed them yet.
+      await keys.deleteMany({ ...ofApplication, expires_at: { $lte: new Date() } });
+      return insertInSlot({
+        limit: MAX_KEYS,
+        field: 'client_id',
+        taken: () => keys.find(ofApplication, { slot: 1 }).lean(),
+        insert: (slot) => keys.create({ ...documentOf(key), slot }),
+      });
     },
 
     async list(clientId) {

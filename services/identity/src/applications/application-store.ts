@@ -1,5 +1,6 @@
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { insertInSlot } from '@gatehouse/mongo/slots';
 import { type Connection, Schema } from 'mongoose';
 import {
   type Application,
@@ -8,6 +9,7 @@ import {
   type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
+  MAX_APPLICATIONS,
   MAX_SECRETS,
   operatorsTrust,
   type Profiles,
@@ -29,6 +31,8 @@ type ApplicationDocument = {
   name: string;
   type: ApplicationType;
   owner: string | null;
+  /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
+  slot?: number;
   trusted: boolean;
   trust?: { by: string | null; at: Date; owner_role: Trust['ownerRole'] };
   scopes: string[];
@@ -65,6 +69,7 @@ const schema = new Schema<ApplicationDocument>(
     name: { type: String, required: true },
     type: { type: String, required: true },
     owner: { type: String, default: null },
+    slot: { type: Number },
     trusted: { type: Boolean, required: true },
     trust: { type: Schema.Types.Mixed },
     scopes: { type: [String], required: true },
@@ -85,6 +90,7 @@ const schema = new Schema<ApplicationDocument>(
   { versionKey: false, strict: 'throw' },
 );
 schema.index({ owner: 1, _id: 1 });
+schema.index({ owner: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $gte: 0 } } });
 schema.index({ revocation_due: 1 }, { sparse: true });
 
 /** How many applications one query for unwritten revocations returns. */
@@ -117,7 +123,11 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     filter: { _id: string; deleted_at?: null },
     set: Partial<ApplicationDocument> = {},
   ): Promise<Application | undefined> {
-    const update = { $set: { ...set, revocation_due: 1 as const }, $inc: { epoch: 1 } };
+    const update = {
+      $set: { ...set, revocation_due: 1 as const },
+      $inc: { epoch: 1 },
+      ...(set.deleted_at === undefined ? {} : { $unset: { slot: 1 as const } }),
+    };
     const changing = applications.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean();
     const document = await writing(id, changing.exec());
     return document === null ? undefined : applicationOf(document);
@@ -146,6 +156,16 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       }
     },
 
+    insert(application) {
+      const { owner } = application;
+      return insertInSlot({
+        limit: MAX_APPLICATIONS,
+        field: 'owner',
+        taken: () => applications.find({ owner, deleted_at: null }, { slot: 1 }).lean(),
+        insert: (slot) => writing(application.id, applications.create({ ...documentOf(application), slot })),
+      });
+    },
+
     findById: async (id) => cache.get(id) ?? findNow(id),
 
     findNow,
@@ -161,8 +181,6 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         .lean();
       return documents.map(applicationOf);
     },
-
-    count: (owner, limit) => applications.countDocuments({ owner, deleted_at: null }, { limit }),
 
     async change(read, changes, shrinks) {
       const updatedAt = new Date(Math.max(Date.now(), read.updatedAt.getTime() + 1));

@@ -81,6 +81,8 @@ export type ApplicationCache = {
 export type ApplicationStore = {
   /** Inserts unless an application with this id exists; returns whether it did. */
   insertIfAbsent(application: Application): Promise<boolean>;
+  /** Inserts unless its owner has MAX_APPLICATIONS; returns whether it did. */
+  insert(application: Application): Promise<boolean>;
   /** From the cache when it was read in the last seconds. */
   findById(id: string): Promise<Application | undefined>;
   /** From the database. */
@@ -91,8 +93,6 @@ export type ApplicationStore = {
     after?: string | undefined;
     limit: number;
   }): Promise<Application[]>;
-  /** How many an owner has, counted up to `max`. */
-  count(owner: string, max: number): Promise<number>;
   /**
    * Undefined when it was changed or deleted since it was read. `shrinks`: as raiseEpoch() in addition. The trust is
    * removed from an application that is no longer trusted.

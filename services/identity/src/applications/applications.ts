@@ -128,9 +128,6 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
   return {
     async create(manager, draft) {
-      if ((await store.count(manager.id, MAX_APPLICATIONS)) >= MAX_APPLICATIONS) {
-        throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
-      }
       const secret = newSecret();
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const plain = newApplication(
@@ -140,7 +137,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       await check(manager, plain, undefined);
       const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
       const application = { ...plain, trust };
-      await store.insertIfAbsent(application);
+      if (!(await store.insert(application))) {
+        throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
+      }
       if (trust !== undefined) await settleTrust(application);
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { invalidRequestUri, keptForInteractions } from './pushed-requests.ts';
 
 /** A document of oidc-provider's, such as a code, a refresh token, a grant or a session. */
 type OidcDocument = {
@@ -51,6 +53,8 @@ export type OidcStore = {
   adapterFor(name: string): Adapter;
   /** The collections whose documents expire. */
   collections: readonly string[];
+  /** Whether this is the first use of a name until then; of several concurrent calls, one gets true. */
+  useOnce(name: string, until: Date): Promise<boolean>;
   /** Makes a document expire `seconds` from now. */
   extend(kind: 'RefreshToken' | 'Grant', id: string, seconds: number): Promise<void>;
   sessionsOf(accountId: string): Promise<OfAccount[]>;
@@ -116,9 +120,28 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         throw new Error(`oidc-provider tried to store ${name}, which has no collection`);
       const adapter = documentAdapter(model, name as Kind);
       if (name === 'Grant') return { ...adapter, destroy: endGrant };
-      if (name === 'AuthorizationCode') return { ...adapter, consume: once(model, endGrant) };
-      if (name === 'RefreshToken') return graceful({ ...adapter, consume: once(model) }, options.reuseGrace);
+      if (name === 'AuthorizationCode') return { ...adapter, consume: once(model, alreadyUsed, endGrant) };
+      if (name === 'RefreshToken') {
+        return graceful({ ...adapter, consume: once(model, alreadyUsed) }, options.reuseGrace);
+      }
+      if (name === 'PushedAuthorizationRequest') {
+        return keptForInteractions({ ...adapter, consume: once(model, invalidRequestUri) });
+      }
       return adapter;
+    },
+    async useOnce(name, until) {
+      try {
+        await models.ReplayDetection.updateOne(
+          // Whoever does not find it expired tries to insert it, which only one can.
+          { _id: hash('sha256', name, 'base64url'), expires_at: { $lte: new Date() } },
+          { $set: { payload: '{}', expires_at: until } },
+          { upsert: true },
+        );
+        return true;
+      } catch (error) {
+        if (duplicateKeyField(error) === '_id') return false;
+        throw error;
+      }
     },
     async extend(kind, id, seconds) {
       const _id = keyOf(kind, id);
@@ -239,10 +262,15 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
 }
 
 /**
- * A code and a rotated refresh token work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several concurrent requests,
- * the one whose update matches succeeds. The others fail, after `onReuse` has ended the grant.
+ * A code, a rotated refresh token and a pushed request work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2, RFC 9126 §4): of
+ * several concurrent requests, the one whose update matches succeeds. The others fail with `refusal`, after `onReuse` has
+ * ended the grant.
  */
-function once(model: Model<OidcDocument>, onReuse?: (grantId: string) => Promise<void>) {
+function once(
+  model: Model<OidcDocument>,
+  refusal: () => Error,
+  onReuse?: (grantId: string) => Promise<void>,
+) {
   return async (id: string): Promise<void> => {
     const _id = hash('sha256', id, 'base64url');
     const { modifiedCount } = await model.updateOne(
@@ -252,9 +280,11 @@ function once(model: Model<OidcDocument>, onReuse?: (grantId: string) => Promise
     if (modifiedCount === 1) return;
     const used = await model.findById(_id, { grant_id: 1 }).lean();
     if (used?.grant_id !== undefined) await onReuse?.(used.grant_id);
-    throw new errors.InvalidGrant('it has already been used');
+    throw refusal();
   };
 }
+
+const alreadyUsed = () => new errors.InvalidGrant('it has already been used');
 
 /**
  * A refresh token that was rotated a moment ago is merely not found: there may be two tabs, or a response was lost.

@@ -74,6 +74,11 @@ const PAGE_ROUTES = new Set([
   'end_session_success',
 ]);
 const DAY = 86_400;
+/**
+ * How far in the future the iat of a DPoP proof may lie, in seconds. oidc-provider would forget the proof that much before it
+ * is too old.
+ */
+const PROOF_WINDOW = 300;
 /** A parameter of an authorization request: the person wants to use an account other than the current one. */
 export const ANOTHER_ACCOUNT = 'another_account';
 
@@ -219,6 +224,9 @@ export function createProvider(options: ProviderOptions): Provider {
     if (ofService !== undefined) return ofService;
     return options.applications.checkSecret(this.clientId, secret);
   };
+  // The default looks for an earlier use and then stores this one, so that several at once pass.
+  provider.ReplayDetection.unique = (issuer, jti, expiresAt) =>
+    options.store.useOnce(`${issuer} ${jti}`, new Date((expiresAt + PROOF_WINDOW) * 1000));
   // Signing out ends what was issued in the session, although its expiry does not.
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');

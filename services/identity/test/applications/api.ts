@@ -49,9 +49,9 @@ export async function buildApi(t: Test) {
   }
   const store: ApplicationStore = {
     ...stores.applicationStore,
-    async insertIfAbsent(application) {
+    async insert(application) {
       await interrupt(beforeWrite);
-      return stores.applicationStore.insertIfAbsent(application);
+      return stores.applicationStore.insert(application);
     },
     async change(...change) {
       await interrupt(beforeWrite);

@@ -4,6 +4,7 @@ import {
   type ClientSecret,
   findSecret,
   hashSecret,
+  MAX_APPLICATIONS,
   newApplication,
   newSecret,
 } from '../../src/applications/application.ts';
@@ -79,6 +80,20 @@ t.test('one of an earlier version has the defaults, and can be changed', async (
   if (read === undefined) throw new Error('not found');
   t.ok(findSecret(read, 'old'));
   t.match(await store.change(read, { name: 'New' }, false), { name: 'New', epoch: 0 });
+});
+
+t.test('those of earlier versions count against the limit, deleted ones do not', async (t) => {
+  const owner = 'usr_limit';
+  const old = { name: 'Old', type: 'machine', owner, trusted: false, scopes: [], secrets: [], epoch: 0 };
+  const documents = Array.from({ length: MAX_APPLICATIONS - 2 }, (_, i) => ({ ...old, _id: `app_old_${i}` }));
+  await collection.insertMany(documents as never);
+  const add = () => store.insert(newApplication(draft({ owner })));
+  const [first, ...others] = [newApplication(draft({ owner })), newApplication(draft({ owner }))];
+  t.same(await Promise.all([first, ...others].map((it) => store.insert(it))), [true, true]);
+  t.equal(await add(), false);
+  await store.markDeleted(first.id);
+  t.same((await Promise.all([add(), add()])).sort(), [false, true]);
+  await assertIndexed(t, connection, add);
 });
 
 t.test('own changes are seen at once, those of others within seconds or when it is told', async (t) => {

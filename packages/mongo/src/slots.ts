@@ -1,0 +1,35 @@
+import { randomInt } from 'node:crypto';
+import { duplicateKeyField } from './duplicate-key.ts';
+
+/**
+ * Inserts a document into a group of at most `limit`. Each has a slot, a number below the limit, that no other document of
+ * the group has by a unique index: so parallel inserts cannot exceed the limit, as they could after counting. Returns
+ * whether there was room.
+ *
+ * @param options.field the first field of the index
+ * @param options.taken the slots of the group's documents; those without one, of earlier versions, count too
+ */
+export async function insertInSlot(options: {
+  limit: number;
+  field: string;
+  taken(): Promise<readonly { slot?: number | null | undefined }[]>;
+  insert(slot: number): Promise<unknown>;
+}): Promise<boolean> {
+  for (;;) {
+    const documents = await options.taken();
+    const taken = new Set(documents.flatMap(({ slot }) => slot ?? []));
+    const limit = options.limit - (documents.length - taken.size);
+    const free = Array.from({ length: Math.max(0, limit) }, (_, slot) => slot).filter(
+      (slot) => !taken.has(slot),
+    );
+    // At random, so that parallel inserts rarely try for the same.
+    const slot = free.length === 0 ? undefined : free[randomInt(free.length)];
+    if (slot === undefined) return false;
+    try {
+      await options.insert(slot);
+      return true;
+    } catch (error) {
+      if (duplicateKeyField(error) !== options.field) throw error;
+    }
+  }
+}
