@@ -121,9 +121,14 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     return within(application.scopes);
   }
 
-  /** The owner may have changed since the trust was granted, when nobody saw yet that it rests on them. */
-  async function settleTrust({ id, owner }: Application): Promise<void> {
+  /**
+   * An application whose trust has just been granted, as it is now: the owner may have changed meanwhile, when nobody saw
+   * yet that it rests on them.
+   */
+  async function settled(application: Application): Promise<Application> {
+    const { id, owner } = application;
     if (owner !== null) await trusts.endUnearned(id, await accounts.find(owner));
+    return (await store.findNow(id)) ?? application;
   }
 
   return {
@@ -136,11 +141,11 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       );
       await check(manager, plain, undefined);
       const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
-      const application = { ...plain, trust };
-      if (!(await store.insert(application))) {
+      const made = { ...plain, trust };
+      if (!(await store.insert(made))) {
         throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
       }
-      if (trust !== undefined) await settleTrust(application);
+      const application = trust === undefined ? made : await settled(made);
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });
       return { application, ...(withSecret ? { secret } : {}) };
@@ -170,12 +175,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
         const changed = await writes.change(before, { ...changes, ...trust });
         if (changed === undefined) return undefined;
-        if (grants) await settleTrust(changed);
+        const application = grants ? await settled(changed) : changed;
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
         });
-        return changed;
+        return application;
       });
     },
 
