@@ -122,7 +122,13 @@ export function createIdentityService(
       authenticate: authentication.authenticateService,
       revocations,
       resolveApiKey: apiKeys.resolve,
-      accountChanged: createAccountChangeHandler({ revocations, store, applications, audit }),
+      accountChanged: createAccountChangeHandler({
+        revocations,
+        store,
+        applications,
+        audit,
+        mails: signIn.mails,
+      }),
     }),
     ...signIn.routers,
   ];

@@ -49,8 +49,11 @@ export type UserService = {
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
   list: ListSource<UserField, User>;
-  /** This and all changes below throw `precondition_failed` unless the user is at one of these versions. */
-  update(id: string, changes: UserUpdate, ifVersion?: IfVersion): Promise<User>;
+  /**
+   * This and all changes below throw `precondition_failed` unless the user is at one of these versions. With a current
+   * password it throws what changePassword throws; `source` is the same, too.
+   */
+  update(id: string, changes: UserUpdate, ifVersion?: IfVersion, source?: string): Promise<User>;
   remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
    * The user with this login and password. Undefined, after the same time, for an unknown login, a wrong password, a
@@ -65,6 +68,11 @@ export type UserService = {
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
+  /**
+   * Gives a person, who has proved that the address is theirs, an earlier address back, verified. Ends all tokens and
+   * sessions and removes the password.
+   */
+  restoreEmail(id: string, email: string): Promise<User>;
 };
 
 type PasswordChange = {
@@ -145,10 +153,14 @@ export function createUserService({
 
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
-    async update(id, { password, ...changes }, ifVersion) {
+    async update(id, { password, currentPassword, ...changes }, ifVersion, source = '') {
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
+      const checked =
+        currentPassword === undefined
+          ? {}
+          : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
-      return published(await store.update(id, { ...changes, ...hashed }, ifVersion));
+      return published(await store.update(id, { ...changes, ...checked, ...hashed }, ifVersion));
     },
 
     async remove(id, ifVersion) {
@@ -182,6 +194,8 @@ export function createUserService({
     changeStatus: (id, status, ifVersion) => changeSecurity(id, { reason: 'status', status }, ifVersion),
 
     verifyEmail: store.verifyEmail,
+
+    restoreEmail: async (id, email) => published(await store.restoreEmail(id, email)),
   };
 }
 

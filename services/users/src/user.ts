@@ -81,8 +81,14 @@ export type UserChanges = {
   status?: UserStatus;
 };
 
-/** Changes as requested, with a new password in plain text, which ends tokens and sessions. */
-export type UserUpdate = UserChanges & { password?: string };
+/**
+ * Changes as requested, with a new password in plain text, which ends tokens and sessions. With the current password,
+ * they are made only if it is right.
+ */
+export type UserUpdate = UserChanges & { password?: string; currentPassword?: string };
+
+/** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked. */
+export type AccountChanges = UserChanges & { passwordHash?: string; currentHash?: string };
 
 /**
  * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
@@ -93,12 +99,17 @@ export type SecurityChange =
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus };
 
-/** The event of a SecurityChange or a deletion: the new epochs. */
+/**
+ * The event of a change on which the security of the account depends, with the epochs after it. A new address (`email`)
+ * raises none.
+ */
 export type AccountChanged = {
   userId: string;
   epoch: number;
   signInEpoch: number;
-  reason: SecurityChange['reason'] | 'deleted';
+  reason: SecurityChange['reason'] | 'email' | 'email_restored' | 'deleted';
+  /** The verified address before a change of the address. */
+  previousEmail?: string;
 };
 
 /**
@@ -131,11 +142,13 @@ export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError, as insert does. */
   update(
     id: string,
-    changes: UserChanges & { passwordHash?: string },
+    changes: AccountChanges,
     ifVersion?: IfVersion,
   ): Promise<{ user: User; events: AccountChanged[] }>;
   /** Marks the address as verified; throws `conflict` when it is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
+  /** Gives the account an address back, verified; ends tokens and sessions, and removes the password. */
+  restoreEmail(id: string, email: string): Promise<{ user: User; events: AccountChanged[] }>;
   /** Undefined when nothing changes; throws a WrongPasswordError when currentHash is no longer the current one. */
   changeSecurity(
     id: string,

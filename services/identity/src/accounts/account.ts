@@ -38,4 +38,6 @@ export type Accounts = {
   changePassword(id: string, passwords: { next: string; current?: string }): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
+  /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */
+  restoreEmail(id: string, email: string): Promise<Account>;
 };

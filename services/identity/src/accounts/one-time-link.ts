@@ -1,9 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /** What a mailed link is for. */
-export type LinkPurpose = 'new_password' | 'verify_email';
+export type LinkPurpose = 'new_password' | 'verify_email' | 'undo_email_change';
 
-/** What a link refers to. Its user must compare `email` and `epoch` with the account's: a change voids the link. */
+/**
+ * What a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`
+ * with the account's: a change voids the link.
+ */
 export type OneTimeLink = {
   userId: string;
   /** The address it was sent to. */
@@ -18,7 +21,10 @@ export type StoredLink = OneTimeLink & { purpose: LinkPurpose; tokenHash: string
 
 export type OneTimeLinkStore = {
   collection: string;
-  /** Replaces the person's earlier one of the same purpose. Durable when it resolves. */
+  /**
+   * Replaces the person's earlier one of the same purpose; to undo a change of the address, only one to the same address.
+   * Durable when it resolves.
+   */
   put(link: StoredLink): Promise<void>;
   /** The same, unless there is a later one by now. */
   restore(link: StoredLink): Promise<void>;
@@ -26,6 +32,8 @@ export type OneTimeLinkStore = {
   find(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
   /** Finds and removes it. Of several concurrent calls, one gets it. */
   take(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
+  /** Removes the person's links of this purpose that expire after the time. */
+  removeAfter(purpose: LinkPurpose, userId: string, time: Date): Promise<void>;
 };
 
 export type OneTimeLinks = {
@@ -37,6 +45,8 @@ export type OneTimeLinks = {
   consume(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
   /** Makes a link that was consumed to no effect work again, for the rest of its time. */
   restore(purpose: LinkPurpose, token: string, link: OneTimeLink): Promise<void>;
+  /** Voids the person's links of this purpose that were made after this one. */
+  voidLater(purpose: LinkPurpose, link: OneTimeLink): Promise<void>;
 };
 
 /** 256 bits as base64url. */
@@ -58,6 +68,8 @@ export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
       return TOKEN.test(token) ? store.take(purpose, hashToken(token)) : undefined;
     },
     restore: (purpose, token, link) => store.restore({ ...link, purpose, tokenHash: hashToken(token) }),
+    // All links of a purpose work for the same time.
+    voidLater: (purpose, { userId, expiresAt }) => store.removeAfter(purpose, userId, expiresAt),
   };
 }
 

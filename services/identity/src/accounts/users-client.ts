@@ -34,6 +34,7 @@ export function createUsersClient(internal: InternalClient): Accounts {
         ...(current === undefined ? {} : { current_password: current }),
       }),
     verifyEmail: (id, email) => required('PUT', `${pathOf(id)}/verified-email`, { email }),
+    restoreEmail: (id, email) => required('PUT', `${pathOf(id)}/restored-email`, { email }),
   };
 }
 

@@ -33,15 +33,36 @@ ${account !== undefined && html`<p class="buttons"><a class="primary" href="${ac
   });
 }
 
+export type UndoEmailChangeModel = {
+  /** With the token of the mailed link in `hidden`. */
+  form: PageForm;
+  email: string;
+  username: string;
+};
+
+/** Asks to press a button, as emailVerifyPage does. */
+export function undoEmailChangePage(model: UndoEmailChangeModel): string {
+  return standalonePage({
+    title: 'Put your email address back',
+    body: html`<h1>Put your email address back</h1>
+<p>The account ${named(model.username)} gets the address ${named(model.email)} back. Everybody who is signed in to it is signed out, its password no longer works, and you choose a new one.</p>
+${form(model.form, html`<div class="buttons"><button class="primary">Put this address back</button></div>`)}
+<p class="hint">If you changed the address yourself, close this page.</p>`,
+  });
+}
+
 export type LinkInvalidModel = {
-  purpose: 'new_password' | 'email';
+  purpose: 'new_password' | 'email' | 'undo';
   /** Where to get another link. */
   links: { retry: string };
 };
 
 export function linkInvalidPage(model: LinkInvalidModel): string {
-  const retry =
-    model.purpose === 'new_password' ? 'Ask for another link' : 'Go to your profile and send another link';
+  const retry = {
+    new_password: 'Ask for another link',
+    email: 'Go to your profile and send another link',
+    undo: 'Go to your account',
+  }[model.purpose];
   return standalonePage({
     title: 'This link no longer works',
     body: html`<h1>This link no longer works</h1>

@@ -32,12 +32,14 @@ export function passwordChangedMail(): Mail {
   ]);
 }
 
-/** For the address that the account had before. */
-export function emailChangedMail(model: { username: string }): Mail {
+/** For the address that the account had before. `hours`: how long the link works. */
+export function emailChangedMail(model: { link: string; username: string; hours: number }): Mail {
   return mail('Your email address has been changed', [
     `The ${PRODUCT} account ${oneLine(model.username)} has just been given another email address than this one.`,
     'If it was you, you need not do anything.',
-    'If it was not you, somebody else knows your password. Sign in with your username, change the password, and put this address back.',
+    'If it was not you, somebody else may be in your account. Open this link to put this address back:',
+    { link: model.link, label: 'Put this address back' },
+    `It works once, for ${model.hours} hours. It signs everybody out, and you choose a new password. Give the link to nobody.`,
   ]);
 }
 

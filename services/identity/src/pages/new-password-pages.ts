@@ -57,16 +57,19 @@ export type NewPasswordModel = {
   /** With the token of the mailed link in `hidden`. */
   form: PageForm;
   username: string;
+  /** The address that the account has just got back. */
+  restoredEmail?: string | undefined;
   /** Problems of `new_password`. */
   problems?: readonly FieldProblem[] | undefined;
 };
 
 export function newPasswordPage(model: NewPasswordModel): string {
-  const { problems = [] } = model;
+  const { problems = [], restoredEmail } = model;
   return standalonePage({
     title: 'Choose a new password',
     failed: problems.length > 0,
     body: html`<h1>Choose a new password</h1>
+${restoredEmail !== undefined && html`<p class="notice" role="status">The account has the address ${named(restoredEmail)} again. Everybody is signed out, and the old password no longer works.</p>`}
 <p>It is for the account ${named(model.username)}. You will be signed out everywhere else.</p>
 ${problemSummary(problems, ['new_password'])}
 ${form(

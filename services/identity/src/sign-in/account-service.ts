@@ -70,7 +70,6 @@ export function createAccountService(options: {
       const details = { fields: Object.keys(changes) };
       await audit.record({ action: 'account.changed', origin, subject: account.id, details });
       if (changes.email === undefined) return { linkSent: false };
-      await mails.notifyEmailChanged(account);
       try {
         await sendVerification(changed, origin);
         return { linkSent: true };

@@ -72,6 +72,7 @@ export function createSignInModule(options: {
   addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
   return {
     checkPassword,
+    mails,
     pageErrors,
     providerPages: createProviderPages({ ...shared, pageErrors }),
     routers: [

@@ -5,7 +5,12 @@ import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
 import type { LinkPurpose, OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../pages/mailed-link-pages.ts';
+import {
+  emailVerifiedPage,
+  emailVerifyPage,
+  linkInvalidPage,
+  undoEmailChangePage,
+} from '../pages/mailed-link-pages.ts';
 import {
   forgottenPasswordPage,
   forgottenPasswordSentPage,
@@ -28,6 +33,7 @@ export type RecoveryRoutesOptions = {
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
 const VERIFY_EMAIL = '/account/verify-email';
+const UNDO_EMAIL_CHANGE = '/account/undo-email-change';
 const ACCOUNT = '/account';
 
 /** Forgotten passwords and the verification of email addresses: the pages that links in mails lead to. */
@@ -64,8 +70,8 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     sendPage(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
   });
 
-  function refuseLink(ctx: Context, purpose: 'new_password' | 'email'): void {
-    const retry = purpose === 'email' ? ACCOUNT : FORGOTTEN;
+  function refuseLink(ctx: Context, purpose: 'new_password' | 'email' | 'undo'): void {
+    const retry = purpose === 'new_password' ? FORGOTTEN : ACCOUNT;
     sendPage(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
   }
 
@@ -92,8 +98,14 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     return true;
   }
 
-  function showNewPassword(ctx: Context, account: Account, token: string, error?: ServiceError): void {
+  function showNewPassword(
+    ctx: Context,
+    account: Account,
+    token: string,
+    { error, restoredEmail }: { error?: ServiceError; restoredEmail?: string } = {},
+  ): void {
     const html = newPasswordPage({
+      restoredEmail,
       form: { action: NEW_PASSWORD, csrf: forms.token(ctx, NEW_PASSWORD), hidden: { token } },
       username: account.username,
       problems:
@@ -123,7 +135,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       if (!used) return refuseLink(ctx, 'new_password');
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
-      return showNewPassword(ctx, account, token, error);
+      return showNewPassword(ctx, account, token, { error });
     }
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
     await options.mails.notifyPasswordChanged(account);
@@ -147,6 +159,45 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     if (!used) return refuseLink(ctx, 'email');
     await audit.record({ action: 'email.verified', origin: originOf(ctx), subject: id });
     sendPage(ctx, emailVerifiedPage({ email, links: { account: ACCOUNT } }));
+  });
+
+  /** The account and the address of a link that undoes a change: no later change of the account voids it. */
+  async function undoable(token: string) {
+    const link = await links.peek('undo_email_change', token);
+    const account = link === undefined ? undefined : await accounts.find(link.userId);
+    return link !== undefined && account?.status === 'active' ? { link, account } : undefined;
+  }
+
+  router.get(UNDO_EMAIL_CHANGE, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const found = await undoable(token);
+    if (found === undefined) return refuseLink(ctx, 'undo');
+    const { link, account } = found;
+    const form = { action: UNDO_EMAIL_CHANGE, csrf: forms.token(ctx, UNDO_EMAIL_CHANGE), hidden: { token } };
+    sendPage(ctx, undoEmailChangePage({ form, email: link.email, username: account.username }));
+  });
+
+  router.post(UNDO_EMAIL_CHANGE, async (ctx) => {
+    const fields = await forms.read(ctx, UNDO_EMAIL_CHANGE);
+    const token = fields.get('token') ?? '';
+    const { link } = (await undoable(token)) ?? {};
+    if (link === undefined) return refuseLink(ctx, 'undo');
+    let account: Account | undefined;
+    const used = await use('undo_email_change', token, async () => {
+      account = await accounts.restoreEmail(link.userId, link.email);
+      // The addresses that the account has had since are not this person's.
+      await links.voidLater('undo_email_change', link);
+    });
+    if (!used || account === undefined) return refuseLink(ctx, 'undo');
+    await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id });
+    const next = await links.issue({
+      purpose: 'new_password',
+      userId: account.id,
+      email: link.email,
+      epoch: account.sign_in_epoch,
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    showNewPassword(ctx, account, next, { restoredEmail: link.email });
   });
   return router;
 }

@@ -2,7 +2,12 @@ import { applicationsPage } from '../../src/pages/applications-page.ts';
 import { consentPage } from '../../src/pages/consent-page.ts';
 import { createAccountPage } from '../../src/pages/create-account-page.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
-import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../../src/pages/mailed-link-pages.ts';
+import {
+  emailVerifiedPage,
+  emailVerifyPage,
+  linkInvalidPage,
+  undoEmailChangePage,
+} from '../../src/pages/mailed-link-pages.ts';
 import {
   forgottenPasswordPage,
   forgottenPasswordSentPage,
@@ -128,6 +133,12 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ['verify email', emailVerifyPage({ form, email: of('ada@x.example'), username: of('ada') })],
     ['email verified', emailVerifiedPage({ email: of('ada@x.example'), links: { account: '/account' } })],
     ['link invalid, password', linkInvalidPage({ purpose: 'new_password', links: { retry: '/forgotten' } })],
+    ['link invalid, undo', linkInvalidPage({ purpose: 'undo', links: { retry: '/account' } })],
+    ['undo email change', undoEmailChangePage({ form, email: of('ada@x.example'), username: of('ada') })],
+    [
+      'new password, address restored',
+      newPasswordPage({ form, username: of('ada'), restoredEmail: of('ada@x.example') }),
+    ],
     ['link invalid, email', linkInvalidPage({ purpose: 'email', links: { retry: '/account' } })],
     ['profile', profilePage({ ...profile, email: 'verified', notice: 'saved' })],
     ['profile, unverified', profilePage({ ...profile, email: 'unverified', notice: 'link_sent' })],

@@ -1,11 +1,22 @@
 import t from 'tap';
-import { type Mail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../../src/pages/mails.ts';
+import {
+  emailChangedMail,
+  type Mail,
+  newPasswordMail,
+  passwordChangedMail,
+  verifyEmailMail,
+} from '../../src/pages/mails.ts';
 import { parseMarkup } from './markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address – Gatehouse', [LINK]],
   [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password – Gatehouse', [LINK]],
+  [
+    emailChangedMail({ link: LINK, username: 'ada', hours: 72 }),
+    'Your email address has been changed – Gatehouse',
+    [LINK],
+  ],
   [passwordChangedMail(), 'Your password has been changed – Gatehouse', []],
 ];
 

@@ -108,6 +108,7 @@ t.test('a new address has to be confirmed again', async (t) => {
   }
   const change = { email: 'new-rob@example.org', current_password: PASSWORD };
   const changed = await visitor.submit(page, change, 'name="username"');
+  await linkTo(built, 'rob@example.org');
   const mails = await Promise.all(
     (await readdir(outbox)).map((file) => readFile(join(outbox, file), 'utf8')),
   );

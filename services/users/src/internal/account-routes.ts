@@ -114,6 +114,10 @@ export function mountAccountRoutes(
   app.put<OneAccount>(`${one}/verified-email`, guard, async (request, reply) =>
     sendAccount(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),
   );
+
+  app.put<OneAccount>(`${one}/restored-email`, guard, async (request, reply) =>
+    sendAccount(reply, await users.restoreEmail(request.params.id, readEmail(request.body).email)),
+  );
 }
 
 function show(user: User) {

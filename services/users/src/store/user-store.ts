@@ -8,7 +8,14 @@ import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import { type Account, TakenError, type UserStore, userOf } from '../user.ts';
-import { changeSecurity, changeUser, deleteUser, userCreated, verifyEmail } from '../user-changes.ts';
+import {
+  changeSecurity,
+  changeUser,
+  deleteUser,
+  restoreEmail,
+  userCreated,
+  verifyEmail,
+} from '../user-changes.ts';
 import {
   accountOf,
   NO_ADDRESS,
@@ -104,6 +111,11 @@ export function createUserStore(
       return userWithoutPassword(
         (await writes.update(id, (it, revision) => verifyEmail(it, email, revision))).next,
       );
+    },
+
+    async restoreEmail(id, email) {
+      const update = await writes.update(id, (it, revision) => restoreEmail(it, email, revision));
+      return { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
     async changeSecurity(id, change, ifVersion) {

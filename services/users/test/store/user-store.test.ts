@@ -207,8 +207,9 @@ t.test('every write raises the version and stores an event that names the change
   }
   t.equal((await store.findById(id))?.version, 3 + changes.length);
   const outbox = await outboxOf(id);
+  const ofUser = outbox.filter(({ subject }: { subject: string }) => subject !== 'users.account.changed');
   t.strictSame(
-    outbox.map(({ subject, data }: { subject: string; data: unknown }) => [subject, data]),
+    ofUser.map(({ subject, data }: { subject: string; data: unknown }) => [subject, data]),
     [
       ['users.user.created', { user_id: id, version: 1 }],
       ...[['email_verified'], [], ...changes.map(([, changed]) => changed)].map((changed, i) => [
