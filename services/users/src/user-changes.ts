@@ -64,12 +64,9 @@ export function changeUser(
 ): AccountUpdate {
   if (currentHash !== (current.passwordHash ?? undefined)) throw new WrongPasswordError();
   const next = { ...current, ...omitUndefined(changes) };
+  if (next.email === current.email) return updated(current, next, revision);
   // A new address is not verified.
-  return updated(
-    current,
-    { ...next, emailVerified: next.emailVerified && next.email === current.email },
-    revision,
-  );
+  return updated(current, { ...next, emailVerified: false, emailContested: false }, revision);
 }
 
 /**
@@ -77,7 +74,8 @@ export function changeUser(
  * is set by a link to the address.
  */
 export function restoreEmail(current: Account, email: string, revision: Revision): AccountUpdate {
-  return updated(current, { ...current, email, emailVerified: true, passwordHash: null }, revision, [
+  const restored = { email, emailVerified: true, emailContested: false, passwordHash: null };
+  return updated(current, { ...current, ...restored }, revision, [
     { reason: 'email_restored', endsTokens: true, endsSessions: true },
   ]);
 }
@@ -89,7 +87,13 @@ export function verifyEmail(current: Account, email: string, revision: Revision)
       details: [{ field: 'email', message: 'is not the current one' }],
     });
   }
-  return updated(current, { ...current, emailVerified: true }, revision);
+  return updated(current, { ...current, emailVerified: true, emailContested: false }, revision);
+}
+
+/** Takes an address from an account that has not verified it; undefined when it has, or has it no longer. */
+export function releaseEmail(current: Account, email: string, revision: Revision): AccountUpdate | undefined {
+  if (current.emailVerified || current.email !== email) return undefined;
+  return updated(current, { ...current, email: null, emailContested: false }, revision);
 }
 
 /**

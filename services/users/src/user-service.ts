@@ -128,16 +128,16 @@ export function createUserService({
   return {
     async create(draft) {
       assertValid(draftProblems(draft));
-      const { id = newId('usr'), username, email, password } = draft;
+      const { id = newId('usr'), username, email, password, claimsEmail = false } = draft;
       // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
-      const [taken] = await store.findTaken(omitUndefined({ username, email }));
+      const [taken] = await store.findTaken(omitUndefined({ username, email, claimsEmail }));
       if (taken !== undefined) throw new TakenError(taken);
       const passwordHash = password === undefined ? null : await passwords.hash(password);
       for (let attempt = 0; ; attempt += 1) {
         const chosen = username ?? derivedUsername(draft, attempt);
         const record = recordOf(draft, { id, username: chosen });
         try {
-          await store.insert({ ...record, passwordHash });
+          await store.insert({ ...record, passwordHash }, { claimsEmail });
           return userOf(record);
         } catch (error) {
           const isLast = username !== undefined || attempt + 1 === MAX_DERIVATIONS;

@@ -24,6 +24,7 @@ const ANN: Account = {
   role: 'user',
   status: 'active',
   passwordHash: 'hash',
+  emailContested: false,
   epoch: 5,
   signInEpoch: 2,
   version: 7,

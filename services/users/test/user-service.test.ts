@@ -444,3 +444,39 @@ t.test('a thousand concurrent creations: no duplicates', async (t) => {
   }
   t.comment(`${made.length} created, ${failures.length} refused`);
 });
+
+t.test(
+  'an address that nobody has confirmed can be claimed, and goes to whoever confirms it first',
+  async (t) => {
+    const email = 'Claimed@example.org';
+    const first = await created({ email });
+    await t.rejects(created({ email }), new TakenError('email'), 'an admin or a machine does not claim it');
+    const second = await created({ email: 'claimed@EXAMPLE.org', claimsEmail: true });
+    const third = await created();
+    await t.rejects(users.update(third.id, { email }), new TakenError('email'));
+    t.match(await users.update(third.id, { email, claimsEmail: true }), { email, emailVerified: false });
+    await users.update(third.id, { name: 'Third' });
+
+    t.match(await users.verifyEmail(third.id, email), { email, emailVerified: true });
+    t.match(await users.lookUp(email), { id: third.id });
+    t.match(await users.read(first.id), { email: null, emailVerified: false });
+    const rejected = users.verifyEmail(second.id, 'claimed@EXAMPLE.org');
+    await t.rejects(rejected, new TakenError('email'), 'what has been confirmed stays');
+    await t.rejects(created({ email, claimsEmail: true }), new TakenError('email'));
+    await t.rejects(users.update(first.id, { email, claimsEmail: true }), new TakenError('email'));
+
+    await users.update(third.id, { email: 'elsewhere@example.org' });
+    t.match(await users.verifyEmail(second.id, 'claimed@EXAMPLE.org'), { emailVerified: true });
+    await users.update(second.id, { email: 'elsewhere2@example.org' });
+    await created({ email });
+    t.match(await users.restoreEmail(third.id, email), { email, emailVerified: true }, 'as by confirming it');
+  },
+);
+
+t.test('of many who confirm an address at once, one gets it', async (t) => {
+  const email = 'many-claims@example.org';
+  const claims = [];
+  for (let i = 0; i < 6; i += 1) claims.push(await created({ email, claimsEmail: true }));
+  const results = await Promise.allSettled(claims.map(({ id }) => users.verifyEmail(id, email)));
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+});

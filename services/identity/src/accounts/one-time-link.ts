@@ -45,6 +45,8 @@ export type OneTimeLinks = {
   consume(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
   /** Makes a link that was consumed to no effect work again, for the rest of its time. */
   restore(purpose: LinkPurpose, token: string, link: OneTimeLink): Promise<void>;
+  /** Consumes a link for the action; returns whether there was one. When the action fails, the link works again. */
+  use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean>;
   /** Voids the person's links of this purpose that were made after this one. */
   voidLater(purpose: LinkPurpose, link: OneTimeLink): Promise<void>;
 };
@@ -54,7 +56,7 @@ const TOKEN = /^[\w-]{43}$/;
 
 /** Links that are mailed to a person and work once. Only the hashes of their tokens are stored. */
 export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
-  return {
+  const links: OneTimeLinks = {
     async issue({ purpose, userId, email, epoch, seconds }) {
       const token = randomBytes(32).toString('base64url');
       const expiresAt = new Date(Date.now() + seconds * 1000);
@@ -68,9 +70,27 @@ export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
       return TOKEN.test(token) ? store.take(purpose, hashToken(token)) : undefined;
     },
     restore: (purpose, token, link) => store.restore({ ...link, purpose, tokenHash: hashToken(token) }),
+    async use(purpose, token, action) {
+      const link = await links.consume(purpose, token);
+      if (link === undefined) return false;
+      await action().catch(async (error: unknown) => {
+        await links.restore(purpose, token, link);
+        throw error;
+      });
+      return true;
+    },
     // All links of a purpose work for the same time.
     voidLater: (purpose, { userId, expiresAt }) => store.removeAfter(purpose, userId, expiresAt),
   };
+  return links;
+}
+
+/** Whether the link was sent to the account's present address in its present sign-in epoch. */
+export function isCurrentLink(
+  link: OneTimeLink | undefined,
+  account: { id: string; email: string | null; sign_in_epoch: number },
+): link is OneTimeLink {
+  return link?.userId === account.id && link.email === account.email && link.epoch === account.sign_in_epoch;
 }
 
 function hashToken(token: string): string {

@@ -21,6 +21,23 @@ ${form(model.form, html`<div class="buttons"><button class="primary">Confirm thi
   });
 }
 
+export type EmailOfOtherAccountModel = {
+  signOut: PageForm;
+  /** Who is signed in. */
+  username: string;
+};
+
+/** Only whoever is signed in to the account of a link confirms its address: a stranger's account is nobody else's. */
+export function emailOfOtherAccountPage(model: EmailOfOtherAccountModel): string {
+  return standalonePage({
+    title: 'This link is for another account',
+    body: html`<h1>This link is for another account</h1>
+<p>You are signed in as ${named(model.username)}, and the address has not been confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.</p>
+<p>If you have no other account, close this page: somebody may have mistyped an address.</p>
+${form(model.signOut, html`<div class="buttons"><button class="primary">Sign out</button></div>`)}`,
+  });
+}
+
 export type EmailVerifiedModel = { email: string; links: { account?: string } };
 
 export function emailVerifiedPage(model: EmailVerifiedModel): string {

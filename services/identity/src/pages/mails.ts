@@ -8,7 +8,7 @@ export type Mail = { subject: string; text: string; html: string };
 export function verifyEmailMail(model: { link: string; username: string }): Mail {
   return mail('Confirm your email address', [
     `The ${PRODUCT} account “${oneLine(model.username)}” has this email address. Is it yours?`,
-    'Open this link and press the button there:',
+    'Open this link, sign in to that account, and press the button there:',
     { link: model.link, label: 'Confirm my email address' },
     'If you have no such account, you need not do anything. Somebody may have mistyped an address.',
   ]);

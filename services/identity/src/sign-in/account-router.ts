@@ -13,6 +13,7 @@ export const ACCOUNT_PAGES = {
   password: '/account/password',
   applications: '/account/applications',
   sessions: '/account/sessions',
+  verification: '/account/verify-email',
 };
 
 /** What every account page needs. */

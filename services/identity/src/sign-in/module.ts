@@ -28,6 +28,7 @@ import { createProviderPages } from './provider-pages.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { createSignInThrottle } from './sign-in-throttle.ts';
 import { createSignInThrottleStore } from './sign-in-throttle-store.ts';
+import { addVerificationRoutes } from './verification-routes.ts';
 
 /** How many accounts can be created from one address. */
 const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
@@ -69,6 +70,7 @@ export function createSignInModule(options: {
 
   const pages = createAccountRouter(shared);
   addProfileRoutes(pages, { account: createAccountService(shared), sessions });
+  addVerificationRoutes(pages, shared);
   addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
   return {
     checkPassword,

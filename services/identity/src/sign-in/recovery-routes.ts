@@ -3,14 +3,9 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
-import type { LinkPurpose, OneTimeLinks } from '../accounts/one-time-link.ts';
+import { isCurrentLink, type OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import {
-  emailVerifiedPage,
-  emailVerifyPage,
-  linkInvalidPage,
-  undoEmailChangePage,
-} from '../pages/mailed-link-pages.ts';
+import { linkInvalidPage, undoEmailChangePage } from '../pages/mailed-link-pages.ts';
 import {
   forgottenPasswordPage,
   forgottenPasswordSentPage,
@@ -32,11 +27,10 @@ export type RecoveryRoutesOptions = {
 
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
-const VERIFY_EMAIL = '/account/verify-email';
 const UNDO_EMAIL_CHANGE = '/account/undo-email-change';
 const ACCOUNT = '/account';
 
-/** Forgotten passwords and the verification of email addresses: the pages that links in mails lead to. */
+/** Forgotten passwords and addresses that somebody else has changed: pages that mailed links lead to, without a sign-in. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   const { accounts, links, audit, forms } = options;
   const router = new Router({ sensitive: true });
@@ -70,32 +64,17 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     sendPage(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
   });
 
-  function refuseLink(ctx: Context, purpose: 'new_password' | 'email' | 'undo'): void {
+  function refuseLink(ctx: Context, purpose: 'new_password' | 'undo'): void {
     const retry = purpose === 'new_password' ? FORGOTTEN : ACCOUNT;
     sendPage(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
   }
 
   /** The account that a link is about, unless the account has changed in a way that voids the link. */
-  async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
-    const link = await links.peek(purpose, token);
+  async function accountOf(token: string): Promise<Account | undefined> {
+    const link = await links.peek('new_password', token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
-    const fits =
-      account?.status === 'active' &&
-      account.email === link?.email &&
-      account.sign_in_epoch === link.epoch &&
-      (purpose === 'verify_email' || account.email_verified);
+    const fits = account?.status === 'active' && isCurrentLink(link, account) && account.email_verified;
     return fits ? account : undefined;
-  }
-
-  /** Consumes a link for the action; returns whether there was one. When the action fails, the link works again. */
-  async function use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean> {
-    const link = await links.consume(purpose, token);
-    if (link === undefined) return false;
-    await action().catch(async (error: unknown) => {
-      await links.restore(purpose, token, link);
-      throw error;
-    });
-    return true;
   }
 
   function showNewPassword(
@@ -119,7 +98,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
 
   router.get(NEW_PASSWORD, async (ctx) => {
     const token = String(ctx.query.token ?? '');
-    const account = await accountOf('new_password', token);
+    const account = await accountOf(token);
     if (account === undefined) refuseLink(ctx, 'new_password');
     else showNewPassword(ctx, account, token);
   });
@@ -127,11 +106,13 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   router.post(NEW_PASSWORD, async (ctx) => {
     const fields = await forms.read(ctx, NEW_PASSWORD);
     const token = fields.get('token') ?? '';
-    const account = await accountOf('new_password', token);
+    const account = await accountOf(token);
     if (account === undefined) return refuseLink(ctx, 'new_password');
     const next = fields.get('new_password') ?? '';
     try {
-      const used = await use('new_password', token, () => accounts.changePassword(account.id, { next }));
+      const used = await links.use('new_password', token, () =>
+        accounts.changePassword(account.id, { next }),
+      );
       if (!used) return refuseLink(ctx, 'new_password');
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
@@ -140,25 +121,6 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
     await options.mails.notifyPasswordChanged(account);
     sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
-  });
-
-  router.get(VERIFY_EMAIL, async (ctx) => {
-    const token = String(ctx.query.token ?? '');
-    const account = await accountOf('verify_email', token);
-    if (account === undefined || account.email === null) return refuseLink(ctx, 'email');
-    const form = { action: VERIFY_EMAIL, csrf: forms.token(ctx, VERIFY_EMAIL), hidden: { token } };
-    sendPage(ctx, emailVerifyPage({ form, email: account.email, username: account.username }));
-  });
-
-  router.post(VERIFY_EMAIL, async (ctx) => {
-    const fields = await forms.read(ctx, VERIFY_EMAIL);
-    const token = fields.get('token') ?? '';
-    const { id, email } = (await accountOf('verify_email', token)) ?? {};
-    if (id === undefined || email === undefined || email === null) return refuseLink(ctx, 'email');
-    const used = await use('verify_email', token, () => accounts.verifyEmail(id, email));
-    if (!used) return refuseLink(ctx, 'email');
-    await audit.record({ action: 'email.verified', origin: originOf(ctx), subject: id });
-    sendPage(ctx, emailVerifiedPage({ email, links: { account: ACCOUNT } }));
   });
 
   /** The account and the address of a link that undoes a change: no later change of the account voids it. */
@@ -183,7 +145,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const { link } = (await undoable(token)) ?? {};
     if (link === undefined) return refuseLink(ctx, 'undo');
     let account: Account | undefined;
-    const used = await use('undo_email_change', token, async () => {
+    const used = await links.use('undo_email_change', token, async () => {
       account = await accounts.restoreEmail(link.userId, link.email);
       // The addresses that the account has had since are not this person's.
       await links.voidLater('undo_email_change', link);

@@ -3,6 +3,7 @@ import { consentPage } from '../../src/pages/consent-page.ts';
 import { createAccountPage } from '../../src/pages/create-account-page.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
 import {
+  emailOfOtherAccountPage,
   emailVerifiedPage,
   emailVerifyPage,
   linkInvalidPage,
@@ -131,6 +132,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['new password, done', newPasswordDonePage({ links: { signIn: '/sign-in' } })],
     ['verify email', emailVerifyPage({ form, email: of('ada@x.example'), username: of('ada') })],
+    ['verify email, another account', emailOfOtherAccountPage({ signOut: form, username: of('ada') })],
     ['email verified', emailVerifiedPage({ email: of('ada@x.example'), links: { account: '/account' } })],
     ['link invalid, password', linkInvalidPage({ purpose: 'new_password', links: { retry: '/forgotten' } })],
     ['link invalid, undo', linkInvalidPage({ purpose: 'undo', links: { retry: '/account' } })],

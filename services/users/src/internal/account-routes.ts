@@ -84,7 +84,13 @@ export function mountAccountRoutes(
 
   app.post(`${PREFIX}/accounts`, guard, async (request, reply) => {
     const { username, email, password, name } = readNew(request.body);
-    const draft = { username, email, password, ...(name === undefined ? {} : { name }) };
+    const draft = {
+      username,
+      email,
+      password,
+      claimsEmail: true,
+      ...(name === undefined ? {} : { name }),
+    };
     return sendAccount(reply.code(201), await users.create(draft));
   });
 
@@ -97,6 +103,7 @@ export function mountAccountRoutes(
     const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
     const fields = { name, firstName: first_name, lastName: last_name, phone, picture };
     const changes = {
+      claimsEmail: true,
       ...omitUndefined({ username, email }),
       ...omitUndefined(
         Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),

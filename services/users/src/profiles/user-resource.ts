@@ -87,7 +87,7 @@ async function permittedChanges(
   else if (guarded.email) {
     authorizeOwnEmailChange({ firstParty: isFirstParty(caller) });
     if (currentPassword === undefined) throw currentPasswordMissing();
-    permitted.currentPassword = currentPassword;
+    Object.assign(permitted, { currentPassword, claimsEmail: true });
   }
   return permitted;
 }
