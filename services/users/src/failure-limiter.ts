@@ -37,7 +37,7 @@ export function createFailureLimiter({ max, seconds }: { max: number; seconds: n
       const window = windowOf(key);
       if (window.failed >= max) {
         const retryAfter = Math.max(1, Math.ceil((window.ends - performance.now()) / 1000));
-        throw new ServiceError('rate_limited', `Too many wrong passwords: try again in ${retryAfter} s.`, {
+        throw new ServiceError('rate_limited', `Too many failures: try again in ${retryAfter} s.`, {
           headers: { 'retry-after': String(retryAfter) },
         });
       }

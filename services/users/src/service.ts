@@ -26,6 +26,7 @@ import { createUserService, type UserService } from './user-service.ts';
 /** Wrong current passwords per user: more than these suggest that a token was stolen. */
 const FAILURES_PER_SOURCE = { max: 10, seconds: 300 };
 const FAILURES_PER_USER = { max: 30, seconds: 300 };
+const TAKEN_PER_USER = { max: 10, seconds: 3600 };
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
@@ -73,6 +74,7 @@ export function createUsersService(
       publishAccountChange: events.publishAccountChange,
       failuresPerSource: createFailureLimiter(FAILURES_PER_SOURCE),
       failuresPerUser: createFailureLimiter(FAILURES_PER_USER),
+      takenPerUser: createFailureLimiter(TAKEN_PER_USER),
     });
     return {
       routes(app, { mountOptions, authenticateInternal }) {

@@ -52,8 +52,13 @@ export function authorizeOwnEmailChange({ firstParty }: { firstParty: boolean })
  * Whether a change of the password or the email address needs the current password. A person's own always does, whatever
  * their role: a token alone does not prove who is using it.
  */
-export function needsCurrentPassword({ person }: Actor, id: string): boolean {
-  return person !== undefined && (person.role !== 'admin' || person.id === id);
+export function needsCurrentPassword(actor: Actor, id: string): boolean {
+  return isOwn(actor, id) || !hasAdminRights(actor);
+}
+
+/** Whether people act on their own record, by whatever credential. */
+export function isOwn({ person }: Actor, id: string): boolean {
+  return person?.id === id;
 }
 
 function forbidden(action: string, permitted: string): ServiceError {

@@ -41,6 +41,8 @@ type UserServiceDependencies = {
   failuresPerSource: FailureLimiter;
   /** Limits them per user over all sources, since anyone can register any number of applications. */
   failuresPerUser: FailureLimiter;
+  /** Limits, per user, how often the own record is given a username or an address that turns out to be taken. */
+  takenPerUser: FailureLimiter;
 };
 
 /** The use cases. They throw ServiceErrors, and know nothing of callers: user-access.ts has the rules of access. */
@@ -51,9 +53,10 @@ export type UserService = {
   list: ListSource<UserField, User>;
   /**
    * This and all changes below throw `precondition_failed` unless the user is at one of these versions. With a current
-   * password it throws what changePassword throws; `source` is the same, too.
+   * password it throws what changePassword throws. People claim an address for their own record, and get `rate_limited`
+   * after too many usernames and addresses that were taken.
    */
-  update(id: string, changes: UserUpdate, ifVersion?: IfVersion, source?: string): Promise<User>;
+  update(id: string, changes: UserUpdate, ifVersion?: IfVersion, by?: Changer): Promise<User>;
   remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
    * The user with this login and password. Undefined, after the same time, for an unknown login, a wrong password, a
@@ -75,12 +78,15 @@ export type UserService = {
   restoreEmail(id: string, email: string): Promise<User>;
 };
 
-type PasswordChange = {
-  newPassword: string;
-  currentPassword?: string;
+/** Who makes a change. */
+type Changer = {
   /** Where the request comes from, such as an application: wrong passwords are counted per source. */
   source?: string;
+  /** Whether people change their own record. */
+  own?: boolean;
 };
+
+type PasswordChange = Pick<Changer, 'source'> & { newPassword: string; currentPassword?: string };
 
 export function createUserService({
   store,
@@ -88,6 +94,7 @@ export function createUserService({
   publishAccountChange,
   failuresPerSource,
   failuresPerUser,
+  takenPerUser,
 }: UserServiceDependencies): UserService {
   /** Throws unless the password is the user's; returns the hash that it was checked against. */
   async function checkCurrentPassword(id: string, password: string, source: string): Promise<string> {
@@ -112,6 +119,20 @@ export function createUserService({
     if (!right || hash === null) throw new WrongPasswordError();
     refund();
     return hash;
+  }
+
+  /** Lets nobody find out by trying who else is here. */
+  async function countingTaken<T>(id: string, write: () => Promise<T>): Promise<T> {
+    takenPerUser.consume(id);
+    let taken = false;
+    try {
+      return await write();
+    } catch (error) {
+      taken = error instanceof TakenError;
+      throw error;
+    } finally {
+      if (!taken) takenPerUser.refund(id);
+    }
   }
 
   async function published({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
@@ -153,14 +174,22 @@ export function createUserService({
 
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
-    async update(id, { password, currentPassword, ...changes }, ifVersion, source = '') {
+    async update(
+      id,
+      { password, currentPassword, ...changes },
+      ifVersion,
+      { source = '', own = false } = {},
+    ) {
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const checked =
         currentPassword === undefined
           ? {}
           : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
-      return published(await store.update(id, { ...changes, ...checked, ...hashed }, ifVersion));
+      const write = () =>
+        store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion);
+      const mayBeTaken = changes.username !== undefined || changes.email !== undefined;
+      return published(await (own && mayBeTaken ? countingTaken(id, write) : write()));
     },
 
     async remove(id, ifVersion) {

@@ -92,7 +92,7 @@ export type UserChanges = {
  * Changes as requested, with a new password in plain text, which ends tokens and sessions. With the current password,
  * they are made only if it is right.
  */
-export type UserUpdate = UserChanges & EmailClaim & { password?: string; currentPassword?: string };
+export type UserUpdate = UserChanges & { password?: string; currentPassword?: string };
 
 /** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked. */
 export type AccountChanges = UserChanges & { passwordHash?: string; currentHash?: string };

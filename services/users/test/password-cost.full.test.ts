@@ -23,6 +23,7 @@ const users = createUserService({
   publishAccountChange: async () => {},
   failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
   failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
+  takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

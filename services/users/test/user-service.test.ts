@@ -24,6 +24,7 @@ const users = createUserService({
   publishAccountChange: async (event) => void announced.push(event),
   failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
   failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
+  takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
 });
 
 const PASSWORD = 'correct horse';
@@ -302,10 +303,14 @@ t.test('a missing username is derived from the email or the name', async (t) => 
     [{ name: '..a..' }, /^a-[0-9a-z]{5}$/],
     [{ name: `${'x'.repeat(63)} y` }, /^x{63}$/],
     [{ name: '\u0301abc' }, /^abc$/],
-    [{ name: 'x\u200dy\u3164z' }, /^x\.y\.z$/],
+    [{ name: 'x\u200dy\u3164z' }, /^xyz$/],
+    [{ name: 'Иван Гроз' }, /^иван\.гроз$/],
+    [{ name: 'Ив' }, /^ив-\d{5}$/],
+    [{ name: 'Иван Smith' }, /^user-[0-9a-z]{5}$/],
     [{ name: '\u{1d51e}\u{1d51f}'.repeat(60) }, /^(?:ab){32}$/],
     [{ name: 'ﷺ'.repeat(200) }, /^.{3,64}$/u],
-    [{ name: '\u{10428}'.repeat(100) }, /^\u{10428}{64}$/u],
+    [{ name: '\u{20000}'.repeat(100) }, /^\u{20000}{64}$/u],
+    [{ name: '\u{10428}'.repeat(100) }, /^user-[0-9a-z]{5}$/],
     [{ name: '$ne' }, /^ne-[0-9a-z]{5}$/],
   ];
   for (const [draft, expected] of cases) {
@@ -454,7 +459,10 @@ t.test(
     const second = await created({ email: 'claimed@EXAMPLE.org', claimsEmail: true });
     const third = await created();
     await t.rejects(users.update(third.id, { email }), new TakenError('email'));
-    t.match(await users.update(third.id, { email, claimsEmail: true }), { email, emailVerified: false });
+    t.match(await users.update(third.id, { email }, undefined, { own: true }), {
+      email,
+      emailVerified: false,
+    });
     await users.update(third.id, { name: 'Third' });
 
     t.match(await users.verifyEmail(third.id, email), { email, emailVerified: true });
@@ -463,7 +471,7 @@ t.test(
     const rejected = users.verifyEmail(second.id, 'claimed@EXAMPLE.org');
     await t.rejects(rejected, new TakenError('email'), 'what has been confirmed stays');
     await t.rejects(created({ email, claimsEmail: true }), new TakenError('email'));
-    await t.rejects(users.update(first.id, { email, claimsEmail: true }), new TakenError('email'));
+    await t.rejects(users.update(first.id, { email }, undefined, { own: true }), new TakenError('email'));
 
     await users.update(third.id, { email: 'elsewhere@example.org' });
     t.match(await users.verifyEmail(second.id, 'claimed@EXAMPLE.org'), { emailVerified: true });
@@ -479,4 +487,61 @@ t.test('of many who confirm an address at once, one gets it', async (t) => {
   for (let i = 0; i < 6; i += 1) claims.push(await created({ email, claimsEmail: true }));
   const results = await Promise.allSettled(claims.map(({ id }) => users.verifyEmail(id, email)));
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+t.test('usernames keep to one script, as far as UTS #39 has it moderately restrictive', async (t) => {
+  const cases: [string, boolean][] = [
+    ['ann.lee-2', true],
+    ['zoë_müller', true],
+    ['иван.2', true],
+    ['σίσυφος', true],
+    ['ann李小龍', true],
+    ['suzuki鈴木ジロー', true],
+    ['kim김철수', true],
+    ['annराम', true],
+    ['עמית.5', true],
+    ['аnn', false], // The first letter is Cyrillic.
+    ['ıвaн', false],
+    ['αlpha', false],
+    ['рауpal', false],
+    ['𝛼лфа', false], // A mathematical alpha.
+    ['カ가나', false],
+    ['עמיתアミト', false],
+    ['ᏣᎳᎩ', false], // Cherokee is not in common use today.
+  ];
+  for (const [name, allowed] of cases) {
+    const problem = await failure(created({ username: name }));
+    const expected = allowed ? 'no failure' : { kind: 'invalid', details: [{ field: 'username' }] };
+    t.match(problem, expected, name);
+    const { id } = await created();
+    t.match(await failure(users.update(id, { username: `${name}9` })), expected, `${name}, as a change`);
+  }
+});
+
+t.test('ı and i are two letters', async (t) => {
+  await created({ username: 'ilgin' });
+  await created({ username: 'ılgın' });
+  await t.rejects(created({ username: 'ILGIN' }), new TakenError('username'));
+  t.match(await users.lookUp('ılgın'), { username: 'ılgın' });
+});
+
+t.test('whoever tries which names and addresses are taken must wait after ten', async (t) => {
+  const taken = await created();
+  await users.verifyEmail(taken.id, taken.email ?? '');
+  const { id } = await created();
+  const own = { own: true };
+  for (let i = 0; i < 10; i += 1) {
+    const change = i % 2 === 0 ? { username: taken.username } : { email: taken.email ?? '' };
+    t.match(await failure(users.update(id, change, undefined, own)), { kind: 'conflict' });
+    t.match(await failure(users.update(id, { name: `Name ${i}` }, undefined, own)), 'no failure');
+  }
+  for (const change of [{ username: taken.username }, { username: `free-${taken.username}`.slice(0, 64) }]) {
+    t.match(await failure(users.update(id, change, undefined, own)), { kind: 'rate_limited' });
+  }
+  t.equal(
+    await failure(users.update(id, { name: 'Other' }, undefined, own)),
+    'no failure',
+    'all else goes on',
+  );
+  t.match(await failure(users.update(id, { username: taken.username })), { kind: 'conflict' }, 'an admin');
 });

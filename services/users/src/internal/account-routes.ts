@@ -103,13 +103,13 @@ export function mountAccountRoutes(
     const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
     const fields = { name, firstName: first_name, lastName: last_name, phone, picture };
     const changes = {
-      claimsEmail: true,
       ...omitUndefined({ username, email }),
       ...omitUndefined(
         Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
       ),
     };
-    return sendAccount(reply, await users.update(request.params.id, changes));
+    // Identity's pages change nobody's account but that of who is signed in.
+    return sendAccount(reply, await users.update(request.params.id, changes, undefined, { own: true }));
   });
 
   app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {

@@ -11,6 +11,7 @@ import {
   authorizeOwnEmailChange,
   authorizeRead,
   hasAdminRights,
+  isOwn,
   needsCurrentPassword,
 } from '../user-access.ts';
 import type { UserService } from '../user-service.ts';
@@ -44,7 +45,8 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
         authorize: authorizeChange,
         run: async (id, changes, caller, ifVersion) => {
           const permitted = await permittedChanges(caller, id, changes, users);
-          return withWrongPasswordAsField(users.update(id, permitted, ifVersion, sourceOf(caller)));
+          const by = { source: sourceOf(caller), own: isOwn(caller, id) };
+          return withWrongPasswordAsField(users.update(id, permitted, ifVersion, by));
         },
       },
       remove: {
@@ -67,14 +69,14 @@ async function permittedChanges(
   { currentPassword, ...changes }: UserUpdate,
   users: UserService,
 ): Promise<UserUpdate> {
-  const isOwn = needsCurrentPassword(caller, id);
+  const own = needsCurrentPassword(caller, id);
   const { status, email } = changes;
-  if (changes.password !== undefined && isOwn) {
+  if (changes.password !== undefined && own) {
     throw invalidFields([{ field: 'password', message: 'is changed at the path of the user and /password' }]);
   }
   const guarded = {
     status: status !== undefined && !hasAdminRights(caller),
-    email: email !== undefined && isOwn,
+    email: email !== undefined && own,
   };
   if (!guarded.status && !guarded.email) return changes;
   const { status: currentStatus, email: currentEmail } = await users.read(id);
@@ -87,7 +89,7 @@ async function permittedChanges(
   else if (guarded.email) {
     authorizeOwnEmailChange({ firstParty: isFirstParty(caller) });
     if (currentPassword === undefined) throw currentPasswordMissing();
-    Object.assign(permitted, { currentPassword, claimsEmail: true });
+    permitted.currentPassword = currentPassword;
   }
   return permitted;
 }

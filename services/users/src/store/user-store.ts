@@ -98,8 +98,8 @@ export function createUserStore(
     count,
 
     /**
-     * Migrates what earlier versions stored, once connected: drops their unique index on usernames, and gives users
-     * without an address a key.
+     * Migrates what earlier versions stored, once connected: drops their unique index on usernames, gives users without an
+     * address a key, and makes keys of another case folding anew.
      */
     async prepare() {
       await collection.dropIndex('username_key_1').catch((error: unknown) => {
@@ -108,6 +108,20 @@ export function createUserStore(
       await onceInDatabase(connection, 'keys of users without an address', async () => {
         const withoutKey = { ...NOT_DELETED, email_key: null };
         await collection.updateMany(withoutKey, [{ $set: { email_key: { $concat: [NO_ADDRESS, '$_id'] } } }]);
+      });
+      await onceInDatabase(connection, 'keys by NFKC_Casefold', async () => {
+        for await (const document of collection.find<UserDocument>(NOT_DELETED, {
+          projection: { outbox: 0 },
+        })) {
+          const { _id, username_key, email_key } = document;
+          const keys = storedFields(accountOf(document));
+          if (keys.username_key === username_key && keys.email_key === email_key) continue;
+          // Only if nobody has changed it meanwhile: who does writes keys of the new kind.
+          await collection.updateOne(
+            { _id, username_key, email_key },
+            { $set: { username_key: keys.username_key, email_key: keys.email_key } },
+          );
+        }
       });
     },
 
