@@ -3,7 +3,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
-import { addressKey, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { createAddressLimiter, createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 /** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
 export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
@@ -11,7 +11,7 @@ export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimi
 export function createCallLimits(): CallLimits {
   return {
     authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }),
-    unauthenticated: createRateLimiter({ name: 'address', quota: 300, seconds: 60 }),
+    unauthenticated: createAddressLimiter({ name: 'address', quota: 300, seconds: 60 }),
   };
 }
 
@@ -42,12 +42,12 @@ export async function identifyCaller(
   try {
     caller = await credentials.verify(
       credential,
-      limits && (() => limits.unauthenticated.check(addressKey(info.address))),
+      limits && (() => limits.unauthenticated.check(info.address)),
     );
   } catch (error) {
     // Other errors, such as keys that cannot be fetched, do not show that the credential is invalid.
     if (limits !== undefined && error instanceof ServiceError && error.kind === 'unauthenticated') {
-      setHeaders(await limits.unauthenticated.count(addressKey(info.address)));
+      setHeaders(await limits.unauthenticated.count(info.address));
     }
     throw error;
   }

@@ -1,5 +1,5 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import { createAddressLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
@@ -10,6 +10,7 @@ import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
 import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
+import type { BrowserCookie } from './sign-in/browser-cookie.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
 import { providerPageHeaders } from './sign-in/page-response.ts';
 
@@ -22,6 +23,7 @@ export type AppOptions = {
   pageErrors: PageErrors;
   /** Whether requests are limited by address. */
   rateLimit: boolean;
+  browser: Pick<BrowserCookie, 'signedInBefore'>;
   routers: readonly Router[];
   provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
 };
@@ -63,7 +65,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
-  if (options.rateLimit) app.use(limitByAddress());
+  if (options.rateLimit) app.use(limitByAddress(options.browser));
   for (const router of options.routers) mount(app, router);
   app.use(below(OAUTH, provider.middleware));
   app.on('error', (error: NodeJS.ErrnoException) => {
@@ -78,19 +80,24 @@ function routeOf(path: string): string {
   return path.replace(/^(\/oauth2\/authorize)\/.+/, '$1/:uid');
 }
 
-/** Limits by address every request that carries a secret, and those with passwords most strictly. */
-function limitByAddress(): Middleware {
-  const token = createRateLimiter({ name: 'token', quota: 600, seconds: 60 });
-  const password = createRateLimiter({ name: 'password', quota: 60, seconds: 60 });
+/**
+ * Limits by address every request that carries a secret, and those with passwords most strictly. Only those that fail count,
+ * and requests that are stored before anybody has signed in. A browser in which somebody has signed in before counts by
+ * itself, so that its neighbours behind the same address do not hinder it.
+ */
+function limitByAddress(browser: Pick<BrowserCookie, 'signedInBefore'>): Middleware {
+  const token = createAddressLimiter({ name: 'token', quota: 600, seconds: 60 });
+  const password = createAddressLimiter({ name: 'password', quota: 60, seconds: 60 });
   return async (ctx, next) => {
-    // A request to sign in or out is stored in the database, before anybody has signed in.
-    const isStored = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);
-    if (isStored && !ctx.path.startsWith('/internal/')) {
-      // Our routes accept a trailing slash.
-      const path = ctx.path.replace(/\/$/, '');
-      const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
-      ctx.set(await (takesPassword ? password : token).count(addressKey(requestInfo(ctx.req).address)));
-    }
+    const isStored = OAUTH_PAGES.includes(ctx.path);
+    if ((ctx.method !== 'POST' && !isStored) || ctx.path.startsWith('/internal/')) return next();
+    // Our routes accept a trailing slash.
+    const path = ctx.path.replace(/\/$/, '');
+    const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
+    const limiter = takesPassword ? password : token;
+    const key = browser.signedInBefore(ctx) ?? requestInfo(ctx.req).address;
+    ctx.set(await limiter.count(key));
     await next();
+    if (!isStored && ctx.status < 400) await limiter.refund(key);
   };
 }

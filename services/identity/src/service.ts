@@ -132,7 +132,13 @@ export function createIdentityService(
     }),
     ...signIn.routers,
   ];
-  const app = createIdentityApp({ ...common, provider, pageErrors: signIn.pageErrors, routers });
+  const app = createIdentityApp({
+    ...common,
+    provider,
+    browser: signIn.browser,
+    pageErrors: signIn.pageErrors,
+    routers,
+  });
 
   const expiring = [store, signIn, managed, revoking].flatMap(({ collections }) => collections);
   let started = false;

@@ -1,5 +1,5 @@
 import { invalidFields } from '@gatehouse/http/schema';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import { Type } from 'typebox';
 import { WrongPasswordError } from './user.ts';
 
@@ -25,6 +25,10 @@ export async function withWrongPasswordAsField<T>(change: Promise<T>): Promise<T
 }
 
 /** Where wrong passwords are counted: all applications that a person owns are one source, as anyone can create many. */
-export function sourceOf({ subject, person, clientId }: Caller): string {
-  return subject === person?.id ? clientId : 'own applications';
+export function sourceOf(caller: Caller): { source: string; firstParty: boolean } {
+  const { subject, person, clientId } = caller;
+  return {
+    source: subject === person?.id ? clientId : 'own applications',
+    firstParty: isFirstParty(caller),
+  };
 }

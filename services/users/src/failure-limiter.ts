@@ -6,6 +6,8 @@ export type FailureLimiter = {
   consume(key: string): void;
   /** Uncounts an attempt that did not fail. */
   refund(key: string): void;
+  /** Uncounts all failures: they are over with a success. */
+  forget(key: string): void;
 };
 
 /** The number of keys kept; beyond it, the key with the oldest window is dropped. */
@@ -49,5 +51,6 @@ export function createFailureLimiter({ max, seconds }: { max: number; seconds: n
       window.failed -= 1;
       if (window.failed === 0) windows.delete(key);
     },
+    forget: (key) => void windows.delete(key),
   };
 }

@@ -108,7 +108,7 @@ function mountUnder(
     const change = {
       newPassword,
       ...(currentPassword === undefined ? {} : { currentPassword }),
-      source: sourceOf(caller),
+      ...sourceOf(caller),
     };
     await withWrongPasswordAsField(users.changePassword(id, change, ifMatch(request)));
   });

@@ -26,6 +26,8 @@ import { createUserService, type UserService } from './user-service.ts';
 /** Wrong current passwords per user: more than these suggest that a token was stolen. */
 const FAILURES_PER_SOURCE = { max: 10, seconds: 300 };
 const FAILURES_PER_USER = { max: 30, seconds: 300 };
+/** NIST SP 800-63B §5.2.2. */
+const FAILURES_IN_A_ROW = { max: 100, seconds: 30 * 86_400 };
 const TAKEN_PER_USER = { max: 10, seconds: 3600 };
 
 const DEFINITION: ResourceServiceDefinition = {
@@ -74,6 +76,7 @@ export function createUsersService(
       publishAccountChange: events.publishAccountChange,
       failuresPerSource: createFailureLimiter(FAILURES_PER_SOURCE),
       failuresPerUser: createFailureLimiter(FAILURES_PER_USER),
+      failuresInARow: createFailureLimiter(FAILURES_IN_A_ROW),
       takenPerUser: createFailureLimiter(TAKEN_PER_USER),
     });
     return {

@@ -39,8 +39,13 @@ type UserServiceDependencies = {
   publishAccountChange(event: AccountChanged): Promise<void>;
   /** Limits wrong current passwords per user and source of the requests, such as an application. */
   failuresPerSource: FailureLimiter;
-  /** Limits them per user over all sources, since anyone can register any number of applications. */
+  /**
+   * Limits them per user over all applications, since anyone can register any number of them. Where no application is
+   * between, they are counted apart: none can keep a person from their own pages.
+   */
   failuresPerUser: FailureLimiter;
+  /** Limits those in a row, in the same two groups. */
+  failuresInARow: FailureLimiter;
   /** Limits, per user, how often the own record is given a username or an address that turns out to be taken. */
   takenPerUser: FailureLimiter;
 };
@@ -82,11 +87,13 @@ export type UserService = {
 type Changer = {
   /** Where the request comes from, such as an application: wrong passwords are counted per source. */
   source?: string;
+  /** Whether no application is between the person and us; so it is without a source. */
+  firstParty?: boolean;
   /** Whether people change their own record. */
   own?: boolean;
 };
 
-type PasswordChange = Pick<Changer, 'source'> & { newPassword: string; currentPassword?: string };
+type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string };
 
 export function createUserService({
   store,
@@ -94,21 +101,29 @@ export function createUserService({
   publishAccountChange,
   failuresPerSource,
   failuresPerUser,
+  failuresInARow,
   takenPerUser,
 }: UserServiceDependencies): UserService {
   /** Throws unless the password is the user's; returns the hash that it was checked against. */
-  async function checkCurrentPassword(id: string, password: string, source: string): Promise<string> {
-    const key = `${id} ${source}`;
+  async function checkCurrentPassword(
+    id: string,
+    password: string,
+    { source = '', firstParty = source === '' }: Changer,
+  ): Promise<string> {
+    const ofUser = firstParty ? `${id} own` : id;
+    const counters = [
+      [failuresPerSource, `${id} ${source}`],
+      [failuresPerUser, ofUser],
+      [failuresInARow, ofUser],
+    ] as const;
     const refund = () => {
-      failuresPerSource.refund(key);
-      failuresPerUser.refund(id);
+      for (const [limiter, key] of counters) limiter.refund(key);
     };
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
     // Counted before the check, so that parallel requests cannot exceed the limit, and refunded when the password is
     // right. The limit per source comes first: what it rejects must not use up the limit of the user.
-    failuresPerSource.consume(key);
-    failuresPerUser.consume(id);
+    for (const [limiter, key] of counters) limiter.consume(key);
     let right: boolean;
     try {
       right = await passwords.verify(hash, bounded(password));
@@ -118,6 +133,7 @@ export function createUserService({
     }
     if (!right || hash === null) throw new WrongPasswordError();
     refund();
+    failuresInARow.forget(ofUser);
     return hash;
   }
 
@@ -174,17 +190,12 @@ export function createUserService({
 
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
-    async update(
-      id,
-      { password, currentPassword, ...changes },
-      ifVersion,
-      { source = '', own = false } = {},
-    ) {
+    async update(id, { password, currentPassword, ...changes }, ifVersion, { own = false, ...by } = {}) {
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const checked =
         currentPassword === undefined
           ? {}
-          : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
+          : { currentHash: await checkCurrentPassword(id, currentPassword, by) };
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
       const write = () =>
         store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion);
@@ -206,14 +217,14 @@ export function createUserService({
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, source = '' }, ifVersion) {
+    async changePassword(id, { newPassword, currentPassword, ...by }, ifVersion) {
       assertValid(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
       const checked =
         currentPassword === undefined
           ? {}
-          : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
+          : { currentHash: await checkCurrentPassword(id, currentPassword, by) };
       const passwordHash = await passwords.hash(newPassword);
       return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },

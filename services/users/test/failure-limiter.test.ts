@@ -22,6 +22,9 @@ t.test('an attempt that did not fail is refunded', async (t) => {
   limiter.refund('a');
   limiter.consume('a');
   limiter.refund('nobody');
+  t.throws(() => limiter.consume('a'));
+  limiter.forget('a');
+  limiter.consume('a');
 });
 
 t.test('a window ends', async (t) => {

@@ -24,6 +24,7 @@ const users = createUserService({
   publishAccountChange: async (event) => void announced.push(event),
   failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
   failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
+  failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
   takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
 });
 
@@ -544,4 +545,26 @@ t.test('whoever tries which names and addresses are taken must wait after ten', 
     'all else goes on',
   );
   t.match(await failure(users.update(id, { username: taken.username })), { kind: 'conflict' }, 'an admin');
+});
+
+t.test('a hundred wrong current passwords in a row are the last by way of applications', async (t) => {
+  const { id } = await created();
+  const unlimited = createFailureLimiter({ max: 1e6, seconds: 60 });
+  const limited = createUserService({
+    store,
+    passwords: { ...passwords, verify: async (_hash, password) => password === PASSWORD },
+    publishAccountChange: async () => {},
+    failuresPerSource: unlimited,
+    failuresPerUser: unlimited,
+    failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
+    takenPerUser: unlimited,
+  });
+  const change = (currentPassword: string, source: string) =>
+    failure(limited.changePassword(id, { newPassword: PASSWORD, currentPassword, source }));
+  for (let i = 0; i < 99; i += 1) t.match(await change('wrong', `app_${i}`), { kind: 'forbidden' });
+  t.equal(await change(PASSWORD, 'app_a'), 'no failure', 'a right one ends the row');
+  for (let i = 0; i < 100; i += 1) t.match(await change('wrong', `app_${i}`), { kind: 'forbidden' });
+  t.match(await change(PASSWORD, 'app_a'), { kind: 'rate_limited' });
+  const { name } = await limited.changePassword(id, { newPassword: PASSWORD, currentPassword: PASSWORD });
+  t.ok(name, 'the own page is open');
 });

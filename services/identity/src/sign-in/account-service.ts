@@ -36,7 +36,7 @@ export function createAccountService(options: {
 
   /** Runs a check of the account's password, which throws `forbidden` for a wrong one, as an attempt to sign in. */
   async function throttled<T>(account: Account, { address }: Origin, check: () => Promise<T>): Promise<T> {
-    const attempt = { login: account.username, address, knownDevice: true };
+    const attempt = { userId: account.id, address, knownDevice: true };
     await throttle.before(attempt);
     const result = await check().catch(async (error: unknown) => {
       const wrong = error instanceof ServiceError && error.kind === 'forbidden';

@@ -12,7 +12,9 @@ export type BrowserCookie = {
   id(ctx: Context): string;
   /** Whether somebody has signed in to this account in this browser before. */
   isKnownDevice(ctx: Context, login: string): boolean;
-  rememberDevice(ctx: Context, login: string): void;
+  rememberDevice(ctx: Context, ...logins: string[]): void;
+  /** The id of this browser if somebody has signed in to any account in it. */
+  signedInBefore(ctx: Context): string | undefined;
 };
 
 /** `key` hides the accounts that a browser has signed in to. */
@@ -52,14 +54,15 @@ export function createBrowserCookie(key: Buffer): BrowserCookie {
       read(ctx)
         .slice(1)
         .includes(markOf(id(ctx), login)),
-    rememberDevice(ctx, login) {
+    rememberDevice(ctx, ...logins) {
       const browser = id(ctx);
-      const mark = markOf(browser, login);
+      const marks = logins.map((login) => markOf(browser, login));
       const others = read(ctx)
         .slice(1)
-        .filter((other) => other !== mark);
-      write(ctx, browser, [mark, ...others].slice(0, MAX_DEVICE_MARKS));
+        .filter((other) => !marks.includes(other));
+      write(ctx, browser, [...marks, ...others].slice(0, MAX_DEVICE_MARKS));
     },
+    signedInBefore: (ctx) => (read(ctx).length > 1 ? id(ctx) : undefined),
   };
 }
 

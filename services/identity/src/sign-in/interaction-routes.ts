@@ -19,6 +19,7 @@ import type { BrowserSessions } from './browser-sessions.ts';
 import type { CsrfForms } from './csrf-forms.ts';
 import { formTarget, seeOther, sendPage } from './page-response.ts';
 import type { PasswordCheck } from './password-check.ts';
+import { KnownDevicesOnly } from './sign-in-throttle.ts';
 
 export type InteractionRoutesOptions = {
   provider(): Provider;
@@ -275,6 +276,7 @@ function anotherAccount({ params }: Interaction): string {
 
 function signInProblem(error: unknown): SignInProblem | undefined {
   if (!(error instanceof ServiceError)) return undefined;
+  if (error instanceof KnownDevicesOnly) return { kind: 'known_devices_only' };
   const retryAfter = Number(error.headers['retry-after'] ?? 1);
   if (error.kind === 'rate_limited') return { kind: 'too_many_attempts', retryAfter };
   return error.kind === 'unavailable' ? { kind: 'unavailable' } : undefined;

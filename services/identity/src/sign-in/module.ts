@@ -1,4 +1,4 @@
-import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import { createAddressLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
 import { deriveKey } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
@@ -63,7 +63,7 @@ export function createSignInModule(options: {
   const browser = createBrowserCookie(formKey);
   const forms = createCsrfForms(formKey, browser);
   const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
-  const signUps = createRateLimiter(SIGN_UPS);
+  const signUps = createAddressLimiter(SIGN_UPS);
   const shared = { ...options, throttle, links, mails, browser, forms, sessions };
   const checkPassword = createPasswordCheck(shared);
   const pageErrors = createPageErrors(options.toServiceError);
@@ -73,6 +73,7 @@ export function createSignInModule(options: {
   addVerificationRoutes(pages, shared);
   addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
   return {
+    browser,
     checkPassword,
     mails,
     pageErrors,
@@ -82,7 +83,7 @@ export function createSignInModule(options: {
         ...shared,
         checkPassword,
         roleIn: applications.roleIn,
-        countSignUp: (address) => signUps.count(addressKey(address)),
+        countSignUp: signUps.count,
       }),
       pages.router,
       recoveryRoutes({ ...shared, countRequest: (address) => throttle.countMail({ address }) }),

@@ -12,8 +12,10 @@ import {
   newPasswordDonePage,
   newPasswordPage,
 } from '../pages/new-password-pages.ts';
+import type { BrowserCookie } from './browser-cookie.ts';
 import type { CsrfForms } from './csrf-forms.ts';
 import { sendPage } from './page-response.ts';
+import type { SignInThrottle } from './sign-in-throttle.ts';
 
 export type RecoveryRoutesOptions = {
   accounts: Accounts;
@@ -21,6 +23,8 @@ export type RecoveryRoutesOptions = {
   mails: AccountMails;
   audit: Audit;
   forms: CsrfForms;
+  browser: Pick<BrowserCookie, 'rememberDevice'>;
+  throttle: Pick<SignInThrottle, 'forgive'>;
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
@@ -118,6 +122,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
       return showNewPassword(ctx, account, token, { error });
     }
+    // Whoever guesses passwords could otherwise close the account again before the person signs in.
+    await options.throttle.forgive(account.id);
+    options.browser.rememberDevice(ctx, account.username, account.email ?? '');
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
     await options.mails.notifyPasswordChanged(account);
     sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));

@@ -34,6 +34,7 @@ const ERRORS: ErrorPageKind[] = [
 const SIGN_IN_PROBLEMS: SignInProblem[] = [
   { kind: 'wrong_password' },
   { kind: 'too_many_attempts', retryAfter: 95 },
+  { kind: 'known_devices_only' },
   { kind: 'unavailable' },
 ];
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0';

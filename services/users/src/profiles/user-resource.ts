@@ -45,7 +45,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
         authorize: authorizeChange,
         run: async (id, changes, caller, ifVersion) => {
           const permitted = await permittedChanges(caller, id, changes, users);
-          const by = { source: sourceOf(caller), own: isOwn(caller, id) };
+          const by = { ...sourceOf(caller), own: isOwn(caller, id) };
           return withWrongPasswordAsField(users.update(id, permitted, ifVersion, by));
         },
       },
