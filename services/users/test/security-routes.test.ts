@@ -163,26 +163,23 @@ t.test('the limit per user holds over all applications', async (t) => {
   t.equal(await guess('app_another', PASSWORD), 429);
 });
 
-t.test(
-  'applications close neither the own pages nor a login',
-  async (t) => {
-    const ann = await created();
-    const own = { sub: ann.id, roles: ['user'] };
-    const login = await issuer.sign({ ...own, client_id: 'gatehouse-login', scope: `${WRITE} manage:apps` });
-    const body = { new_password: 'second horse', current_password: 'wrong' };
-    for (let n = 0; n < 31; n += 1) {
-      const token = await issuer.sign({ ...own, client_id: `app_${n % 6}`, scope: WRITE });
-      t.equal((await call('PUT', `${ann.path}/password`, token, body)).status, n < 30 ? 400 : 429);
-    }
-    const right = { ...body, current_password: PASSWORD };
-    const page = `/internal/users/accounts/${ann.id}/password`;
-    t.equal((await call('PUT', page, identity, { ...right, new_password: PASSWORD })).status, 200);
-    t.equal((await call('PUT', `${ann.path}/password`, login, body)).status, 401, 'ended by the new one');
-    const next = { ...own, client_id: 'gatehouse-login', scope: `${WRITE} manage:apps` };
-    const again = await issuer.sign({ ...next, epoch: { client: 0, subject: 1 } });
-    t.equal((await call('PUT', `${ann.path}/password`, again, right)).status, 204);
-  },
-);
+t.test('applications close neither the own pages nor a login', async (t) => {
+  const ann = await created();
+  const own = { sub: ann.id, roles: ['user'] };
+  const login = await issuer.sign({ ...own, client_id: 'gatehouse-login', scope: `${WRITE} manage:apps` });
+  const body = { new_password: 'second horse', current_password: 'wrong' };
+  for (let n = 0; n < 31; n += 1) {
+    const token = await issuer.sign({ ...own, client_id: `app_${n % 6}`, scope: WRITE });
+    t.equal((await call('PUT', `${ann.path}/password`, token, body)).status, n < 30 ? 400 : 429);
+  }
+  const right = { ...body, current_password: PASSWORD };
+  const page = `/internal/users/accounts/${ann.id}/password`;
+  t.equal((await call('PUT', page, identity, { ...right, new_password: PASSWORD })).status, 200);
+  t.equal((await call('PUT', `${ann.path}/password`, login, body)).status, 401, 'ended by the new one');
+  const next = { ...own, client_id: 'gatehouse-login', scope: `${WRITE} manage:apps` };
+  const again = await issuer.sign({ ...next, epoch: { client: 0, subject: 1 } });
+  t.equal((await call('PUT', `${ann.path}/password`, again, right)).status, 204);
+});
 
 t.test('attempts beyond the limit of one application do not count against the user', async (t) => {
   const ann = await created();
