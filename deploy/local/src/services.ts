@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { createCommerceService } from '@gatehouse/commerce';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createIdentityService } from '@gatehouse/identity';
@@ -62,6 +63,7 @@ export function createServices(options: {
           events,
         }),
     ],
+    ['commerce', (config) => createCommerceService(config, logger, { broadcast, events })],
   ];
 
   // Secrets are used only within this process, so each start generates new ones.

@@ -43,6 +43,10 @@ const TABLE = {
     prefixes: ['/api/v1/items', '/openapi/items.json'],
     internalRoutes: {},
   },
+  commerce: {
+    prefixes: ['/v2/products', '/products', '/api/v1/products', '/openapi/commerce.json'],
+    internalRoutes: {},
+  },
 } as const satisfies Record<string, ServiceEntry>;
 
 /** The name of a service is also its OAuth client id. */
