@@ -9,7 +9,6 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import Fastify, {
   type FastifyBaseLogger,
-  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -184,9 +183,10 @@ export function handlerOf(
 /** A ServiceError; errors with which Fastify itself rejects a request are converted to one. */
 function clientError(thrown: unknown): ServiceError | undefined {
   if (thrown instanceof ServiceError) return thrown;
-  const { code, statusCode } = Object(thrown) as Partial<FastifyError>;
-  if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
-    return undefined;
+  // The code of an error of the database is a number.
+  const { code, statusCode } = Object(thrown) as { code?: unknown; statusCode?: number };
+  const isOfFastify = typeof code === 'string' && code.startsWith('FST_ERR_');
+  if (!isOfFastify || statusCode === undefined || statusCode >= 500) return undefined;
   const kind = kindOfStatus(statusCode) ?? 'invalid';
   const message = MESSAGES[kind] ?? 'The request is not valid.';
   return new ServiceError(kind, message, { cause: thrown });

@@ -427,6 +427,7 @@ const FAULTS: [label: string, thrown: unknown][] = [
   ['an error', hidden()],
   ['one with a status', Object.assign(hidden(), { statusCode: 404, status: 404 })],
   ['one with a code', Object.assign(hidden(), { code: 'ENOENT', statusCode: 400 })],
+  ['one of the database, whose code is a number', Object.assign(hidden(), { code: 50 })],
   ['one with headers', Object.assign(hidden(), { headers: { 'x-hidden': '1' } })],
   ['a range error', new RangeError('hidden')],
   ['a text', 'hidden'],

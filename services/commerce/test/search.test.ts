@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
+import mongoose from 'mongoose';
 import t from 'tap';
 import { wordsOf } from '../src/search-words.ts';
+import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
 import { createProductStore } from '../src/store/product-store.ts';
 import { ALL, build } from './build.ts';
 
@@ -13,6 +16,10 @@ const { call, issuer, mongodbUri } = await build(t);
 const machine = await issuer.machine(ALL);
 const SEARCH = '/v2/products/search';
 
+const EXAMPLE = {
+  ...{ description: null, category: 'Tea', currency: 'EUR', stock: 1, sku: null, status: 'active' as const },
+  version: 1,
+};
 const PRODUCTS = [
   { name: 'Green tea', category: 'Tea', price: 5 },
   { name: 'Black tea', category: 'Tea', price: 3 },
@@ -126,7 +133,34 @@ t.test('by cursor, in any sort and page size: every product once, forwards and b
   await fc.assert(walk, { numRuns: repetitions(100) });
 });
 
-t.test('a search reads the index of words', async (t) => {
+t.test('matches are counted up to a thousand, and found beyond', async (t) => {
+  const { call, issuer, mongodbUri } = await build(t);
+  const machine = await issuer.machine(ALL);
+  const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
+  t.teardown(() => client.close());
+  const at = new Date();
+  const documents = Array.from({ length: 1100 }, (_, i): ProductDocument => {
+    const product = {
+      ...EXAMPLE,
+      id: newId('prd'),
+      name: `Many ${i}`,
+      price: i,
+      createdAt: at,
+      updatedAt: at,
+    };
+    return { _id: product.id, version: 1, updated_at: at, ...storedFields(product) };
+  });
+  await client.db().collection<ProductDocument>('products').insertMany(documents);
+  const page = (query: string) => call('GET', `${SEARCH}?q=many&limit=50&${query}`, machine);
+  t.match((await page('')).body, {
+    meta: { total: 1000, pages: 20 },
+    facets: { category: [{ value: 'Tea', count: 1000 }] },
+  });
+  t.match((await page('page=22')).body.data.map(({ name }) => name).at(-1), 'Many 1099');
+  t.match((await page('sort=price&order=desc')).body.data[0], { name: 'Many 1099' });
+});
+
+t.test('a search reads indexes', async (t) => {
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
   const store = createProductStore(database.connection);
@@ -142,7 +176,8 @@ t.test('a search reads the index of words', async (t) => {
   t.ok(plans.length > 0);
   for (const { stages, indexes, documents } of plans) {
     t.notMatch(stages, /COLLSCAN/, stages);
-    t.strictSame(indexes, ['words'], stages);
+    for (const index of indexes)
+      t.match(index, /^(?:words|name_words|_id_|price_1__id_1|created_at_1__id_1)$/);
     t.ok(documents < PRODUCTS.length, `${documents} documents`);
   }
 });

@@ -14,7 +14,7 @@ import {
   productOf,
   storedFields,
 } from './product-document.ts';
-import { createProductSearch, WORDS_INDEX } from './product-search.ts';
+import { createProductSearch, SEARCH_INDEXES } from './product-search.ts';
 
 /** Products in MongoDB; defines its collection on the connection. */
 export function createProductStore(connection: Connection): ProductStore {
@@ -22,7 +22,7 @@ export function createProductStore(connection: Connection): ProductStore {
     name: 'products',
     noun: 'product',
     plan: PRODUCT_LISTS,
-    indexes: [OUTBOX_INDEX, WORDS_INDEX],
+    indexes: [OUTBOX_INDEX, ...SEARCH_INDEXES],
     projection: PRODUCT_FIELDS,
     read: productOf,
     write: storedFields,
