@@ -1,3 +1,4 @@
+import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
@@ -31,7 +32,7 @@ import type { MountOptions } from './mount-resource.ts';
 /** Shared by the services of a process, which starts and stops them. Without a broadcast, natsUrl must be set. */
 export type ResourceDependencies = {
   broadcast?: RevocationBroadcast | undefined;
-  /** Takes the events of the service; without it they are dropped. */
+  /** Takes the events of the service, which are published to NATS JetStream otherwise. */
   events?: EventTransport | undefined;
 };
 
@@ -119,7 +120,14 @@ export function createResourceService(
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
   const idempotencyKeys = createIdempotencyStore(connection);
-  const { events } = dependencies;
+  const events =
+    dependencies.events ??
+    (ownBroadcast &&
+      createJetStreamEvents({
+        connection: ownBroadcast.connection,
+        stream: name.toUpperCase(),
+        subjects: [`${name}.>`],
+      }));
   const parts = build({ connection, logger, identity, revocations: feed.set, events });
   const { background = [], expiring = [] } = parts;
   const sweeper = createSweeper(connection, [IDEMPOTENCY_KEYS, ...expiring], { logger });
