@@ -63,7 +63,10 @@ export function createServices(options: {
           events,
         }),
     ],
-    ['commerce', (config) => createCommerceService(config, logger, { broadcast, events })],
+    [
+      'commerce',
+      (config) => createCommerceService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
+    ],
   ];
 
   // Secrets are used only within this process, so each start generates new ones.

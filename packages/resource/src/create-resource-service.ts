@@ -6,7 +6,7 @@ import { createCallLimits } from '@gatehouse/http/identify-caller';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
-import { isUnder } from '@gatehouse/kit/services';
+import { isUnder, type ServiceName } from '@gatehouse/kit/services';
 import { createDatabase, type Database } from '@gatehouse/mongo/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
@@ -57,6 +57,8 @@ export type ResourceContext = {
   logger: Logger;
   /** For the internal routes of identity. */
   identity: InternalClient;
+  /** A client of the internal routes of another service, which is reached at this origin. */
+  clientOf(service: ServiceName, url: string): InternalClient;
   revocations: RevocationSet;
   events: EventTransport | undefined;
 };
@@ -101,16 +103,15 @@ export function createResourceService(
   const logger = parentLogger.child({ service: name });
   const database = createDatabase({ uri: config.mongodbUri, name, logger });
   const { connection } = database;
-  const identity = createInternalClient({
-    service: 'identity',
-    url: identityUrl,
-    requestToken: clientCredentialsGrant({
-      tokenUrl: `${identityUrl}/oauth2/token`,
-      issuer: publicUrl,
-      clientId: name,
-      clientSecret: config.clientSecret,
-    }),
+  const requestToken = clientCredentialsGrant({
+    tokenUrl: `${identityUrl}/oauth2/token`,
+    issuer: publicUrl,
+    clientId: name,
+    clientSecret: config.clientSecret,
   });
+  const clientOf = (service: ServiceName, url: string) =>
+    createInternalClient({ service, url, requestToken });
+  const identity = clientOf('identity', identityUrl);
   const { revocations, resolveApiKey } = createIdentityClient(identity);
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, name, logger) : undefined;
   const feed = createRevocationFeed({
@@ -128,7 +129,7 @@ export function createResourceService(
         stream: name.toUpperCase(),
         subjects: [`${name}.>`],
       }));
-  const parts = build({ connection, logger, identity, revocations: feed.set, events });
+  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events });
   const { background = [], expiring = [] } = parts;
   const sweeper = createSweeper(connection, [IDEMPOTENCY_KEYS, ...expiring], { logger });
 

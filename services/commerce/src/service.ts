@@ -4,7 +4,6 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
 import { prefixesOf } from '@gatehouse/kit/services';
-import type { ResourceConfig } from '@gatehouse/resource/config';
 import {
   createResourceService,
   type ResourceDependencies,
@@ -12,23 +11,30 @@ import {
 } from '@gatehouse/resource/create-resource-service';
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { mountCategories } from './category-routes.ts';
+import type { CommerceConfig } from './config.ts';
+import { createOrderService } from './order-service.ts';
+import { mountOrderStatus } from './order-status-routes.ts';
 import { createProductService } from './product-service.ts';
+import { createOrderResource, ORDER_PATHS } from './profiles/order-resource.ts';
 import {
   createProductResource,
   createSearchResource,
   PRODUCT_PATHS,
   SEARCH_PATHS,
 } from './profiles/product-resource.ts';
+import { createOrderStore } from './store/order-store.ts';
 import { createProductStore } from './store/product-store.ts';
+import { createUsersClient } from './users-client.ts';
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'commerce',
   prefixes: prefixesOf('commerce'),
-  paths: [...SEARCH_PATHS, ...PRODUCT_PATHS],
+  paths: [...SEARCH_PATHS, ...PRODUCT_PATHS, ...ORDER_PATHS],
   document: {
     title: 'Gatehouse commerce',
     description: `
-Products. Everybody with the scope reads them; editors, admins and trusted applications write them.
+Products and orders. Everybody with the scope reads products; editors, admins and trusted applications write them. People see
+and place their own orders, and may cancel them until they are processed; staff see and process all.
 
 A price is a number with at most the decimals of its currency (ISO 4217), and is kept exactly.
 
@@ -48,28 +54,40 @@ The version of this document is the version of the interface.
   },
 };
 
-/** The commerce service: products. */
+/** The commerce service: products and orders. */
 export function createCommerceService(
-  config: ResourceConfig,
+  config: CommerceConfig,
   logger: Logger,
   dependencies: ResourceDependencies = {},
 ): Service {
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { connection, events: transport } = context;
-    const publisher = createOutboxPublisher({
-      collection: connection.collection('products'),
-      logger: context.logger,
-      transport,
+    const publisherOf = (collection: string) =>
+      createOutboxPublisher({
+        collection: connection.collection(collection),
+        logger: context.logger,
+        transport,
+      });
+    const [productEvents, orderEvents] = [publisherOf('products'), publisherOf('orders')];
+    const productStore = createProductStore(connection);
+    const orderStore = createOrderStore(connection, { logger: context.logger });
+    const products = createProductService(
+      productEvents.publishing(productStore, ['insert', 'update', 'remove']),
+    );
+    const orders = createOrderService({
+      store: orderEvents.publishing(orderStore, ['place', 'update']),
+      findProducts: productStore.findAll,
+      userExists: createUsersClient(context.clientOf('users', config.usersUrl)).exists,
     });
-    const store = createProductStore(connection);
-    const products = createProductService(publisher.publishing(store, ['insert', 'update', 'remove']));
     return {
       routes(app, { mountOptions }) {
+        mountOrderStatus(app, { orders, authenticate: mountOptions.authenticate });
         mountCategories(app, { products, authenticate: mountOptions.authenticate });
         mountResource(app, createSearchResource(products), mountOptions);
         mountResource(app, createProductResource(products), mountOptions);
+        mountResource(app, createOrderResource(orders), mountOptions);
       },
-      background: [publisher],
+      background: [productEvents, orderEvents, orderStore.sweeper],
     };
   });
 }

@@ -7,6 +7,7 @@ const REQUIRED = {
   IDENTITY_URL: 'http://identity:3000',
   COMMERCE_CLIENT_SECRET: 'secret',
   NATS_URL: 'nats://localhost',
+  USERS_URL: 'http://users:3000',
 };
 
 t.test('settings', async (t) => {

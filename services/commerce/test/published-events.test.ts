@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { skip, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
-import { startTestService } from '@gatehouse/testing/test-service';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import t from 'tap';
-import { createCommerceService } from '../src/service.ts';
-import { ALL, type Body, PRODUCTS } from './build.ts';
+import { ALL, build, PRODUCTS } from './build.ts';
 
 t.test(
   'a service by itself publishes its events to NATS, also those of a time without NATS',
@@ -18,9 +16,7 @@ t.test(
     const server = await startNats(t, '--jetstream', '--store_dir', folder);
     t.teardown(() => rm(folder, { recursive: true, force: true }));
     await server.kill();
-    const { call, issuer } = await startTestService<Body>(t, 'commerce', (config, logger) =>
-      createCommerceService({ ...config, natsUrl: server.url }, logger),
-    );
+    const { call, issuer } = await build(t, { natsUrl: server.url });
     const machine = await issuer.machine(ALL);
     const product = { name: 'Green tea', price: 12.5, currency: 'USD' };
     const { id } = (await call('POST', PRODUCTS, machine, product)).body;

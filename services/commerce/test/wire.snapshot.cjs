@@ -1354,6 +1354,1754 @@ cache-control: no-store
 }
 `
 
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: DELETE /api/v1/orders/<id 9> 1`] = `
+405
+content-type: application/json; charset=utf-8
+cache-control: no-store
+allow: GET, HEAD, PUT
+{
+  "error": "This path takes GET, HEAD, PUT."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: DELETE /orders/<id 8> 1`] = `
+405
+content-type: application/json; charset=utf-8
+cache-control: no-store
+allow: GET, HEAD, PUT
+{
+  "error": {
+    "code": "method_not_allowed",
+    "message": "This path takes GET, HEAD, PUT."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: DELETE /v2/orders/<id 6> 1`] = `
+405
+content-type: application/json; charset=utf-8
+cache-control: no-store
+allow: GET, HEAD, PUT
+{
+  "error": {
+    "code": "method_not_allowed",
+    "message": "This path takes GET, HEAD, PUT."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PATCH /api/v1/orders/<id 9>/status {"status":"processing"} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v3"
+cache-control: no-store
+{
+  "id": "<id 9>",
+  "user_id": "<id 7>",
+  "status": "processing",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    },
+    {
+      "status": "processing",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PATCH /orders/<id 8>/status {"status":"processing"} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v3"
+cache-control: no-store
+{
+  "id": "<id 8>",
+  "user_id": "<id 7>",
+  "status": "processing",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    },
+    {
+      "status": "processing",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PATCH /v2/orders/<id 6>/status {"status":"processing"} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v3"
+cache-control: no-store
+{
+  "id": "<id 6>",
+  "user_id": "<id 7>",
+  "status": "processing",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    },
+    {
+      "status": "processing",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: POST /api/v1/orders/<id 9>/status {"status":"cancelled"} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v4"
+cache-control: no-store
+{
+  "id": "<id 9>",
+  "user_id": "<id 7>",
+  "status": "cancelled",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    },
+    {
+      "status": "processing",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "cancelled",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: POST /orders/<id 8>/status {"status":"cancelled"} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v4"
+cache-control: no-store
+{
+  "id": "<id 8>",
+  "user_id": "<id 7>",
+  "status": "cancelled",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    },
+    {
+      "status": "processing",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "cancelled",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: POST /v2/orders/<id 6>/status {"status":"cancelled"} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v4"
+cache-control: no-store
+{
+  "id": "<id 6>",
+  "user_id": "<id 7>",
+  "status": "cancelled",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    },
+    {
+      "status": "processing",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "cancelled",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: POST /v2/products {"name":"Green tea","price":12.5,"currency":"USD","category":"Tea","stock":5,"sku":null} 1`] = `
+201
+content-type: application/json; charset=utf-8
+location: /v2/products/<id 5>
+etag: "v1"
+cache-control: no-store
+{
+  "id": "<id 5>",
+  "name": "Green tea",
+  "price": 12.5,
+  "currency": "USD",
+  "description": null,
+  "category": "Tea",
+  "stock": 5,
+  "sku": null,
+  "status": "active",
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /api/v1/orders/<id 9> {"status":"confirmed","note":"Paid."} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v2"
+cache-control: no-store
+{
+  "id": "<id 9>",
+  "user_id": "<id 7>",
+  "status": "confirmed",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /api/v1/orders/<id 9> {"status":"delivered"} 1`] = `
+409
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "An order that is confirmed cannot become delivered: next is processing or cancelled."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /api/v1/orders/<id 9> {"status":"lost"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "status must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /api/v1/orders/<id 9>/status {"status":"pending"} 1`] = `
+409
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "An order that is cancelled cannot become pending: it is final."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /orders/<id 8> {"status":"confirmed","note":"Paid."} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v2"
+cache-control: no-store
+{
+  "id": "<id 8>",
+  "user_id": "<id 7>",
+  "status": "confirmed",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /orders/<id 8> {"status":"delivered"} 1`] = `
+409
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "conflict",
+    "message": "An order that is confirmed cannot become delivered: next is processing or cancelled."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /orders/<id 8> {"status":"lost"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "status must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded.",
+    "details": [
+      {
+        "field": "status",
+        "message": "must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /orders/<id 8>/status {"status":"pending"} 1`] = `
+409
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "conflict",
+    "message": "An order that is cancelled cannot become pending: it is final."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /v2/orders/<id 6> {"status":"confirmed","note":"Paid."} 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v2"
+cache-control: no-store
+{
+  "id": "<id 6>",
+  "user_id": "<id 7>",
+  "status": "confirmed",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    },
+    {
+      "status": "confirmed",
+      "at": "<time>",
+      "note": "Paid."
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /v2/orders/<id 6> {"status":"delivered"} 1`] = `
+409
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "conflict",
+    "message": "An order that is confirmed cannot become delivered: next is processing or cancelled."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /v2/orders/<id 6> {"status":"lost"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "status must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded.",
+    "details": [
+      {
+        "field": "status",
+        "message": "must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > machine: PUT /v2/orders/<id 6>/status {"status":"pending"} 1`] = `
+409
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "conflict",
+    "message": "An order that is cancelled cannot become pending: it is final."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > nobody: GET /api/v1/orders/<id 9> 1`] = `
+401
+content-type: application/json; charset=utf-8
+cache-control: no-store
+www-authenticate: Bearer realm="gatehouse"
+{
+  "error": "This needs an access token or an API key in the Authorization header."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > nobody: GET /orders/<id 8> 1`] = `
+401
+content-type: application/json; charset=utf-8
+cache-control: no-store
+www-authenticate: Bearer realm="gatehouse"
+{
+  "error": {
+    "code": "unauthorized",
+    "message": "This needs an access token or an API key in the Authorization header."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > nobody: GET /v2/orders/<id 6> 1`] = `
+401
+content-type: application/json; charset=utf-8
+cache-control: no-store
+www-authenticate: Bearer realm="gatehouse"
+{
+  "error": {
+    "code": "unauthorized",
+    "message": "This needs an access token or an API key in the Authorization header."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+[
+  {
+    "id": "<id 6>",
+    "user_id": "<id 7>",
+    "status": "cancelled",
+    "items": [
+      {
+        "product_id": "<id 5>",
+        "quantity": 2,
+        "unit_price": 12.5,
+        "line_total": 25
+      }
+    ],
+    "currency": "USD",
+    "total_amount": 25,
+    "status_history": [
+      {
+        "status": "pending",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "confirmed",
+        "at": "<time>",
+        "note": "Paid."
+      },
+      {
+        "status": "processing",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "cancelled",
+        "at": "<time>",
+        "note": null
+      }
+    ],
+    "created_at": "<time>",
+    "updated_at": "<time>"
+  },
+  {
+    "id": "<id 8>",
+    "user_id": "<id 7>",
+    "status": "cancelled",
+    "items": [
+      {
+        "product_id": "<id 5>",
+        "quantity": 2,
+        "unit_price": 12.5,
+        "line_total": 25
+      }
+    ],
+    "currency": "USD",
+    "total_amount": 25,
+    "status_history": [
+      {
+        "status": "pending",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "confirmed",
+        "at": "<time>",
+        "note": "Paid."
+      },
+      {
+        "status": "processing",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "cancelled",
+        "at": "<time>",
+        "note": null
+      }
+    ],
+    "created_at": "<time>",
+    "updated_at": "<time>"
+  }
+]
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders 2`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+[
+  {
+    "id": "<id 6>",
+    "user_id": "<id 7>",
+    "status": "cancelled",
+    "items": [
+      {
+        "product_id": "<id 5>",
+        "quantity": 2,
+        "unit_price": 12.5,
+        "line_total": 25
+      }
+    ],
+    "currency": "USD",
+    "total_amount": 25,
+    "status_history": [
+      {
+        "status": "pending",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "confirmed",
+        "at": "<time>",
+        "note": "Paid."
+      },
+      {
+        "status": "processing",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "cancelled",
+        "at": "<time>",
+        "note": null
+      }
+    ],
+    "created_at": "<time>",
+    "updated_at": "<time>"
+  },
+  {
+    "id": "<id 8>",
+    "user_id": "<id 7>",
+    "status": "cancelled",
+    "items": [
+      {
+        "product_id": "<id 5>",
+        "quantity": 2,
+        "unit_price": 12.5,
+        "line_total": 25
+      }
+    ],
+    "currency": "USD",
+    "total_amount": 25,
+    "status_history": [
+      {
+        "status": "pending",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "confirmed",
+        "at": "<time>",
+        "note": "Paid."
+      },
+      {
+        "status": "processing",
+        "at": "<time>",
+        "note": null
+      },
+      {
+        "status": "cancelled",
+        "at": "<time>",
+        "note": null
+      }
+    ],
+    "created_at": "<time>",
+    "updated_at": "<time>"
+  },
+  {
+    "id": "<id 9>",
+    "user_id": "<id 7>",
+    "status": "pending",
+    "items": [
+      {
+        "product_id": "<id 5>",
+        "quantity": 2,
+        "unit_price": 12.5,
+        "line_total": 25
+      }
+    ],
+    "currency": "USD",
+    "total_amount": 25,
+    "status_history": [
+      {
+        "status": "pending",
+        "at": "<time>",
+        "note": null
+      }
+    ],
+    "created_at": "<time>",
+    "updated_at": "<time>"
+  }
+]
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders?cursor= 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "cancelled",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "confirmed",
+          "at": "<time>",
+          "note": "Paid."
+        },
+        {
+          "status": "processing",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "cancelled",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    },
+    {
+      "id": "<id 8>",
+      "user_id": "<id 7>",
+      "status": "cancelled",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "confirmed",
+          "at": "<time>",
+          "note": "Paid."
+        },
+        {
+          "status": "processing",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "cancelled",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    },
+    {
+      "id": "<id 9>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "links": {},
+  "meta": {
+    "totalItems": 3,
+    "itemsPerPage": 3,
+    "currentPage": 1,
+    "hasNextPage": false,
+    "hasPrevPage": false
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders?filter[total_amount][gt]=1&filter[status]=pending&limit=1 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+[
+  {
+    "id": "<id 9>",
+    "user_id": "<id 7>",
+    "status": "pending",
+    "items": [
+      {
+        "product_id": "<id 5>",
+        "quantity": 2,
+        "unit_price": 12.5,
+        "line_total": 25
+      }
+    ],
+    "currency": "USD",
+    "total_amount": 25,
+    "status_history": [
+      {
+        "status": "pending",
+        "at": "<time>",
+        "note": null
+      }
+    ],
+    "created_at": "<time>",
+    "updated_at": "<time>"
+  }
+]
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders?status=lost 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "status must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders/<id 9> 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v1"
+cache-control: private, no-cache
+{
+  "id": "<id 9>",
+  "user_id": "<id 7>",
+  "status": "pending",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /api/v1/orders/ord_unknown 1`] = `
+404
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "There is no such order."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "cancelled",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "confirmed",
+          "at": "<time>",
+          "note": "Paid."
+        },
+        {
+          "status": "processing",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "cancelled",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "meta": {
+    "total": 1,
+    "limit": 20,
+    "page": 1,
+    "pages": 1
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders 2`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "cancelled",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "confirmed",
+          "at": "<time>",
+          "note": "Paid."
+        },
+        {
+          "status": "processing",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "cancelled",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    },
+    {
+      "id": "<id 8>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "meta": {
+    "total": 2,
+    "limit": 20,
+    "page": 1,
+    "pages": 1
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders?cursor= 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "cancelled",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "confirmed",
+          "at": "<time>",
+          "note": "Paid."
+        },
+        {
+          "status": "processing",
+          "at": "<time>",
+          "note": null
+        },
+        {
+          "status": "cancelled",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    },
+    {
+      "id": "<id 8>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "links": {},
+  "meta": {
+    "totalItems": 2,
+    "itemsPerPage": 2,
+    "currentPage": 1,
+    "hasNextPage": false,
+    "hasPrevPage": false
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders?filter[total_amount][gt]=1&filter[status]=pending&limit=1 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 8>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "meta": {
+    "total": 1,
+    "limit": 1,
+    "page": 1,
+    "pages": 1
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders?status=lost 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "status must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded.",
+    "details": [
+      {
+        "field": "status",
+        "message": "must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders/<id 8> 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v1"
+cache-control: private, no-cache
+{
+  "id": "<id 8>",
+  "user_id": "<id 7>",
+  "status": "pending",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /orders/ord_unknown 1`] = `
+404
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "not_found",
+    "message": "There is no such order."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [],
+  "meta": {
+    "total": 0,
+    "limit": 20,
+    "page": 1,
+    "pages": 0
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders 2`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "meta": {
+    "total": 1,
+    "limit": 20,
+    "page": 1,
+    "pages": 1
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders?cursor= 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "links": {},
+  "meta": {
+    "totalItems": 1,
+    "itemsPerPage": 1,
+    "currentPage": 1,
+    "hasNextPage": false,
+    "hasPrevPage": false
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders?filter[total_amount][gt]=1&filter[status]=pending&limit=1 1`] = `
+200
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "data": [
+    {
+      "id": "<id 6>",
+      "user_id": "<id 7>",
+      "status": "pending",
+      "items": [
+        {
+          "product_id": "<id 5>",
+          "quantity": 2,
+          "unit_price": 12.5,
+          "line_total": 25
+        }
+      ],
+      "currency": "USD",
+      "total_amount": 25,
+      "status_history": [
+        {
+          "status": "pending",
+          "at": "<time>",
+          "note": null
+        }
+      ],
+      "created_at": "<time>",
+      "updated_at": "<time>"
+    }
+  ],
+  "meta": {
+    "total": 1,
+    "limit": 1,
+    "page": 1,
+    "pages": 1
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders?status=lost 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "status must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded.",
+    "details": [
+      {
+        "field": "status",
+        "message": "must be one of pending, confirmed, processing, shipped, delivered, cancelled, refunded"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders/<id 6> 1`] = `
+200
+content-type: application/json; charset=utf-8
+etag: "v1"
+cache-control: private, no-cache
+{
+  "id": "<id 6>",
+  "user_id": "<id 7>",
+  "status": "pending",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: GET /v2/orders/ord_unknown 1`] = `
+404
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "not_found",
+    "message": "There is no such order."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /api/v1/orders {"currency":"USD"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "items is required."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /api/v1/orders {"items":[],"currency":"USD"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "items must have 1 to 200 entries."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /api/v1/orders {"items":[{"product_id":"<id 5>","quantity":2}],"currency":"EUR"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "currency must be USD, the currency of <id 5>."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /api/v1/orders {"items":[{"product_id":"<id 5>","quantity":2}],"currency":"USD"} 1`] = `
+201
+content-type: application/json; charset=utf-8
+location: /api/v1/orders/<id 9>
+etag: "v1"
+cache-control: no-store
+{
+  "id": "<id 9>",
+  "user_id": "<id 7>",
+  "status": "pending",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /orders {"currency":"USD"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "items is required.",
+    "details": [
+      {
+        "field": "items",
+        "message": "is required"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /orders {"items":[],"currency":"USD"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "items must have 1 to 200 entries.",
+    "details": [
+      {
+        "field": "items",
+        "message": "must have 1 to 200 entries"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /orders {"items":[{"product_id":"<id 5>","quantity":2}],"currency":"EUR"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "currency must be USD, the currency of <id 5>.",
+    "details": [
+      {
+        "field": "currency",
+        "message": "must be USD, the currency of <id 5>"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /orders {"items":[{"product_id":"<id 5>","quantity":2}],"currency":"USD"} 1`] = `
+201
+content-type: application/json; charset=utf-8
+location: /orders/<id 8>
+etag: "v1"
+cache-control: no-store
+{
+  "id": "<id 8>",
+  "user_id": "<id 7>",
+  "status": "pending",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /v2/orders {"currency":"USD"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "items is required.",
+    "details": [
+      {
+        "field": "items",
+        "message": "is required"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /v2/orders {"items":[],"currency":"USD"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "items must have 1 to 200 entries.",
+    "details": [
+      {
+        "field": "items",
+        "message": "must have 1 to 200 entries"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /v2/orders {"items":[{"product_id":"<id 5>","quantity":2}],"currency":"EUR"} 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "invalid_parameter",
+    "message": "currency must be USD, the currency of <id 5>.",
+    "details": [
+      {
+        "field": "currency",
+        "message": "must be USD, the currency of <id 5>"
+      }
+    ]
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: POST /v2/orders {"items":[{"product_id":"<id 5>","quantity":2}],"currency":"USD"} 1`] = `
+201
+content-type: application/json; charset=utf-8
+location: /v2/orders/<id 6>
+etag: "v1"
+cache-control: no-store
+{
+  "id": "<id 6>",
+  "user_id": "<id 7>",
+  "status": "pending",
+  "items": [
+    {
+      "product_id": "<id 5>",
+      "quantity": 2,
+      "unit_price": 12.5,
+      "line_total": 25
+    }
+  ],
+  "currency": "USD",
+  "total_amount": 25,
+  "status_history": [
+    {
+      "status": "pending",
+      "at": "<time>",
+      "note": null
+    }
+  ],
+  "created_at": "<time>",
+  "updated_at": "<time>"
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: PUT /api/v1/orders/<id 9> {"status":"confirmed"} 1`] = `
+403
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications."
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: PUT /orders/<id 8> {"status":"confirmed"} 1`] = `
+403
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "forbidden",
+    "message": "You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications."
+  }
+}
+`
+
+exports[`services/commerce/test/wire.test.ts > TAP > orders > user: PUT /v2/orders/<id 6> {"status":"confirmed"} 1`] = `
+403
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": {
+    "code": "forbidden",
+    "message": "You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications."
+  }
+}
+`
+
 exports[`services/commerce/test/wire.test.ts > TAP > POST > machine: POST /api/v1/products {"name":"Green tea","price":12.5,"currency":"USD","category":"Tea","stock":40,"sku":"TEA-1"} 1`] = `
 405
 content-type: application/json; charset=utf-8

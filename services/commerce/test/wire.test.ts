@@ -1,9 +1,9 @@
 import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
 import t, { type Test } from 'tap';
-import { ALL, build, PRODUCTS } from './build.ts';
+import { ALL, ANN, build, PRODUCTS } from './build.ts';
 
 /**
- * What goes over the wire for each row of the interface about products (4.4 and 2.8): request, status, the headers that
+ * What goes over the wire for each row of the interface about products and orders (2.6, 2.8 and 4.4): request, status, the headers that
  * mean something, and the body. A snapshot that changes is an interface that changes.
  */
 
@@ -12,7 +12,7 @@ t.snapshotFile = new URL('wire.snapshot.cjs', import.meta.url);
 const { issuer, call } = await build(t);
 const tokens = {
   machine: await issuer.machine(ALL),
-  user: await issuer.person('usr_ann', 'user', ALL),
+  user: await issuer.person(ANN, 'user', ALL),
   nobody: undefined,
 };
 const snapshot = createWireSnapshot();
@@ -111,4 +111,31 @@ t.test('one product: GET, PUT and DELETE', async (t) => {
   await row(t, 'machine', 'DELETE', path);
   await row(t, 'machine', 'DELETE', path);
   await row(t, 'machine', 'GET', path);
+});
+
+t.test('orders', async (t) => {
+  const product = await row(t, 'machine', 'POST', PRODUCTS, { ...TEA, sku: null, stock: 5 });
+  const items = [{ product_id: product, quantity: 2 }];
+  for (const prefix of ['/v2/orders', '/orders', '/api/v1/orders']) {
+    await row(t, 'user', 'GET', prefix);
+    const id = await row(t, 'user', 'POST', prefix, { items, currency: 'USD' });
+    const path = `${prefix}/${id}`;
+    for (const body of [{ items, currency: 'EUR' }, { items: [], currency: 'USD' }, { currency: 'USD' }])
+      await row(t, 'user', 'POST', prefix, body);
+    await row(t, 'user', 'GET', prefix);
+    await row(t, 'user', 'GET', `${prefix}?cursor=`);
+    await row(t, 'user', 'GET', `${prefix}?filter[total_amount][gt]=1&filter[status]=pending&limit=1`);
+    await row(t, 'user', 'GET', `${prefix}?status=lost`);
+    await row(t, 'user', 'GET', path);
+    await row(t, 'nobody', 'GET', path);
+    await row(t, 'user', 'GET', `${prefix}/ord_unknown`);
+    await row(t, 'user', 'PUT', path, { status: 'confirmed' });
+    await row(t, 'machine', 'PUT', path, { status: 'confirmed', note: 'Paid.' });
+    await row(t, 'machine', 'PUT', path, { status: 'delivered' });
+    await row(t, 'machine', 'PUT', path, { status: 'lost' });
+    await row(t, 'machine', 'PATCH', `${path}/status`, { status: 'processing' });
+    await row(t, 'machine', 'POST', `${path}/status`, { status: 'cancelled' });
+    await row(t, 'machine', 'PUT', `${path}/status`, { status: 'pending' });
+    await row(t, 'machine', 'DELETE', path);
+  }
 });

@@ -48,6 +48,7 @@ export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
+  exists(id: string): Promise<boolean>;
   list: ListSource<UserField, User>;
   /** This and all changes below throw `precondition_failed` unless the user is at one of these versions. */
   update(id: string, changes: UserUpdate, ifVersion?: IfVersion): Promise<User>;
@@ -142,6 +143,8 @@ export function createUserService({
     async read(id) {
       return existing(await store.findById(id));
     },
+
+    exists: async (id) => (await store.findById(id)) !== undefined,
 
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 

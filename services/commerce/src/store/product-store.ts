@@ -11,10 +11,12 @@ import {
   CATEGORY_INDEX,
   PRODUCT_FIELDS,
   PRODUCT_LISTS,
+  type ProductDocument,
   productOf,
   storedFields,
 } from './product-document.ts';
 import { createProductSearch, SEARCH_INDEXES } from './product-search.ts';
+import { RESERVATIONS_INDEX } from './stock-reservation.ts';
 
 /** Products in MongoDB; defines its collection on the connection. */
 export function createProductStore(connection: Connection): ProductStore {
@@ -22,7 +24,7 @@ export function createProductStore(connection: Connection): ProductStore {
     name: 'products',
     noun: 'product',
     plan: PRODUCT_LISTS,
-    indexes: [OUTBOX_INDEX, ...SEARCH_INDEXES],
+    indexes: [OUTBOX_INDEX, RESERVATIONS_INDEX, ...SEARCH_INDEXES],
     projection: PRODUCT_FIELDS,
     read: productOf,
     write: storedFields,
@@ -57,6 +59,15 @@ export function createProductStore(connection: Connection): ProductStore {
         }),
         ifVersion,
       );
+    },
+    async findAll(ids) {
+      const found = await collection
+        .find<ProductDocument>(
+          { _id: { $in: [...ids] }, name_key: { $gt: '' } },
+          { projection: PRODUCT_FIELDS },
+        )
+        .toArray();
+      return new Map(found.map((document) => [document._id, productOf(document)]));
     },
     async categories() {
       const groups = collection.aggregate<{ _id: string; products: number }>(
