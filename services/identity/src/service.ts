@@ -140,6 +140,7 @@ export function createIdentityService(
       { stop: signIn.stop },
       // Stopped after everything that records, since it writes what is still buffered.
       { stop: audit.stop },
+      { start: store.prepare },
       { start: managed.createFirst },
       keys,
       revocations,

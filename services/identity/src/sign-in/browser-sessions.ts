@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -13,7 +14,7 @@ export type ListedSession = { uid: string; device: Device | undefined; signedInA
 export type BrowserSessions = {
   /** Who is signed in in this browser; undefined when nobody is. */
   find(ctx: Context): Promise<SignedIn | undefined>;
-  /** Continues under a new id after a password change, which ended every earlier session. */
+  /** Begins another session after a password change, which ended every earlier one. */
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;
   /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
@@ -97,6 +98,8 @@ export function createBrowserSessions(options: {
       return { session, account };
     },
     async renew(ctx, { session, account }) {
+      await store.endSession(account.id, session.uid);
+      session.uid = randomUUID();
       session.resetIdentifier();
       // The grants made in it ended with the old password.
       session.authorizations = {};

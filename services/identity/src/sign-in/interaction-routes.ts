@@ -55,12 +55,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   const router = new Router({ sensitive: true });
 
   async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
-    const details = await options
-      .provider()
-      .interactionDetails(ctx.req, ctx.res)
-      .catch((error: Error) => {
-        throw error.name === 'SessionNotFound' ? new SignInExpired() : error;
-      });
+    const details = await options.provider().interactionDetails(ctx.req, ctx.res);
     if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
     return details;
   }

@@ -1,21 +1,23 @@
+import { hash } from 'node:crypto';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { errors } from 'oidc-provider';
 import t from 'tap';
-import { createOidcStore } from '../../src/oidc/oidc-adapter.ts';
+import { createOidcStore, type OidcStoreOptions } from '../../src/oidc/oidc-adapter.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
 const denied: string[] = [];
-const store = createOidcStore(database.connection, {
+const options: OidcStoreOptions = {
   findClient: async (id) => (id === 'known' ? { client_id: 'known', redirect_uris: [] } : undefined),
   findAccessToken: (handle) => (handle === 'handle' ? { kind: 'AccessToken', jti: 'j1' } : undefined),
   denyToken: async (jti) => void denied.push(`token ${jti}`),
   denyGrant: async (id) => void denied.push(`grant ${id}`),
   reuseGrace: 10,
-});
+};
+const store = createOidcStore(database.connection, options);
 await database.start();
 t.teardown(() => database.stop());
 const collection = (name: string) => database.connection.collection(name);
@@ -136,6 +138,63 @@ t.test('what is older than the epoch of its account ends', async (t) => {
   t.equal(await store.endSession('usr_8', 'other'), true);
 });
 
+t.test('what has ended is never stored again, under the same id or another', async (t) => {
+  const sessions = store.adapterFor('Session');
+  const grants = store.adapterFor('Grant');
+  const session = (more: object = {}) => ({ jti: '', uid: 'u-end', accountId: 'usr_7', ...more });
+  const grant = { jti: 'g-end', accountId: 'usr_7', clientId: 'known' };
+  const ends: [string, () => Promise<unknown>][] = [
+    ['by its account', () => store.endSession('usr_7', 'u-end')],
+    ['by its id', () => sessions.destroy('first')],
+    ['by the epoch', () => store.endSignIns('usr_7', 5)],
+  ];
+  for (const [name, end] of ends) {
+    await sessions.upsert('first', session({ epoch: 4 }), 60);
+    await sessions.upsert('second', session({ epoch: 4 }), 60);
+    t.equal(await sessions.find('first'), undefined, 'a session has one id');
+    await sessions.upsert('first', session({ epoch: 4 }), 60);
+    await end();
+    for (const id of ['first', 'third']) {
+      await t.rejects(sessions.upsert(id, session({ epoch: 9 }), 60), errors.SessionNotFound, name);
+      t.equal(await sessions.find(id), undefined, name);
+    }
+    t.same(await store.sessionsOf('usr_7'), [], name);
+    t.equal(await store.endSession('usr_7', 'u-end'), false, 'it ends once');
+    await collection('oidc_sessions').deleteMany({});
+  }
+  for (const end of [store.endGrant, grants.destroy]) {
+    await grants.upsert('g-end', grant, 60);
+    await end('g-end');
+    await store.extend('Grant', 'g-end', 600);
+    await t.rejects(grants.upsert('g-end', grant, 60), errors.SessionNotFound);
+    t.same([await grants.find('g-end'), await store.grantsOf('usr_7')], [undefined, []]);
+    await collection('oidc_grants').deleteMany({});
+  }
+  // Whatever the order, the end has the last word.
+  for (let i = 0; i < 20; i += 1) {
+    const saved = session({ uid: `race-${i}` });
+    await sessions.upsert(`race-${i}`, saved, 60);
+    const writes = [1, 2, 3].map((n) => sessions.upsert(`race-${i}-${n}`, saved, 60));
+    await Promise.allSettled([...writes, store.endSession('usr_7', `race-${i}`), ...writes]);
+  }
+  t.same(await store.sessionsOf('usr_7'), []);
+});
+
+t.test('sessions that an earlier version stored are found', async (t) => {
+  const old = createOidcStore(database.connection.useDb('earlier'), options);
+  const documents = database.connection.useDb('earlier').collection<{ _id: string }>('oidc_sessions');
+  const payload = JSON.stringify({ uid: 'u-old', accountId: 'usr_6' });
+  const expires_at = new Date(Date.now() + 60_000);
+  await documents.insertOne({
+    ...{ _id: hash('sha256', 'old-id', 'base64url'), payload, uid: 'u-old', account_id: 'usr_6', epoch: 0 },
+    ...{ consumed_at: null, expires_at },
+  } as { _id: string });
+  await old.prepare();
+  t.match(await old.adapterFor('Session').find('old-id'), { uid: 'u-old', jti: 'old-id' });
+  t.equal((await old.sessionsOf('usr_6')).length, 1);
+  t.equal(await documents.countDocuments({}), 1);
+});
+
 t.test(
   'access tokens are not stored: handles stand for them, and to destroy one is to deny it',
   async (t) => {
@@ -178,7 +237,7 @@ t.test('sessions are found by uid; look-ups use indexes', async (t) => {
   t.match(await sessions.findByUid('u1'), { uid: 'u1' });
   t.match(await sessions.find('s1'), { jti: 's1', uid: 'u1' });
   for (const [name, filter] of [
-    ['oidc_sessions', { uid: 'u1' }],
+    ['oidc_sessions', { id_hash: 'h' }],
     ['oidc_sessions', { account_id: 'a', epoch: { $lt: 2 } }],
     ['oidc_grants', { account_id: 'a', epoch: { $lt: 2 } }],
     ['oidc_grants', { client_id: 'c' }],
