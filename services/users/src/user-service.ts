@@ -58,6 +58,11 @@ export type UserService = {
    * user without a password and an inactive user. The epochs are those at the time of the check.
    */
   checkPassword(login: string, password: string): Promise<User | undefined>;
+  /**
+   * Throws a WrongPasswordError unless this is the password of the user with this id. Callers limit the attempts
+   * themselves.
+   */
+  checkCurrentPassword(id: string, password: string): Promise<void>;
   /** The user with this username or verified email, active or not. */
   lookUp(login: string): Promise<User | undefined>;
   /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
@@ -71,7 +76,10 @@ export type UserService = {
 type PasswordChange = {
   newPassword: string;
   currentPassword?: string;
-  /** Where the request comes from, such as an application: wrong passwords are counted per source. */
+  /**
+   * Where the request comes from, such as an application: wrong passwords are counted per source. Without one, they are
+   * not: identity limits the attempts on its pages itself.
+   */
   source?: string;
 };
 
@@ -83,28 +91,33 @@ export function createUserService({
   failuresPerUser,
 }: UserServiceDependencies): UserService {
   /** Throws unless the password is the user's; returns the hash that it was checked against. */
-  async function checkCurrentPassword(id: string, password: string, source: string): Promise<string> {
-    const key = `${id} ${source}`;
-    const refund = () => {
-      failuresPerSource.refund(key);
-      failuresPerUser.refund(id);
-    };
+  async function checkPasswordOf(id: string, password: string): Promise<string> {
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
+    const right = await passwords.verify(hash, bounded(password));
+    if (!right || hash === null) throw new WrongPasswordError();
+    return hash;
+  }
+
+  /** The same, with the failures counted by user and source. Throws `rate_limited` after too many. */
+  async function checkLimited(id: string, password: string, source: string): Promise<string> {
+    const key = `${id} ${source}`;
     // Counted before the check, so that parallel requests cannot exceed the limit, and refunded when the password is
     // right. The limit per source comes first: what it rejects must not use up the limit of the user.
     failuresPerSource.consume(key);
     failuresPerUser.consume(id);
-    let right: boolean;
+    let failed = false;
     try {
-      right = await passwords.verify(hash, bounded(password));
+      return await checkPasswordOf(id, password);
     } catch (error) {
-      refund();
+      failed = error instanceof WrongPasswordError;
       throw error;
+    } finally {
+      if (!failed) {
+        failuresPerSource.refund(key);
+        failuresPerUser.refund(id);
+      }
     }
-    if (!right || hash === null) throw new WrongPasswordError();
-    refund();
-    return hash;
   }
 
   async function published({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
@@ -164,18 +177,21 @@ export function createUserService({
       return right && account?.user.status === 'active' ? account.user : undefined;
     },
 
+    async checkCurrentPassword(id, password) {
+      await checkPasswordOf(id, password);
+    },
+
     async lookUp(login) {
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, source = '' }, ifVersion) {
+    async changePassword(id, { newPassword, currentPassword, source }, ifVersion) {
       assertValid(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
-      const checked =
-        currentPassword === undefined
-          ? {}
-          : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
+      const check = (password: string) =>
+        source === undefined ? checkPasswordOf(id, password) : checkLimited(id, password, source);
+      const checked = currentPassword === undefined ? {} : { currentHash: await check(currentPassword) };
       const passwordHash = await passwords.hash(newPassword);
       return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },

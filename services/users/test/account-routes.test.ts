@@ -156,6 +156,21 @@ t.test('a password check', async (t) => {
   }
 });
 
+t.test('a check of the current password goes by id, whatever the account is called by now', async (t) => {
+  const one = await created();
+  const other = await created({ password: 'another horse' });
+  const checkCurrent = async (path: string, password: string) =>
+    (await call('POST', `${path}/password-checks`, token, { password })).status;
+  t.equal(await checkCurrent(one.path, PASSWORD), 204);
+  const name = String((await call('GET', one.path, token)).body.username);
+  t.equal((await call('PATCH', one.path, token, { username: `${name}-2` })).status, 200);
+  t.equal((await call('PATCH', other.path, token, { username: name })).status, 200);
+  t.equal(await checkCurrent(one.path, PASSWORD), 204);
+  t.equal(await checkCurrent(one.path, 'another horse'), 403);
+  t.equal(await checkCurrent('/internal/users/accounts/usr_nobody', PASSWORD), 404);
+  t.equal((await call('POST', `${one.path}/password-checks`, token, {})).status, 400);
+});
+
 t.test('a lookup', async (t) => {
   const made = await created();
   const find = (login: string) => call('POST', '/internal/users/account-lookups', token, { login });

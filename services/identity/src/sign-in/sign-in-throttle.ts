@@ -5,10 +5,11 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { createKeyedSemaphore } from './keyed-semaphore.ts';
 
-/** One attempt to sign in. */
-export type SignInAttempt = {
-  /** The username or email address that was given, known or not. */
-  login: string;
+/**
+ * One attempt to sign in, with the username or email address that was given, known or not. Or a check of the current
+ * password of somebody who is signed in: by their id, as they can change the others between two attempts.
+ */
+export type SignInAttempt = ({ login: string } | { userId: string }) & {
   /** The caller's IP address. */
   address: string;
   /** Whether somebody has signed in to this account in this browser before. */
@@ -134,13 +135,13 @@ export function createSignInThrottle(options: {
     createHmac('sha256', options.key).update(parts.join('\n')).digest('base64url');
 
   /** The keys of the counters for an attempt; a known device has one of its own, and no other. */
-  function countersOf({ login, address, knownDevice }: SignInAttempt) {
-    const account = foldedKey(login.trim());
+  function countersOf({ address, knownDevice, ...by }: SignInAttempt) {
+    const account = 'userId' in by ? ['id', by.userId] : [foldedKey(by.login.trim())];
     const group = addressKey(address);
-    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', group, account);
+    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', group, ...account);
     return {
       pair,
-      shared: knownDevice ? [] : [keyOf('address', group), keyOf('account', account)],
+      shared: knownDevice ? [] : [keyOf('address', group), keyOf('account', ...account)],
     };
   }
 
