@@ -64,8 +64,10 @@ export type OidcStore = {
   prepare(): Promise<void>;
   /** Makes a document expire `seconds` from now. */
   extend(kind: 'RefreshToken' | 'Grant', id: string, seconds: number): Promise<void>;
-  sessionsOf(accountId: string): Promise<OfAccount[]>;
-  grantsOf(accountId: string): Promise<OfAccount[]>;
+  /** All sessions of the account, or the one with this uid; the last used one first. */
+  sessionsOf(accountId: string, uid?: string): AsyncIterable<OfAccount>;
+  /** All grants of the account; the one that expires last first. */
+  grantsOf(accountId: string): AsyncIterable<OfAccount>;
   /** Ends the session with this uid if it is the account's; returns whether there was one. */
   endSession(accountId: string, uid: string): Promise<boolean>;
   /** Ends a grant and all that was issued under it. */
@@ -109,12 +111,11 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     for (const { _id } of grants) await endGrant(_id);
   }
 
-  async function ofAccount(kind: 'Session' | 'Grant', accountId: string): Promise<OfAccount[]> {
-    const documents = await models[kind].find({ account_id: accountId }).sort({ _id: -1 }).limit(200).lean();
-    return documents.flatMap((document) => {
+  async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; _id?: string }) {
+    for await (const document of models[kind].find(filter).sort({ expires_at: -1 }).lean().cursor()) {
       const payload = payloadOf(document);
-      return payload === undefined ? [] : [{ id: document._id, payload, expiresAt: document.expires_at }];
-    });
+      if (payload !== undefined) yield { id: document._id, payload, expiresAt: document.expires_at };
+    }
   }
 
   const endSessions = (filter: object) => bury(models.Session, filter);
@@ -145,8 +146,9 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         { $set: { expires_at: new Date(Date.now() + seconds * 1000) } },
       );
     },
-    sessionsOf: (accountId) => ofAccount('Session', accountId),
-    grantsOf: (accountId) => ofAccount('Grant', accountId),
+    sessionsOf: (account_id, uid) =>
+      ofAccount('Session', { account_id, ...(uid === undefined ? {} : { _id: uid }) }),
+    grantsOf: (account_id) => ofAccount('Grant', { account_id }),
     async endSession(accountId, uid) {
       return (await endSessions({ _id: uid, account_id: accountId })) > 0;
     },
@@ -181,7 +183,10 @@ function defineModel(connection: Connection, kind: Kind): Model<OidcDocument> {
   const spec: Spec = KINDS[kind];
   if (spec.key === 'id_hash') schema.index({ id_hash: 1 });
   if (spec.key === 'grant_id') schema.index({ grant_id: 1 });
-  if (spec.ofAccount === true) schema.index({ account_id: 1, epoch: 1 });
+  if (spec.ofAccount === true) {
+    schema.index({ account_id: 1, epoch: 1 });
+    schema.index({ account_id: 1, expires_at: -1 });
+  }
   if (kind === 'Grant') schema.index({ client_id: 1 });
   return connection.model<OidcDocument>(`Oidc${kind}`, schema, spec.collection);
 }

@@ -19,6 +19,8 @@ export type SessionView = {
 export type SessionsModel = {
   frame: AccountFrame;
   sessions: readonly SessionView[];
+  /** False when there are too many to list. */
+  isComplete: boolean;
   endOthers: PageForm;
   notice?: 'ended' | 'others_ended' | undefined;
 };
@@ -26,7 +28,7 @@ export type SessionsModel = {
 const NOTICES = { ended: 'The session has ended.', others_ended: 'All other sessions have ended.' };
 
 export function sessionsPage(model: SessionsModel): string {
-  const { sessions } = model;
+  const { sessions, isComplete } = model;
   const others = sessions.some(({ current }) => !current);
   return accountDocument({
     title: 'Sessions',
@@ -35,6 +37,7 @@ export function sessionsPage(model: SessionsModel): string {
     current: 'sessions',
     body: html`<p>Where you are signed in. If you do not recognise one of these, end it, then change your password.</p>
 <ul class="cards">${sessions.map(card)}</ul>
+${!isComplete && html`<p>There are more than the ${sessions.length} listed here, which were used last.</p>`}
 ${others && form(model.endOthers, html`<button class="danger">End all other sessions</button>`, { class: 'after-cards' })}`,
   });
 }

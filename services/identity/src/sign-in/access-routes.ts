@@ -3,7 +3,7 @@ import { applicationsPage } from '../pages/applications-page.ts';
 import { sessionsPage } from '../pages/sessions-page.ts';
 import { ACCOUNT_PAGES, type AccountRouter } from './account-router.ts';
 import type { AuthorizedApplications } from './authorized-applications.ts';
-import type { BrowserSessions } from './browser-sessions.ts';
+import { type BrowserSessions, MAX_LISTED } from './browser-sessions.ts';
 import { sendPage } from './page-response.ts';
 
 /** The account pages for who has access: authorized applications, sessions, and signing out. */
@@ -45,6 +45,7 @@ export function addAccessRoutes(
     const html = sessionsPage({
       frame,
       // This device comes first.
+      isComplete: list.length < MAX_LISTED,
       sessions: list.toSorted((a, b) => Number(b.current) - Number(a.current)),
       endOthers: { action: '/account/sessions/end-others', csrf },
       notice: (['ended', 'others_ended'] as const).find((name) => name === done),

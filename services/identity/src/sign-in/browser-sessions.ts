@@ -8,6 +8,9 @@ import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/sign
 
 export type SignedIn = { session: StampedSession; account: Account };
 
+/** How many sessions of an account are listed at most. */
+export const MAX_LISTED = 200;
+
 /** One of an account's sessions. */
 export type ListedSession = { uid: string; device: Device | undefined; signedInAt: Date; lastSeenAt: Date };
 
@@ -24,7 +27,7 @@ export type BrowserSessions = {
   end(accountId: string, uid: string): Promise<void>;
   /** Ends all but the one with this uid. */
   endOthers(accountId: string, uid: string): Promise<void>;
-  /** The last used one first. */
+  /** The last used MAX_LISTED. */
   list(accountId: string): Promise<ListedSession[]>;
 };
 
@@ -57,10 +60,8 @@ export function createBrowserSessions(options: {
     }
   }
 
-  async function endWhere(accountId: string, which: (uid: unknown) => boolean): Promise<void> {
-    for (const session of await store.sessionsOf(accountId)) {
-      if (which(session.payload.uid)) await end(accountId, session);
-    }
+  async function endOne(accountId: string, uid: string): Promise<void> {
+    for await (const session of store.sessionsOf(accountId, uid)) await end(accountId, session);
   }
 
   const sessionOf = async (ctx: Context) =>
@@ -112,17 +113,23 @@ export function createBrowserSessions(options: {
       return store.endSession(session.accountId, session.uid);
     },
     async endCurrent(ctx, { account, session }) {
-      await endWhere(account.id, (other) => other === session.uid);
+      await endOne(account.id, session.uid);
       // A changed cookie also makes browsers drop the pages that they keep for going back.
       setCookie(ctx, null);
     },
-    end: (accountId, uid) => endWhere(accountId, (other) => other === uid),
-    endOthers: (accountId, uid) => endWhere(accountId, (other) => other !== uid),
+    end: endOne,
+    async endOthers(accountId, uid) {
+      for await (const session of store.sessionsOf(accountId)) {
+        if (session.id !== uid) await end(accountId, session);
+      }
+    },
     async list(accountId) {
-      const all = (await store.sessionsOf(accountId)).map(listed);
-      all.sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
-      // Two requests at once may have left a session twice.
-      return all.filter(({ uid }, index) => all.findIndex((other) => other.uid === uid) === index);
+      const sessions: ListedSession[] = [];
+      for await (const session of store.sessionsOf(accountId)) {
+        sessions.push(listed(session));
+        if (sessions.length === MAX_LISTED) break;
+      }
+      return sessions;
     },
   };
 }

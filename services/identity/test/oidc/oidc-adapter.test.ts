@@ -20,7 +20,12 @@ const options: OidcStoreOptions = {
 const store = createOidcStore(database.connection, options);
 await database.start();
 t.teardown(() => database.stop());
-const collection = (name: string) => database.connection.collection(name);
+const collection = (name: string) => database.connection.collection<{ _id: string }>(name);
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
 
 t.test('what is stored comes back, with keys that are URLs', async (t) => {
   const grants = store.adapterFor('Grant');
@@ -125,15 +130,15 @@ t.test('what is older than the epoch of its account ends', async (t) => {
   denied.length = 0;
   await store.endSignIns('usr_9', 2);
   t.same(
-    (await store.sessionsOf('usr_9')).map(({ payload }) => payload.uid),
+    (await all(store.sessionsOf('usr_9'))).map(({ payload }) => payload.uid),
     ['of-2'],
   );
   t.same(
-    (await store.grantsOf('usr_9')).map(({ id }) => id),
+    (await all(store.grantsOf('usr_9'))).map(({ id }) => id),
     ['grant-2'],
   );
   t.same(denied, ['grant grant-1']);
-  t.equal((await store.sessionsOf('usr_8')).length, 1);
+  t.equal((await all(store.sessionsOf('usr_8'))).length, 1);
   t.equal(await store.endSession('usr_9', 'other'), false, 'nobody ends the session of somebody else');
   t.equal(await store.endSession('usr_8', 'other'), true);
 });
@@ -158,7 +163,7 @@ t.test('what has ended is never stored again, under the same id or another', asy
       await t.rejects(sessions.upsert(id, session({ epoch: 9 }), 60), errors.SessionNotFound, name);
       t.equal(await sessions.find(id), undefined, name);
     }
-    t.same(await store.sessionsOf('usr_7'), [], name);
+    t.same(await all(store.sessionsOf('usr_7')), [], name);
     t.equal(await store.endSession('usr_7', 'u-end'), false, 'it ends once');
     await collection('oidc_sessions').deleteMany({});
   }
@@ -167,7 +172,7 @@ t.test('what has ended is never stored again, under the same id or another', asy
     await end('g-end');
     await store.extend('Grant', 'g-end', 600);
     await t.rejects(grants.upsert('g-end', grant, 60), errors.SessionNotFound);
-    t.same([await grants.find('g-end'), await store.grantsOf('usr_7')], [undefined, []]);
+    t.same([await grants.find('g-end'), await all(store.grantsOf('usr_7'))], [undefined, []]);
     await collection('oidc_grants').deleteMany({});
   }
   // Whatever the order, the end has the last word.
@@ -177,7 +182,7 @@ t.test('what has ended is never stored again, under the same id or another', asy
     const writes = [1, 2, 3].map((n) => sessions.upsert(`race-${i}-${n}`, saved, 60));
     await Promise.allSettled([...writes, store.endSession('usr_7', `race-${i}`), ...writes]);
   }
-  t.same(await store.sessionsOf('usr_7'), []);
+  t.same(await all(store.sessionsOf('usr_7')), []);
 });
 
 t.test('sessions that an earlier version stored are found', async (t) => {
@@ -191,7 +196,7 @@ t.test('sessions that an earlier version stored are found', async (t) => {
   } as { _id: string });
   await old.prepare();
   t.match(await old.adapterFor('Session').find('old-id'), { uid: 'u-old', jti: 'old-id' });
-  t.equal((await old.sessionsOf('usr_6')).length, 1);
+  t.equal((await all(old.sessionsOf('usr_6'))).length, 1);
   t.equal(await documents.countDocuments({}), 1);
 });
 
@@ -239,6 +244,7 @@ t.test('sessions are found by uid; look-ups use indexes', async (t) => {
   for (const [name, filter] of [
     ['oidc_sessions', { id_hash: 'h' }],
     ['oidc_sessions', { account_id: 'a', epoch: { $lt: 2 } }],
+    ['oidc_sessions', { account_id: 'a', _id: 'u1' }],
     ['oidc_grants', { account_id: 'a', epoch: { $lt: 2 } }],
     ['oidc_grants', { client_id: 'c' }],
     ['oidc_refresh_tokens', { grant_id: 'g' }],
@@ -248,6 +254,32 @@ t.test('sessions are found by uid; look-ups use indexes', async (t) => {
     t.match(plan, /IXSCAN/, name);
     t.notMatch(plan, /COLLSCAN/, name);
   }
+});
+
+t.test('sessions and grants of an account are all found, however many, and without sorting', async (t) => {
+  const soon = (i: number) => new Date(Date.now() + 60_000 + i);
+  const many = Array.from({ length: 450 }, (_, i) => ({
+    ...{ account_id: 'usr_5', epoch: 0, payload: '{}', consumed_at: null, expires_at: soon(i) },
+    _id: `many-${i % 2}-${i}`,
+  }));
+  for (const [name, find] of [
+    ['oidc_sessions', store.sessionsOf],
+    ['oidc_grants', store.grantsOf],
+  ] as const) {
+    await collection(name).insertMany(many);
+    const found = await all(find('usr_5'));
+    t.equal(found.length, 450, name);
+    t.equal(found[0]?.id, 'many-1-449', 'the latest first');
+    const query = collection(name).find({ account_id: 'usr_5' }).sort({ expires_at: -1 });
+    const { queryPlanner } = (await query.explain('queryPlanner')) as {
+      queryPlanner: { winningPlan: object };
+    };
+    t.notMatch(JSON.stringify(queryPlanner.winningPlan), /"stage":"SORT"/, name);
+  }
+  t.same(
+    (await all(store.sessionsOf('usr_5', 'many-0-0'))).map(({ id }) => id),
+    ['many-0-0'],
+  );
 });
 
 t.test('clients are read from the applications and never written', async (t) => {

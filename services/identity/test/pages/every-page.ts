@@ -143,7 +143,10 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ['password, wait', passwordPage({ frame, form, retryAfter: 30 })],
     ['applications', applicationsPage({ frame, role: 'user', applications: [authorized, authorized] })],
     ['applications, none', applicationsPage({ frame, role: 'user', applications: [], notice: 'revoked' })],
-    ['sessions', sessionsPage({ frame, sessions, endOthers: form, notice: 'ended' })],
-    ['sessions, one', sessionsPage({ frame, sessions: sessions.slice(0, 1), endOthers: form })],
+    ['sessions', sessionsPage({ frame, sessions, isComplete: true, endOthers: form, notice: 'ended' })],
+    [
+      'sessions, one',
+      sessionsPage({ frame, sessions: sessions.slice(0, 1), isComplete: false, endOthers: form }),
+    ],
   ]);
 }

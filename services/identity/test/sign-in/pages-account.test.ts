@@ -1,12 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-browser';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
+import { openDatabase } from '../oidc/actions.ts';
 import { alertOf, createAccount, heading, linkTo, send, usersSwitch, valueIn } from './pages.ts';
 
 const between = await usersSwitch(t);
-const built = await build(t, { config: { usersUrl: between.url } });
+const uri = await testDatabase(t);
+const built = await build(t, { mongodbUri: uri, config: { usersUrl: between.url } });
 between.state.target = built.base;
 const { browser, call, form, links, outbox } = built;
 
@@ -344,6 +348,32 @@ t.test('a session that is ended does not come back through a request in flight',
       t.equal(listed.html.split('<li class="card">').length, 2, 'and not listed');
     });
   }
+});
+
+t.test('of more sessions than are listed, all end', async (t) => {
+  const visitor = await person('max');
+  const { sub } = decodeJwt((await tokensFor(visitor, 'max')).access);
+  const database = await openDatabase(t, uri);
+  for (const name of ['oidc_sessions', 'oidc_grants']) {
+    const documents = database.collection<{ _id: string }>(name);
+    const one = await documents.findOne({ account_id: sub, client_id: { $ne: 'gatehouse-account' } });
+    const { payload, expires_at, id_hash: _, ...rest } = one as unknown as Record<string, string>;
+    const copies = Array.from({ length: 301 }, (_, i) => ({
+      ...rest,
+      _id: `max-${i}`,
+      payload: JSON.stringify({ ...JSON.parse(String(payload)), uid: `max-${i}`, authorizations: {} }),
+      expires_at: new Date(new Date(String(expires_at)).getTime() - 1000 - i),
+    }));
+    await documents.insertMany(copies);
+  }
+  const page = await visitor.get('/account/sessions');
+  t.equal(page.html.split('<li class="card">').length - 1, 200);
+  t.match(page.html, 'There are more than the 200 listed here');
+  const after = await visitor.submit(page, {}, 'end-others');
+  t.equal(after.html.split('<li class="card">').length - 1, 1);
+  t.notMatch(after.html, 'There are more');
+  await visitor.submit(await visitor.get('/account/applications'), {}, 'value="app_web"');
+  t.match((await visitor.get('/account/applications')).html, 'No application may use your account.');
 });
 
 t.test('signing out', async (t) => {
