@@ -17,6 +17,7 @@ const TABLE = {
       '/userinfo',
       '/api/v1/auth',
       '/api/v1/applications',
+      '/api/v1/sessions',
       '/sign-in',
       '/consent',
       '/account',

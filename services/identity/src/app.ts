@@ -31,7 +31,7 @@ const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
 /** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
-const API = ['/api/v1/auth', '/api/v1/applications'];
+const API = ['/api/v1/auth', '/api/v1/applications', '/api/v1/sessions'];
 
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
@@ -58,7 +58,9 @@ export function createIdentityApp(options: AppOptions): Koa {
   app.use(below(PAGES, pageErrors.middleware));
   app.use(below(API, openCors));
   app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));
-  app.use(below(['/api/v1/applications', '/internal'], apiErrors(toServiceError, v2Body)));
+  app.use(
+    below(['/api/v1/applications', '/api/v1/sessions', '/internal'], apiErrors(toServiceError, v2Body)),
+  );
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));

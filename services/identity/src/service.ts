@@ -11,6 +11,7 @@ import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
 import { authRoutes } from './api/auth-routes.ts';
+import { sessionRoutes } from './api/session-routes.ts';
 import { createIdentityApp } from './app.ts';
 import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
@@ -22,6 +23,8 @@ import { createToServiceError } from './http/service-error.ts';
 import { internalRoutes } from './internal/internal-routes.ts';
 import { createServiceClients, createServiceTokens } from './internal/service-tokens.ts';
 import { createKeysModule } from './keys/module.ts';
+import { LOGIN_CLIENT } from './logins/logins.ts';
+import { createLoginsModule } from './logins/module.ts';
 import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
@@ -94,8 +97,10 @@ export function createIdentityService(
     logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
     pages: () => signIn.providerPages,
   });
+  const { logins, ...loggingIn } = createLoginsModule(common);
   const signIn = createSignInModule({
     ...common,
+    logins,
     applications,
     provider: provider.current,
     store,
@@ -103,7 +108,15 @@ export function createIdentityService(
     signUp: config.signUp === 'on',
   });
   const keys = createKeysModule({ ...common, rotateKeysEveryDays, tokenLifetime, provider });
-  const authentication = createAuthentication({ ...common, provider, feed, apiKeys });
+  const authentication = createAuthentication({
+    ...common,
+    provider,
+    feed,
+    apiKeys,
+    onCaller({ clientId, grantId }) {
+      if (clientId === LOGIN_CLIENT && grantId !== undefined) logins.used(grantId);
+    },
+  });
   const { authenticate } = authentication;
 
   const routers = [
@@ -112,23 +125,25 @@ export function createIdentityService(
     authRoutes({
       ...common,
       authentication,
+      logins,
       passwordLogin: config.passwordLogin === 'on',
       checkPassword: signIn.checkPassword,
       signer: provider.signer,
       endGrant: store.endGrant,
     }),
+    sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
     applicationRoutes({ applications, keys: apiKeys, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
       revocations,
       resolveApiKey: apiKeys.resolve,
-      accountChanged: createAccountChangeHandler({ revocations, store, applications, audit }),
+      accountChanged: createAccountChangeHandler({ revocations, store, logins, applications, audit }),
     }),
     ...signIn.routers,
   ];
   const app = createIdentityApp({ ...common, provider, pageErrors: signIn.pageErrors, routers });
 
-  const expiring = [store, signIn, managed, revoking].flatMap(({ collections }) => collections);
+  const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);
   let started = false;
   return {
     name: 'identity',

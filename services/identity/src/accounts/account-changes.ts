@@ -8,13 +8,15 @@ type AccountChange = { user_id: string; epoch: number; sign_in_epoch: number; re
 export function createAccountChangeHandler(options: {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   store: { endSignIns(accountId: string, belowEpoch: number): Promise<void> };
+  logins: { endBelow(accountId: string, epoch: number): Promise<void> };
   applications: { ownerChanged(accountId: string): Promise<void> };
   audit: Pick<Audit, 'record'>;
 }): (change: AccountChange) => Promise<void> {
-  const { revocations, store, applications, audit } = options;
+  const { revocations, store, logins, applications, audit } = options;
   return async ({ user_id: id, epoch, sign_in_epoch, reason }) => {
     await revocations.write([{ kind: 'subject', id, epoch }]);
     await store.endSignIns(id, sign_in_epoch);
+    await logins.endBelow(id, epoch);
     // A password has no bearing on what the person's applications may do.
     if (reason === 'password') return;
     await applications.ownerChanged(id);

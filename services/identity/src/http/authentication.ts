@@ -17,6 +17,8 @@ export type Authentication = {
   /** A service that calls the internal routes. */
   authenticateService: Authenticate;
   verifyAccessToken(token: string): Promise<Caller>;
+  /** The same for a token that may have been revoked. */
+  verifySignature(token: string): Promise<Caller>;
   /** An access token or an API key. */
   verifyCredential(credential: string): Promise<Caller>;
 };
@@ -28,11 +30,17 @@ export function createAuthentication(options: {
   feed: RevocationFeed;
   apiKeys: Pick<Parameters<typeof createApiKeyResolver>[0], 'resolve'>;
   rateLimit: boolean;
+  /** Called for each caller of the API. */
+  onCaller(caller: Caller): void;
 }): Authentication {
   const { issuer, provider, feed, apiKeys } = options;
   const verifierFor = (audience: string) =>
     createTokenVerifier({ issuer, audience, keys: provider.publicKeys, revocations: feed.set });
   const tokens = verifierFor(apiAudience(issuer));
+  const signatures = createTokenVerifier({
+    ...{ issuer, audience: apiAudience(issuer), keys: provider.publicKeys },
+    cacheSize: 100,
+  });
   const credentials = createCredentialVerifier({
     tokens,
     apiKeys: createApiKeyResolver({ resolve: apiKeys.resolve, set: feed.set }),
@@ -50,10 +58,17 @@ export function createAuthentication(options: {
       identifyCaller(ctx.req, { credentials: verifier, limits, setHeaders: (headers) => ctx.set(headers) });
   }
 
+  const authenticate = authenticateWith(credentials, options.rateLimit ? createCallLimits() : undefined);
+
   return {
-    authenticate: authenticateWith(credentials, options.rateLimit ? createCallLimits() : undefined),
+    async authenticate(ctx) {
+      const caller = await authenticate(ctx);
+      options.onCaller(caller);
+      return caller;
+    },
     authenticateService: authenticateWith(internal),
     verifyAccessToken: tokens.verify,
+    verifySignature: signatures.verify,
     verifyCredential: (credential) =>
       credentials.verify({ authorization: `Bearer ${credential}`, dpop: undefined, method: 'GET', path: '' }),
   };

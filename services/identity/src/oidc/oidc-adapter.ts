@@ -88,6 +88,8 @@ export type OidcStoreOptions = {
   denyGrant(id: string): Promise<void>;
   /** For how many seconds a rotated refresh token may be used again, as by two tabs, without ending its family. */
   reuseGrace: number;
+  /** For how many seconds a code that was exchanged is kept, to be recognised when it comes again. */
+  keepExchangedCode: number;
 };
 
 /** oidc-provider's storage in MongoDB. Expiry is checked when reading, since documents are swept late. */
@@ -135,7 +137,10 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (name === 'Session')
         return { ...adapter, destroy: (id) => endSessions(selectorOf(name, id)).then(() => {}) };
       if (name === 'Grant') return { ...adapter, destroy: endGrant };
-      if (name === 'AuthorizationCode') return { ...adapter, consume: once(model, endGrant) };
+      if (name === 'AuthorizationCode') {
+        const { keepExchangedCode: keepSeconds } = options;
+        return { ...adapter, consume: once(model, { keepSeconds, onReuse: endGrant }) };
+      }
       if (name === 'RefreshToken') return graceful({ ...adapter, consume: once(model) }, options.reuseGrace);
       return adapter;
     },
@@ -301,14 +306,21 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
 
 /**
  * A code and a rotated refresh token work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several concurrent requests,
- * the one whose update matches succeeds. The others fail, after `onReuse` has ended the grant.
+ * the one whose update matches succeeds. The others fail, after `onReuse` has ended the grant. Much later, oidc-provider
+ * finds it consumed and ends the grant: for that it is kept for `keepSeconds`, or else until it expires.
  */
-function once(model: Model<OidcDocument>, onReuse?: (grantId: string) => Promise<void>) {
+function once(
+  model: Model<OidcDocument>,
+  more: { keepSeconds?: number; onReuse?: (grantId: string) => Promise<void> } = {},
+) {
+  const { keepSeconds, onReuse } = more;
   return async (id: string): Promise<void> => {
     const _id = hash('sha256', id, 'base64url');
+    const now = Date.now();
+    const kept = keepSeconds === undefined ? {} : { expires_at: new Date(now + keepSeconds * 1000) };
     const { modifiedCount } = await model.updateOne(
       { _id, consumed_at: null },
-      { $set: { consumed_at: new Date() } },
+      { $set: { consumed_at: new Date(now), ...kept } },
     );
     if (modifiedCount === 1) return;
     const used = await model.findById(_id, { grant_id: 1 }).lean();

@@ -20,8 +20,6 @@ export type RevocationEntry = Omit<Revocation, 'expiresAt'>;
 export type Revocations = {
   /** Revokes credentials until the last one issued before now has expired. Durable when it resolves. */
   write(entries: readonly RevocationEntry[]): Promise<void>;
-  /** The same; resolves with false when it was revoked already. Of several concurrent calls, one gets true. */
-  writeOnce(entry: RevocationEntry): Promise<boolean>;
   /** What a listener that has seen everything up to `since` has missed; without `since`, all that is in force. */
   list(since: string | undefined): Promise<{ revocations: Revocation[]; as_of: string }>;
   start(): void;
@@ -87,7 +85,6 @@ export function createRevocations(options: {
     async write(entries) {
       await Promise.all(entries.map(put));
     },
-    writeOnce: async (entry) => (await put(entry)).revision === 1,
     async list(since) {
       const time = since === undefined ? undefined : Date.parse(since);
       const known = time === undefined || Number.isNaN(time) ? undefined : time;

@@ -1,4 +1,5 @@
 import { type Audit, originOf } from '../audit/audit.ts';
+import type { Logins } from '../logins/logins.ts';
 import { applicationsPage } from '../pages/applications-page.ts';
 import { sessionsPage } from '../pages/sessions-page.ts';
 import { ACCOUNT_PAGES, type AccountRouter } from './account-router.ts';
@@ -9,9 +10,9 @@ import { sendPage } from './page-response.ts';
 /** The account pages for who has access: authorized applications, sessions, and signing out. */
 export function addAccessRoutes(
   { get, post }: AccountRouter,
-  options: { applications: AuthorizedApplications; sessions: BrowserSessions; audit: Audit },
+  options: { applications: AuthorizedApplications; sessions: BrowserSessions; logins: Logins; audit: Audit },
 ): void {
-  const { applications, sessions, audit } = options;
+  const { applications, sessions, logins, audit } = options;
 
   get(ACCOUNT_PAGES.applications, async (ctx, { signedIn: { account }, frame, csrf }, done) => {
     const html = applicationsPage({
@@ -47,8 +48,12 @@ export function addAccessRoutes(
       // This device comes first.
       isComplete: list.length < MAX_LISTED,
       sessions: list.toSorted((a, b) => Number(b.current) - Number(a.current)),
+      logins: (await logins.list(account)).map((login) => ({
+        ...login,
+        end: { action: '/account/logins/end', csrf, hidden: { login: login.id } },
+      })),
       endOthers: { action: '/account/sessions/end-others', csrf },
-      notice: (['ended', 'others_ended'] as const).find((name) => name === done),
+      notice: (['ended', 'login_ended', 'others_ended'] as const).find((name) => name === done),
     });
     sendPage(ctx, html);
   });
@@ -62,8 +67,15 @@ export function addAccessRoutes(
     return own ? '/account/signed-out' : `${ACCOUNT_PAGES.sessions}?done=ended`;
   });
 
+  post('/account/logins/end', async (ctx, { account }, fields) => {
+    if (await logins.end(account.id, fields.get('login') ?? '')) {
+      await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
+    }
+    return `${ACCOUNT_PAGES.sessions}?done=login_ended`;
+  });
+
   post('/account/sessions/end-others', async (ctx, { account, session }) => {
-    await sessions.endOthers(account.id, session.uid);
+    await Promise.all([sessions.endOthers(account.id, session.uid), logins.endAll(account.id)]);
     await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
     return `${ACCOUNT_PAGES.sessions}?done=others_ended`;
   });

@@ -23,8 +23,12 @@ export type BrowserSessions = {
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Ends the session of this browser, as `end` does. */
   endCurrent(ctx: Context, signedIn: SignedIn): Promise<void>;
-  /** Ends one of the account's sessions and the grants made in it, and notifies the applications that listen. */
-  end(accountId: string, uid: string): Promise<void>;
+  /**
+   * Ends one of the account's sessions and the grants made in it, and notifies the applications that listen. Returns
+   * whether there was one.
+   */
+  end(accountId: string, uid: string): Promise<boolean>;
+  endAll(accountId: string): Promise<void>;
   /** Ends all but the one with this uid. */
   endOthers(accountId: string, uid: string): Promise<void>;
   /** The last used MAX_LISTED. */
@@ -60,8 +64,19 @@ export function createBrowserSessions(options: {
     }
   }
 
-  async function endOne(accountId: string, uid: string): Promise<void> {
-    for await (const session of store.sessionsOf(accountId, uid)) await end(accountId, session);
+  async function endOne(accountId: string, uid: string): Promise<boolean> {
+    let found = false;
+    for await (const session of store.sessionsOf(accountId, uid)) {
+      await end(accountId, session);
+      found = true;
+    }
+    return found;
+  }
+
+  async function endAllBut(accountId: string, uid?: string): Promise<void> {
+    for await (const session of store.sessionsOf(accountId)) {
+      if (session.id !== uid) await end(accountId, session);
+    }
   }
 
   const sessionOf = async (ctx: Context) =>
@@ -118,11 +133,8 @@ export function createBrowserSessions(options: {
       setCookie(ctx, null);
     },
     end: endOne,
-    async endOthers(accountId, uid) {
-      for await (const session of store.sessionsOf(accountId)) {
-        if (session.id !== uid) await end(accountId, session);
-      }
-    },
+    endAll: (accountId) => endAllBut(accountId),
+    endOthers: endAllBut,
     async list(accountId) {
       const sessions: ListedSession[] = [];
       for await (const session of store.sessionsOf(accountId)) {

@@ -11,6 +11,7 @@ import { createOneTimeLinkStore } from '../accounts/one-time-link-store.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { ToServiceError } from '../http/service-error.ts';
+import type { Logins } from '../logins/logins.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
 import type { Lifetimes } from '../oidc/provider.ts';
 import { addAccessRoutes } from './access-routes.ts';
@@ -39,6 +40,7 @@ export function createSignInModule(options: {
   connection: Connection;
   provider(): Provider;
   store: OidcStore;
+  logins: Logins;
   accounts: Accounts;
   applications: Pick<Applications, 'find' | 'roleIn'>;
   audit: Audit;
@@ -73,6 +75,7 @@ export function createSignInModule(options: {
   return {
     checkPassword,
     pageErrors,
+    sessions,
     providerPages: createProviderPages({ ...shared, pageErrors }),
     routers: [
       interactionRoutes({

@@ -3,7 +3,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { LOGIN_CLIENT } from '../../src/api/auth-routes.ts';
+import { LOGIN_CLIENT } from '../../src/logins/logins.ts';
 import { build, MACHINE, PASSWORD, SPA, WEB } from '../build.ts';
 import { dpopKey, openDatabase, refresh, signerOf, statusesOf, tokensFor } from '../oidc/actions.ts';
 
@@ -51,18 +51,21 @@ const statusOf = async (token: string) => (await ask('GET', '/status', bearer(to
 const machineToken = async () =>
   String((await built.form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
 
-const sign = await signerOf(await openDatabase(t, uri), { masterKey, issuer: base });
+const database = await openDatabase(t, uri);
+const apiLogins = database.collection<{ _id: string }>('api_logins');
+const sign = await signerOf(database, { masterKey, issuer: base });
 const signLogin = async (authTime: number, more: { lifetime?: number; clientId?: string } = {}) => {
-  const epoch = decodeJwt(await loginToken()).epoch;
-  const { token } = await sign({
+  const { epoch, gid } = decodeJwt(await loginToken());
+  const { token, jti } = await sign({
     subject: people.ann.id,
     clientId: LOGIN_CLIENT,
     audience: `${base}/api`,
     scope: 'openid',
     lifetime: 3600,
-    claims: { roles: ['user'], epoch, auth_time: Math.floor(Date.now() / 1000) - authTime },
+    claims: { gid, roles: ['user'], epoch, auth_time: Math.floor(Date.now() / 1000) - authTime },
     ...more,
   });
+  await apiLogins.updateOne({ _id: String(gid) }, { $set: { token_id: jti } });
   return token;
 };
 
@@ -234,6 +237,28 @@ t.test('refresh', async (t) => {
     t.equal(refused.status, status, name);
     t.same(Object.keys(refused.body), ['error'], name);
   }
+});
+
+t.test('a token that was renewed, and comes again later, ends its login', async (t) => {
+  const renew = async (token: string) => ask('POST', '/refresh', bearer(token));
+  const other = await loginToken();
+  for (const [name, seconds, survives] of [
+    ['at once, as from two tabs', 5, true],
+    ['later', 11, false],
+  ] as const) {
+    const first = await loginToken();
+    const second = String((await renew(first)).body.token);
+    const third = String((await renew(second)).body.token);
+    const { gid } = decodeJwt(third);
+    t.equal(gid, decodeJwt(first).gid, 'it is one login');
+    const renewed_at = new Date(Date.now() - seconds * 1000);
+    await apiLogins.updateOne({ _id: String(gid) }, { $set: { renewed_at } });
+    t.equal((await renew(first)).status, 401);
+    t.equal(await statusOf(third), survives ? 200 : 401, name);
+    t.equal((await renew(third)).status, survives ? 200 : 401, name);
+    t.equal(await apiLogins.countDocuments({ _id: String(gid) }), survives ? 1 : 0, name);
+  }
+  t.equal(await statusOf(other), 200, 'and no other');
 });
 
 t.test('permissions', async (t) => {

@@ -16,6 +16,7 @@ const options: OidcStoreOptions = {
   denyToken: async (jti) => void denied.push(`token ${jti}`),
   denyGrant: async (id) => void denied.push(`grant ${id}`),
   reuseGrace: 10,
+  keepExchangedCode: 600,
 };
 const store = createOidcStore(database.connection, options);
 await database.start();
@@ -222,6 +223,7 @@ t.test('what was issued under a grant is denied before the grant goes', async (t
       throw new Error('the process died here');
     },
     reuseGrace: 10,
+    keepExchangedCode: 600,
   });
   await grants.adapterFor('Grant').upsert('g9', { jti: 'g9' }, 60);
   await t.rejects(grants.endGrant('g9'), /died/);

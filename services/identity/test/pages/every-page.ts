@@ -60,6 +60,9 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     { ...session, current: true },
     { ...session, current: false },
   ];
+  const logins = ['curl/8.5.0', undefined].map((userAgent) => ({
+    ...{ userAgent, address: '2001:db8::1', createdAt: at, lastUsedAt: at, end: form },
+  }));
   const authorized = { ...application, scopes, since: at, revoke: form };
   return new Map([
     ['sign in', signInPage({ form, links: { forgottenPassword: '/forgotten' }, cancel: false })],
@@ -143,10 +146,13 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ['password, wait', passwordPage({ frame, form, retryAfter: 30 })],
     ['applications', applicationsPage({ frame, role: 'user', applications: [authorized, authorized] })],
     ['applications, none', applicationsPage({ frame, role: 'user', applications: [], notice: 'revoked' })],
-    ['sessions', sessionsPage({ frame, sessions, isComplete: true, endOthers: form, notice: 'ended' })],
+    [
+      'sessions',
+      sessionsPage({ frame, sessions, logins, isComplete: true, endOthers: form, notice: 'ended' }),
+    ],
     [
       'sessions, one',
-      sessionsPage({ frame, sessions: sessions.slice(0, 1), isComplete: false, endOthers: form }),
+      sessionsPage({ frame, sessions: sessions.slice(0, 1), logins: [], isComplete: false, endOthers: form }),
     ],
   ]);
 }

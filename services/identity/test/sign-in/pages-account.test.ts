@@ -319,7 +319,7 @@ t.test('sessions', async (t) => {
   t.notOk(isSignIn(await visitor.get('/account')), 'nobody ends the sessions of somebody else');
 
   const others = await visitor.submit(ended, {}, 'end-others');
-  t.equal(noticeOf(others), 'All other sessions have ended.');
+  t.equal(noticeOf(others), 'All other sessions and logins have ended.');
   t.ok(isSignIn(await third.get('/account')));
   t.equal(others.html.split('<li class="card">').length, 2);
   t.notMatch(others.html, 'end-others');
@@ -399,6 +399,7 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     '/account/applications/revoke',
     '/account/sessions/end',
     '/account/sessions/end-others',
+    '/account/logins/end',
     '/account/sign-out',
   ];
   const csrf = formsOf((await visitor.get('/account')).html)[0]?.fields.csrf ?? '';
