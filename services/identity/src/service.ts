@@ -87,7 +87,15 @@ export function createIdentityService(
     logger,
   };
   const endGrants = (clientId: string) => store.endGrantsOfClient(clientId);
-  const managed = createApplicationsModule({ ...common, firstApplications, endGrants });
+  const managed = createApplicationsModule({
+    ...common,
+    firstApplications,
+    endGrants,
+    notifyCredential({ owner, name }, what) {
+      if (owner === null) return;
+      void signIn.mails.notify(owner, { kind: 'new_credential', what, application: name });
+    },
+  });
   const { applications, apiKeys } = managed;
   const { provider, store, handles } = createOidcModule({
     ...common,
@@ -101,6 +109,7 @@ export function createIdentityService(
   const signIn = createSignInModule({
     ...common,
     logins,
+    apiKeys,
     applications,
     provider: provider.current,
     store,
@@ -126,6 +135,7 @@ export function createIdentityService(
       ...common,
       authentication,
       logins,
+      notices: signIn.notices,
       passwordLogin: config.passwordLogin === 'on',
       checkPassword: signIn.checkPassword,
       signer: provider.signer,
@@ -137,7 +147,10 @@ export function createIdentityService(
       authenticate: authentication.authenticateService,
       revocations,
       resolveApiKey: apiKeys.resolve,
-      accountChanged: createAccountChangeHandler({ revocations, store, logins, applications, audit }),
+      accountChanged: createAccountChangeHandler({
+        ...{ revocations, store, logins, applications, audit },
+        notices: signIn.notices,
+      }),
     }),
     ...signIn.routers,
   ];

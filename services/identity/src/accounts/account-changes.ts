@@ -1,5 +1,6 @@
 import type { Audit } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
+import type { Notices } from './notices.ts';
 
 /** A security-relevant change of an account, as the users service reports it. */
 type AccountChange = { user_id: string; epoch: number; sign_in_epoch: number; reason: string };
@@ -10,15 +11,16 @@ export function createAccountChangeHandler(options: {
   store: { endSignIns(accountId: string, belowEpoch: number): Promise<void> };
   logins: { endBelow(accountId: string, epoch: number): Promise<void> };
   applications: { ownerChanged(accountId: string): Promise<void> };
+  notices: Pick<Notices, 'passwordChanged'>;
   audit: Pick<Audit, 'record'>;
 }): (change: AccountChange) => Promise<void> {
-  const { revocations, store, logins, applications, audit } = options;
+  const { revocations, store, logins, applications, notices, audit } = options;
   return async ({ user_id: id, epoch, sign_in_epoch, reason }) => {
     await revocations.write([{ kind: 'subject', id, epoch }]);
     await store.endSignIns(id, sign_in_epoch);
     await logins.endBelow(id, epoch);
     // A password has no bearing on what the person's applications may do.
-    if (reason === 'password') return;
+    if (reason === 'password') return notices.passwordChanged({ id, epoch });
     await applications.ownerChanged(id);
     await audit.record({
       action: reason === 'deleted' ? 'account.deleted' : 'account.changed',

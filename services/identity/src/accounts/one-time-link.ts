@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** What a mailed link is for. */
-export type LinkPurpose = 'new_password' | 'verify_email';
+/** What a link is for; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
+export type LinkPurpose = 'new_password' | 'verify_email' | 'end_credentials';
 
 /** What a link refers to. Its user must compare `email` and `epoch` with the account's: a change voids the link. */
 export type OneTimeLink = {

@@ -6,6 +6,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../accounts/account.ts';
+import type { Notices } from '../accounts/notices.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { readJson } from '../http/request-body.ts';
@@ -26,6 +27,7 @@ export type AuthRoutesOptions = {
   signer(): TokenSigner;
   authentication: Pick<Authentication, 'authenticate' | 'verifyCredential' | 'verifySignature'>;
   logins: Logins;
+  notices: Pick<Notices, 'signedIn'>;
   revocations: Pick<Revocations, 'write'>;
   endGrant(id: string): Promise<void>;
 };
@@ -94,6 +96,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     const id = logins.newId();
     const { tokenId, answer } = await sign(account, id, Math.floor(Date.now() / 1000));
     await logins.begin({ id, account, tokenId }, originOf(ctx));
+    await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
     ctx.body = answer;
   });
 

@@ -42,6 +42,11 @@ export type ApplicationDependencies = {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   audit: Pick<Audit, 'record'>;
   logger: Logger;
+  /** Tells the owner of an application what it has been given. Never rejects. */
+  notifyCredential(
+    application: Pick<Application, 'owner' | 'name'>,
+    what: 'a client secret' | 'an API key' | 'public keys',
+  ): void;
   /** Ends every grant to an application that is gone. */
   endGrants(clientId: string): Promise<void>;
 };
@@ -69,6 +74,8 @@ export type Applications = {
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
+  /** Revokes the access tokens that the application has. Durable when it resolves. */
+  endTokens(manager: Manager, id: string): Promise<void>;
   /** Whether this is a live client_secret of the application; its use is recorded. */
   checkSecret(id: string, secret: string): Promise<boolean>;
   /** The role that a person has in an application, which may be less than their own. */
@@ -134,6 +141,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       );
       await check(manager, application, undefined);
       await store.insertIfAbsent(application);
+      if (withSecret) options.notifyCredential(application, 'a client secret');
+      if (application.jwks !== undefined) options.notifyCredential(application, 'public keys');
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });
       return { application, ...(withSecret ? { secret } : {}) };
@@ -163,6 +172,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const changed = await store.change(before, changes, shrinks);
         if (changed === undefined) continue;
         if (shrinks) await revoke(changed, false);
+        if (changes.jwks !== undefined) options.notifyCredential(changed, 'public keys');
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
@@ -194,6 +204,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
         );
       }
+      options.notifyCredential(application, 'a client secret');
       await record(manager, 'secret.added', id, { secret: added.id });
       return { ...added, secret };
     },
@@ -208,6 +219,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         throw new ServiceError('not_found', 'There is no such secret.');
       }
       await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
+    },
+
+    async endTokens(manager, id) {
+      await findManaged(store, manager, id);
+      const raised = await store.raiseEpoch(id);
+      if (raised !== undefined) await revoke(raised, false);
     },
 
     async checkSecret(id, secret) {

@@ -15,6 +15,9 @@ export const ACCOUNT_PAGES = {
   sessions: '/account/sessions',
 };
 
+/** Takes from all own applications what they can authenticate by. */
+export const END_CREDENTIALS = '/account/applications/end-credentials';
+
 /** What every account page needs. */
 export type AccountPage = { signedIn: SignedIn; frame: AccountFrame; csrf: string };
 

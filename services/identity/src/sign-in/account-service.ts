@@ -84,7 +84,6 @@ export function createAccountService(options: {
     async changePassword(account, passwords, origin) {
       const changed = await throttled(account, origin, () => accounts.changePassword(account.id, passwords));
       await audit.record({ action: 'password.changed', origin, subject: account.id });
-      await mails.notifyPasswordChanged(changed);
       return changed;
     },
     sendVerification,

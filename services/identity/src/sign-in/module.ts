@@ -6,8 +6,11 @@ import type Provider from 'oidc-provider';
 import type { Accounts } from '../accounts/account.ts';
 import { createAccountMails } from '../accounts/account-mails.ts';
 import { createMailSender, type MailSettings } from '../accounts/mail-settings.ts';
+import { createNotices } from '../accounts/notices.ts';
 import { createOneTimeLinks } from '../accounts/one-time-link.ts';
 import { createOneTimeLinkStore } from '../accounts/one-time-link-store.ts';
+import { createSeenStore } from '../accounts/seen-store.ts';
+import type { ApiKeys } from '../applications/api-keys.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { ToServiceError } from '../http/service-error.ts';
@@ -22,6 +25,7 @@ import { createBrowserCookie } from './browser-cookie.ts';
 import { createBrowserSessions } from './browser-sessions.ts';
 import { createCsrfForms } from './csrf-forms.ts';
 import { interactionRoutes } from './interaction-routes.ts';
+import { createOwnApplications } from './own-applications.ts';
 import { createPageErrors } from './page-errors.ts';
 import { createPasswordCheck } from './password-check.ts';
 import { addProfileRoutes } from './profile-routes.ts';
@@ -42,7 +46,8 @@ export function createSignInModule(options: {
   store: OidcStore;
   logins: Logins;
   accounts: Accounts;
-  applications: Pick<Applications, 'find' | 'roleIn'>;
+  applications: Applications;
+  apiKeys: ApiKeys;
   audit: Audit;
   toServiceError: ToServiceError;
   mail: MailSettings | undefined;
@@ -57,25 +62,36 @@ export function createSignInModule(options: {
   const linkStore = createOneTimeLinkStore(connection);
   const links = createOneTimeLinks(linkStore);
   const mail = createMailSender(options.mail);
-  const countMail = (userId: string) => throttle.countMail({ userId });
-  const mails = createAccountMails({ ...options, links, mail, countMail });
+  const mails = createAccountMails({
+    ...options,
+    links,
+    mail,
+    // Each kind by itself: what one causes must not keep another from being sent.
+    countMail: (userId, kind) =>
+      throttle.countMail({ userId: kind === 'new_password' ? userId : `${kind} ${userId}` }),
+  });
+  const seen = createSeenStore(connection);
+  const notices = createNotices({ mails, seen });
 
   const formKey = deriveKey(masterKey, 'forms');
   const browser = createBrowserCookie(formKey);
   const forms = createCsrfForms(formKey, browser);
   const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
   const signUps = createRateLimiter(SIGN_UPS);
-  const shared = { ...options, throttle, links, mails, browser, forms, sessions };
+  const shared = { ...options, throttle, links, mails, notices, browser, forms, sessions };
   const checkPassword = createPasswordCheck(shared);
   const pageErrors = createPageErrors(options.toServiceError);
 
   const pages = createAccountRouter(shared);
-  addProfileRoutes(pages, { account: createAccountService(shared), sessions });
-  addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
+  const own = createOwnApplications(options);
+  addProfileRoutes(pages, { account: createAccountService(shared), sessions, own });
+  addAccessRoutes(pages, { ...shared, own, applications: createAuthorizedApplications(options) });
   return {
     checkPassword,
     pageErrors,
     sessions,
+    mails,
+    notices,
     providerPages: createProviderPages({ ...shared, pageErrors }),
     routers: [
       interactionRoutes({
@@ -85,9 +101,9 @@ export function createSignInModule(options: {
         countSignUp: (address) => signUps.count(addressKey(address)),
       }),
       pages.router,
-      recoveryRoutes({ ...shared, countRequest: (address) => throttle.countMail({ address }) }),
+      recoveryRoutes({ ...shared, own, countRequest: (address) => throttle.countMail({ address }) }),
     ],
-    collections: [counters.collection, linkStore.collection],
+    collections: [counters.collection, linkStore.collection, seen.collection],
     stop: mail.stop,
   };
 }

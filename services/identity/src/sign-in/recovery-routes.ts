@@ -5,14 +5,17 @@ import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
 import type { LinkPurpose, OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
+import type { PageForm } from '../pages/form.ts';
 import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../pages/mailed-link-pages.ts';
 import {
+  credentialsEndedPage,
   forgottenPasswordPage,
   forgottenPasswordSentPage,
   newPasswordDonePage,
   newPasswordPage,
 } from '../pages/new-password-pages.ts';
 import type { CsrfForms } from './csrf-forms.ts';
+import type { OwnApplications } from './own-applications.ts';
 import { sendPage } from './page-response.ts';
 
 export type RecoveryRoutesOptions = {
@@ -21,18 +24,20 @@ export type RecoveryRoutesOptions = {
   mails: AccountMails;
   audit: Audit;
   forms: CsrfForms;
+  own: OwnApplications;
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
 
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
+const END_CREDENTIALS = `${NEW_PASSWORD}/end-credentials`;
 const VERIFY_EMAIL = '/account/verify-email';
 const ACCOUNT = '/account';
 
 /** Forgotten passwords and the verification of email addresses: the pages that links in mails lead to. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
-  const { accounts, links, audit, forms } = options;
+  const { accounts, links, audit, forms, own } = options;
   const router = new Router({ sensitive: true });
 
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
@@ -126,8 +131,31 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       return showNewPassword(ctx, account, token, error);
     }
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
-    await options.mails.notifyPasswordChanged(account);
-    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
+    void options.mails.notify(account.id, { kind: 'recovery_used' });
+    const endCredentials = await offerToEndCredentials(ctx, account.id);
+    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT }, endCredentials }));
+  });
+
+  /** A form for somebody who has proved who they are and is not signed in; undefined without own applications. */
+  async function offerToEndCredentials(ctx: Context, id: string): Promise<PageForm | undefined> {
+    const account = (await own.list(id, originOf(ctx))).length > 0 ? await accounts.find(id) : undefined;
+    if (account === undefined) return undefined;
+    const token = await links.issue({
+      ...{ purpose: 'end_credentials', userId: id, email: account.email ?? '', epoch: account.sign_in_epoch },
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    return { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+  }
+
+  router.post(END_CREDENTIALS, async (ctx) => {
+    const fields = await forms.read(ctx, END_CREDENTIALS);
+    const token = fields.get('token') ?? '';
+    const { id } = (await accountOf('end_credentials', token)) ?? {};
+    if (id === undefined) return refuseLink(ctx, 'new_password');
+    const origin = originOf(ctx);
+    const used = await use('end_credentials', token, () => own.endCredentials(id, origin));
+    if (!used) return refuseLink(ctx, 'new_password');
+    sendPage(ctx, credentialsEndedPage({ links: { signIn: ACCOUNT } }));
   });
 
   router.get(VERIFY_EMAIL, async (ctx) => {

@@ -63,7 +63,8 @@ export async function buildApi(t: Test) {
   const accounts = { find: async (id: string) => people.get(id) };
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
-  const dependencies = { store, keys, accounts, revocations, audit, endGrants, logger };
+  const notifyCredential = () => {};
+  const dependencies = { store, keys, accounts, revocations, audit, notifyCredential, endGrants, logger };
   const applications = createApplications(dependencies);
   const apiKeys = createApiKeys(dependencies);
 

@@ -397,6 +397,7 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     '/account/verification',
     '/account/password',
     '/account/applications/revoke',
+    '/account/applications/end-credentials',
     '/account/sessions/end',
     '/account/sessions/end-others',
     '/account/logins/end',
