@@ -109,8 +109,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
   }
 
   async function endGrants(filter: { account_id: string; epoch: object } | { client_id: string }) {
-    const grants = await models.Grant.find(filter, { _id: 1 }).lean();
-    for (const { _id } of grants) await endGrant(_id);
+    for await (const { _id } of models.Grant.find(filter, { _id: 1 }).lean().cursor()) await endGrant(_id);
   }
 
   async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; _id?: string }) {
