@@ -15,8 +15,8 @@ import { providerPageHeaders } from './sign-in/page-response.ts';
 
 export type AppOptions = {
   issuer: string;
-  /** Signs cookies; oidc-provider uses the same. */
-  cookieKey: string;
+  /** The first signs cookies, and all are accepted; oidc-provider uses the same. */
+  cookieKeys: readonly string[];
   logger: Logger;
   toServiceError: ToServiceError;
   pageErrors: PageErrors;
@@ -38,7 +38,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   const { toServiceError, pageErrors, provider, logger } = options;
   const { serverErrorOf } = provider;
   const app = new Koa();
-  app.keys = [options.cookieKey];
+  app.keys = [...options.cookieKeys];
   // oidc-provider builds its URLs from the request: they must be the issuer's, whatever the caller sends.
   const { protocol, host } = new URL(options.issuer);
   app.proxy = true;

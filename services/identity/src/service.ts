@@ -2,7 +2,7 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
-import { deriveKey } from '@gatehouse/kit/sealing';
+import { deriveKeys } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
@@ -45,7 +45,7 @@ export function createIdentityService(
   parentLogger: Logger,
   dependencies: IdentityDependencies = {},
 ): Service {
-  const { publicUrl: issuer, lifetimes, masterKey, firstApplications, rotateKeysEveryDays } = config;
+  const { publicUrl: issuer, lifetimes, masterKeys, firstApplications, rotateKeysEveryDays } = config;
   const logger = parentLogger.child({ service: 'identity' });
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
@@ -53,7 +53,7 @@ export function createIdentityService(
   const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
   const { connection } = database;
   const auditStore = createAuditStore(connection);
-  const auditKey = deriveKey(masterKey, 'audit');
+  const [auditKey] = deriveKeys(masterKeys, 'audit');
   const audit = createAudit({ store: auditStore, key: auditKey, keepDays: config.auditDays, logger });
 
   // The parts need each other: one that comes later, and is needed only later, is passed as a function.
@@ -75,8 +75,8 @@ export function createIdentityService(
   );
   const common = {
     issuer,
-    masterKey,
-    cookieKey: deriveKey(masterKey, 'cookies').toString('base64url'),
+    masterKeys,
+    cookieKeys: deriveKeys(masterKeys, 'cookies').map((key) => key.toString('base64url')),
     lifetimes,
     rateLimit: config.rateLimit === 'on',
     connection,

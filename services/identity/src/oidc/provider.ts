@@ -40,8 +40,8 @@ export type Lifetimes = {
 export type ProviderOptions = {
   issuer: string;
   keys: { keys: JWK[] };
-  /** For signing cookies. */
-  cookieKey: string;
+  /** The first signs cookies, and all are accepted. */
+  cookieKeys: readonly string[];
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   applications: Pick<Applications, 'find' | 'checkSecret'>;
@@ -86,7 +86,7 @@ export function createProvider(options: ProviderOptions): Provider {
     adapter: options.store.adapterFor,
     jwks: options.keys,
     cookies: {
-      keys: [options.cookieKey],
+      keys: [...options.cookieKeys],
       names: {
         session: sessionCookieName(issuer),
         interaction: 'gatehouse_interaction',

@@ -1,6 +1,6 @@
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Logger } from '@gatehouse/kit/logger';
-import { deriveKey } from '@gatehouse/kit/sealing';
+import { deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
 import type Provider from 'oidc-provider';
 import type { Accounts } from '../accounts/account.ts';
@@ -40,7 +40,7 @@ const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
 /** The pages on which people sign in and manage their account, with the mails and the throttling they need. */
 export function createSignInModule(options: {
   issuer: string;
-  masterKey: Buffer;
+  masterKeys: KeyList;
   connection: Connection;
   provider(): Provider;
   store: OidcStore;
@@ -56,9 +56,10 @@ export function createSignInModule(options: {
   signUp: boolean;
   logger: Logger;
 }) {
-  const { masterKey, connection, applications } = options;
+  const { masterKeys, connection, applications } = options;
   const counters = createSignInThrottleStore(connection);
-  const throttle = createSignInThrottle({ store: counters, key: deriveKey(masterKey, 'sign-in guard') });
+  const [throttleKey] = deriveKeys(masterKeys, 'sign-in guard');
+  const throttle = createSignInThrottle({ store: counters, key: throttleKey });
   const linkStore = createOneTimeLinkStore(connection);
   const links = createOneTimeLinks(linkStore);
   const mail = createMailSender(options.mail);
@@ -73,9 +74,9 @@ export function createSignInModule(options: {
   const seen = createSeenStore(connection);
   const notices = createNotices({ mails, seen });
 
-  const formKey = deriveKey(masterKey, 'forms');
-  const browser = createBrowserCookie(formKey);
-  const forms = createCsrfForms(formKey, browser);
+  const formKeys = deriveKeys(masterKeys, 'forms');
+  const browser = createBrowserCookie(formKeys);
+  const forms = createCsrfForms(formKeys, browser);
   const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
   const signUps = createRateLimiter(SIGN_UPS);
   const shared = { ...options, throttle, links, mails, notices, browser, forms, sessions };
