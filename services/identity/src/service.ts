@@ -170,8 +170,9 @@ export function createIdentityService(
       { stop: audit.stop },
       { start: store.prepare },
       { start: managed.createFirst },
-      keys,
+      // Before the keys, without which no token can be issued.
       revocations,
+      keys,
       feed,
       createSweeper(connection, [...expiring, auditStore.collection], { logger }),
       ...managed.resumeTasks,

@@ -157,6 +157,7 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   }
   return {
     base,
+    config,
     people,
     /** Starts another replica of identity and returns its origin. */
     async replica(changes: Partial<IdentityConfig> = {}): Promise<string> {

@@ -16,6 +16,10 @@ export type RevocationStore = {
   /** Those that have not been announced since they were written, at most a few hundred. */
   pending(): Promise<StoredRevocation[]>;
   announced(entry: StoredRevocation): Promise<void>;
+  /** Tokens are being issued that have expired at this time. */
+  issuingUntil(time: Date): Promise<void>;
+  /** The latest time that a replica has given to issuingUntil(), whether it still runs or not. */
+  lastExpiry(): Promise<Date | undefined>;
   /** The unexpired ones that were written at or after the time; without a time, all. */
   since(time: Date | undefined): Promise<StoredRevocation[]>;
 };
@@ -46,9 +50,17 @@ schema.index({ expires_at: 1 });
 schema.index({ updated_at: 1 });
 schema.index({ pending: 1 }, { sparse: true });
 
-/** The revocations in MongoDB; defines its model on the connection. */
+/** A single document. */
+const issued = new Schema(
+  { _id: { type: String, required: true }, last_expiry: { type: Date, required: true } },
+  { versionKey: false, strict: 'throw' },
+);
+const ISSUED_ID = 'access_tokens';
+
+/** The revocations in MongoDB; defines its models on the connection. */
 export function createRevocationStore(connection: Connection): RevocationStore {
   const model = connection.model<RevocationDocument>('Revocation', schema, COLLECTION);
+  const issuedTokens = connection.model('IssuedTokens', issued, 'issued_tokens');
   return {
     collection: COLLECTION,
     async put({ kind, id, epoch, expiresAt }) {
@@ -72,6 +84,12 @@ export function createRevocationStore(connection: Connection): RevocationStore {
     },
     async announced({ kind, id, revision }) {
       await model.updateOne({ _id: `${kind}:${id}`, revision }, { $unset: { pending: 1 } });
+    },
+    async issuingUntil(time) {
+      await issuedTokens.updateOne({ _id: ISSUED_ID }, { $max: { last_expiry: time } }, { upsert: true });
+    },
+    async lastExpiry() {
+      return (await issuedTokens.findById(ISSUED_ID).lean())?.last_expiry;
     },
     async since(time) {
       const documents = await model

@@ -11,6 +11,8 @@ const HEARTBEAT_MS = 2000;
 const REPEAT_MS = 1000;
 /** How far a listener's query reaches back beyond what it has seen, as writes of other replicas may overtake. */
 const OVERLAP_MS = 5000;
+/** How often it is noted until when the tokens that are being issued can be used. */
+const ISSUING_MS = 30_000;
 /** Longer than verifiers keep our public keys. */
 const KEY_CACHE_SECONDS = 900;
 
@@ -22,13 +24,18 @@ export type Revocations = {
   write(entries: readonly RevocationEntry[]): Promise<void>;
   /** What a listener that has seen everything up to `since` has missed; without `since`, all that is in force. */
   list(since: string | undefined): Promise<{ revocations: Revocation[]; as_of: string }>;
-  start(): void;
+  /** Must have resolved before the first token is issued. */
+  start(): Promise<void>;
   stop(): Promise<void>;
 };
 
 /**
  * The source of the revocation feed: a revocation is stored first, then announced. When the announcement fails,
  * because the broadcast is away or the process dies, this or another replica repeats it.
+ *
+ * A revocation lasts until every token that exists has expired. How long tokens live is a setting, which may have been
+ * longer when they were issued, or be longer at another replica: each notes in the database until when what it issues can
+ * be used, and that note outlives it.
  *
  * @param options.tokenLifetime how long a credential issued now can be used, in seconds, clock skew included
  */
@@ -61,7 +68,9 @@ export function createRevocations(options: {
   }
 
   const onError = (error: unknown) => logger.debug({ err: error }, 'the revocation feed could not be served');
+  const issuing = () => store.issuingUntil(new Date(Date.now() + tokenLifetime * 1000 + 2 * ISSUING_MS));
   const tasks = [
+    createPeriodicTask({ run: issuing, everyMs: ISSUING_MS, onError }),
     createPeriodicTask({ run: () => send(), everyMs: HEARTBEAT_MS, onError }),
     createPeriodicTask({
       run: async () => {
@@ -73,9 +82,11 @@ export function createRevocations(options: {
   ];
 
   async function put({ kind, id, epoch }: RevocationEntry): Promise<StoredRevocation> {
+    const lastExpiry = await store.lastExpiry();
     // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
     const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
-    const written = await store.put({ kind, id, epoch, expiresAt: new Date(Date.now() + seconds * 1000) });
+    const expiresAt = new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
+    const written = await store.put({ kind, id, epoch, expiresAt });
     // Not awaited: it is stored, and a failed announcement is repeated.
     void announce(written);
     return written;
@@ -92,7 +103,8 @@ export function createRevocations(options: {
       const latest = Math.max(known ?? 0, ...entries.map(({ updatedAt }) => updatedAt.getTime()));
       return { revocations: entries.map(revocationOf), as_of: new Date(latest).toISOString() };
     },
-    start() {
+    async start() {
+      await issuing();
       for (const task of tasks) task.start();
     },
     async stop() {
