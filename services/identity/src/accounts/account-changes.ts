@@ -10,7 +10,7 @@ export function createAccountChangeHandler(options: {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   store: { endSignIns(accountId: string, belowEpoch: number): Promise<void> };
   logins: { endBelow(accountId: string, epoch: number): Promise<void> };
-  applications: { ownerChanged(accountId: string): Promise<void> };
+  applications: { ownerChanged(accountId: string, epoch: number): Promise<void> };
   notices: Pick<Notices, 'passwordChanged'>;
   audit: Pick<Audit, 'record'>;
 }): (change: AccountChange) => Promise<void> {
@@ -21,7 +21,7 @@ export function createAccountChangeHandler(options: {
     await logins.endBelow(id, epoch);
     // A password has no bearing on what the person's applications may do.
     if (reason === 'password') return notices.passwordChanged({ id, epoch });
-    await applications.ownerChanged(id);
+    await applications.ownerChanged(id, epoch);
     await audit.record({
       action: reason === 'deleted' ? 'account.deleted' : 'account.changed',
       subject: id,

@@ -41,6 +41,8 @@ type ApplicationDocument = {
   created_at: Date;
   updated_at?: Date;
   deleted_at?: Date;
+  /** The epoch of the owner's account for which this one's was raised last. */
+  owner_epoch?: number;
   /** 1 from when the epoch is raised until the revocation has been written. */
   revocation_due?: 1;
 };
@@ -76,6 +78,7 @@ const schema = new Schema<ApplicationDocument>(
     created_at: { type: Date, required: true },
     updated_at: { type: Date },
     deleted_at: { type: Date },
+    owner_epoch: { type: Number },
     revocation_due: { type: Number },
   },
   { versionKey: false, strict: 'throw' },
@@ -107,17 +110,6 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
   }
 
   const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
-
-  async function raiseEpoch(
-    id: string,
-    filter: { _id: string; deleted_at?: null },
-    set: Partial<ApplicationDocument> = {},
-  ): Promise<Application | undefined> {
-    const update = { $set: { ...set, revocation_due: 1 as const }, $inc: { epoch: 1 } };
-    const changing = applications.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean();
-    const document = await writing(id, changing.exec());
-    return document === null ? undefined : applicationOf(document);
-  }
 
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
@@ -181,10 +173,20 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       return document === null ? undefined : applicationOf(document);
     },
 
-    raiseEpoch: (id) => raiseEpoch(id, notDeleted(id)),
+    async raiseEpochsOf(owner, ownerEpoch) {
+      await applications.updateMany(
+        { owner, trusted: false, deleted_at: null, owner_epoch: { $not: { $gte: ownerEpoch } } },
+        { $set: { owner_epoch: ownerEpoch, revocation_due: 1 }, $inc: { epoch: 1 } },
+      );
+    },
 
     // It may be repeated: a deletion that was interrupted is found and completed.
-    markDeleted: (id) => raiseEpoch(id, { _id: id }, { deleted_at: new Date(), secrets: [] }),
+    async markDeleted(id) {
+      const update = { $set: { deleted_at: new Date(), secrets: [], revocation_due: 1 }, $inc: { epoch: 1 } };
+      const changing = applications.findOneAndUpdate({ _id: id }, update, { returnDocument: 'after' }).lean();
+      const document = await writing(id, changing.exec());
+      return document === null ? undefined : applicationOf(document);
+    },
 
     async revocationWritten(id, epoch) {
       const { deletedCount } = await applications.deleteOne({ _id: id, deleted_at: { $ne: null } });
@@ -192,8 +194,11 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         await applications.updateOne({ _id: id, epoch }, { $unset: { revocation_due: 1 } });
     },
 
-    async awaitingRevocation() {
-      const documents = await applications.find({ revocation_due: 1 }).limit(BATCH).lean();
+    async awaitingRevocation(owner) {
+      const documents = await applications
+        .find({ revocation_due: 1, ...omitUndefined({ owner }) })
+        .limit(BATCH)
+        .lean();
       return documents.map((document) => ({
         application: applicationOf(document),
         deleted: document.deleted_at !== undefined,

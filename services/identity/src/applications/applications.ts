@@ -82,15 +82,17 @@ export type Applications = {
   roleIn(id: string, person: { role: Role }): Promise<Role>;
   /** The origins of an application's pages. */
   originsOf(id: string): Promise<string[]>;
-  /** Revokes the tokens of a person's applications, except trusted ones. Durable when it resolves. */
-  ownerChanged(owner: string): Promise<void>;
+  /**
+   * Revokes the tokens of a person's applications, except trusted ones, that were issued before this epoch of the person's
+   * account. Durable when it resolves. Repeated after it was broken off, it goes on where it was.
+   */
+  ownerChanged(owner: string, epoch: number): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
 
 /** How often a change is tried when others change the application at the same time. */
 const MAX_TRIES = 5;
-const PAGE = 100;
 
 /** The use cases of applications and their secrets. */
 export function createApplications(options: ApplicationDependencies): Applications {
@@ -105,6 +107,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     await revocations.write([{ kind: 'client', id, ...(deleted ? {} : { epoch }) }]);
     if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
     await store.revocationWritten(id, epoch);
+  }
+
+  /** Returns how many there were; others may be left. */
+  async function revokeWhatIsDue(owner?: string): Promise<number> {
+    const due = await store.awaitingRevocation(owner);
+    await Promise.all(due.map(({ application, deleted }) => revoke(application, deleted)));
+    return due.length;
   }
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
@@ -245,22 +254,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
 
-    async ownerChanged(owner) {
-      for (let after: string | undefined; ; ) {
-        const page = await store.list({ owner, after, limit: PAGE });
-        for (const { id } of page.filter(({ trusted }) => !trusted)) {
-          const raised = await store.raiseEpoch(id);
-          if (raised !== undefined) await revoke(raised, false);
-        }
-        if (page.length < PAGE) return;
-        after = page.at(-1)?.id;
-      }
+    async ownerChanged(owner, epoch) {
+      await store.raiseEpochsOf(owner, epoch);
+      while ((await revokeWhatIsDue(owner)) > 0);
     },
 
     async resumeRevocations() {
-      for (const { application, deleted } of await store.awaitingRevocation()) {
-        await revoke(application, deleted);
-      }
+      await revokeWhatIsDue();
     },
   };
 }

@@ -20,8 +20,14 @@ export type RevocationStore = {
   issuingUntil(time: Date): Promise<void>;
   /** The latest time that a replica has given to issuingUntil(), whether it still runs or not. */
   lastExpiry(): Promise<Date | undefined>;
-  /** The unexpired ones that were written at or after the time; without a time, all. */
-  since(time: Date | undefined): Promise<StoredRevocation[]>;
+  /** The next unexpired ones in the order in which they were written last: from a time on, after another, or all. */
+  page(query: {
+    from?: Date;
+    after?: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'>;
+    limit: number;
+  }): Promise<StoredRevocation[]>;
+  /** When one was written last; undefined when there is none. */
+  lastUpdate(): Promise<Date | undefined>;
 };
 
 const COLLECTION = 'revocations';
@@ -47,7 +53,7 @@ const schema = new Schema(
 );
 type RevocationDocument = InferSchemaType<typeof schema>;
 schema.index({ expires_at: 1 });
-schema.index({ updated_at: 1 });
+schema.index({ updated_at: 1, _id: 1 });
 schema.index({ pending: 1 }, { sparse: true });
 
 /** A single document. */
@@ -91,15 +97,28 @@ export function createRevocationStore(connection: Connection): RevocationStore {
     async lastExpiry() {
       return (await issuedTokens.findById(ISSUED_ID).lean())?.last_expiry;
     },
-    async since(time) {
+    async page({ from, after, limit }) {
       const documents = await model
         .find({
-          ...(time === undefined ? {} : { updated_at: { $gte: time } }),
+          ...(from === undefined ? {} : { updated_at: { $gte: from } }),
+          ...(after === undefined ? {} : laterThan(after)),
           expires_at: { $gt: new Date() },
         })
+        .sort({ updated_at: 1, _id: 1 })
+        .limit(limit)
         .lean();
       return documents.map(stored);
     },
+    async lastUpdate() {
+      const last = await model.findOne({}, { updated_at: 1 }).sort({ updated_at: -1, _id: -1 }).lean();
+      return last?.updated_at;
+    },
+  };
+}
+
+function laterThan({ kind, id, updatedAt }: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'>) {
+  return {
+    $or: [{ updated_at: { $gt: updatedAt } }, { updated_at: updatedAt, _id: { $gt: `${kind}:${id}` } }],
   };
 }
 

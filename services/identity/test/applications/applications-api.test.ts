@@ -307,23 +307,47 @@ t.test('whatever makes less of an application ends its tokens', async (t) => {
   t.equal(await epoch(), 3);
   const [revocation] = await revoked(id);
   t.ok(Math.abs((revocation?.expiresAt ?? 0) - Date.now() / 1000 - 3600) < 5);
-  await applications.ownerChanged('usr_ann');
+  await applications.ownerChanged('usr_ann', 2);
   t.equal(await epoch(), 4, 'and whatever makes less of its owner');
+  await applications.ownerChanged('usr_ann', 2);
+  t.equal(await epoch(), 4, 'once, although the event may come again');
   await call('PATCH', `/${id}`, { trusted: true }, 'usr_root');
-  await applications.ownerChanged('usr_ann');
+  await applications.ownerChanged('usr_ann', 3);
   t.equal(await epoch(), 4, 'unless it stands for itself');
+});
+
+t.test('an owner of 1,000 applications: what was begun is not begun anew', async (t) => {
+  const { id } = await make(MACHINE, 'usr_ben');
+  const collection = api.connection.collection<{ _id: string }>('applications');
+  const one = await collection.findOne({ _id: id });
+  const many = Array.from({ length: 1000 }, (_, i) => ({ ...one, _id: `${id}_${i}` }));
+  await collection.insertMany(many);
+  t.teardown(() => collection.deleteMany({ owner: 'usr_ben' }));
+  const owned = { owner: 'usr_ben' };
+  const begun = performance.now();
+  api.fault.after = 350;
+  await t.rejects(applications.ownerChanged('usr_ben', 7), /died here/);
+  const left = await collection.countDocuments({ ...owned, revocation_due: 1 });
+  t.ok(left < 1001, `${left} are left`);
+  await applications.ownerChanged('usr_ben', 7);
+  await applications.ownerChanged('usr_ben', 7);
+  t.equal(await collection.countDocuments({ ...owned, revocation_due: 1 }), 0);
+  t.equal(await collection.countDocuments({ ...owned, epoch: 1 }), 1001, 'once each');
+  t.match(await revoked(`${id}_999`), [{ kind: 'client', epoch: 1 }]);
+  const seconds = (performance.now() - begun) / 1000;
+  t.ok(seconds < 10, `${seconds} s, and the event counts as undelivered after 10`);
 });
 
 t.test('a crash before the revocation is made up for', async (t) => {
   const lost = await make();
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('PATCH', `/${lost.id}`, { scopes: ['read:data'] })).status, 500);
   t.same(await revoked(lost.id), []);
   await applications.resumeRevocations();
   t.match(await revoked(lost.id), [{ kind: 'client', epoch: 1 }]);
 
   const gone = await make();
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('DELETE', `/${gone.id}`)).status, 500);
   t.equal((await call('GET', `/${gone.id}`)).status, 404, 'nobody gets anything from it');
   await applications.resumeRevocations();
