@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
 import { formsOf } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 
-import { build, MACHINE, signInAndAllow } from './build.ts';
+import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, signInAndAllow, WEB } from './build.ts';
 import { openDatabase } from './oidc/actions.ts';
 import { send } from './sign-in/pages.ts';
 
@@ -48,3 +49,60 @@ t.test(
     t.ok(entry?.expires_at.getTime() >= exp * 1000, `${entry?.expires_at.toISOString()}`);
   },
 );
+
+t.test('what is taken from an application is known at every replica within a second', async (t) => {
+  const base = await built.replica({ masterKeys: [oldKey] });
+  const login = await built.call('POST', '/api/v1/auth/login', undefined, {
+    username: 'admin',
+    password: PASSWORD,
+  });
+  const manage = async (method: string, path: string, body?: unknown) => {
+    const answer = await built.call(method, `/api/v1/applications${path}`, String(login.body.token), body);
+    t.ok(answer.status < 300, `${method} ${path}`);
+    return answer.body;
+  };
+  const other = 'https://elsewhere.example.org/callback';
+  const made = await manage('POST', '', {
+    name: 'Changing',
+    type: 'web',
+    redirect_uris: [WEB.redirect_uri, other],
+    scopes: ['openid'],
+  });
+  const [client_id, client_secret] = [String(made.client_id), String(made.client_secret)];
+  const ofOther = { client_id, redirect_uri: other, scope: 'openid' };
+  const authorize = () => send({ ...built, base }, 'GET', authorizeUrl(ofOther));
+  const tokenError = async (code = 'unknown') => {
+    const body = { grant_type: 'authorization_code', code, client_id, client_secret, redirect_uri: other };
+    const response = await fetch(`${base}/oauth2/token`, { method: 'POST', body: new URLSearchParams(body) });
+    return ((await response.json()) as { error?: string }).error;
+  };
+  /** The milliseconds until it holds, with the replica's cache being warm before. */
+  const millisecondsUntil = async (holds: () => Promise<boolean>, change: () => Promise<unknown>) => {
+    t.notOk(await holds());
+    await change();
+    const begun = performance.now();
+    await until(holds, 10_000);
+    return performance.now() - begun;
+  };
+  t.equal((await authorize()).status, 303);
+  const person = built.browser();
+  const asked = await person.get(authorizeUrl(ofOther));
+  const code = await codeFor(built.browser(), ofOther);
+
+  const uriGone = await millisecondsUntil(
+    async () => (await authorize()).status === 400,
+    () => manage('PATCH', `/${client_id}`, { redirect_uris: [WEB.redirect_uri] }),
+  );
+  t.ok(uriGone < 1000, `a redirect URI: ${uriGone} ms`);
+  const page = await person.submit(asked, { username: 'ann', password: PASSWORD });
+  t.equal(page.status, 400, 'also for somebody who was signing in');
+  t.equal(await tokenError(code), 'invalid_grant', 'and for a code that it has got already');
+
+  const { data } = await manage('GET', `/${client_id}/secrets`);
+  const [secret] = data as { id: string }[];
+  const secretGone = await millisecondsUntil(
+    async () => (await tokenError()) === 'invalid_client',
+    () => manage('DELETE', `/${client_id}/secrets/${secret?.id}`),
+  );
+  t.ok(secretGone < 1000, `a secret: ${secretGone} ms`);
+});

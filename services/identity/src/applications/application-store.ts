@@ -162,7 +162,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
             // Documents of earlier versions have none.
             { ...notDeleted(read.id), updated_at: { $in: [read.updatedAt, null] } },
             {
-              $set: { ...set, updated_at: updatedAt, ...(shrinks ? { revocation_due: 1 } : {}) },
+              $set: { ...set, updated_at: updatedAt, revocation_due: 1 },
               ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((name) => [name, 1])) }),
               ...(shrinks ? { $inc: { epoch: 1 } } : {}),
             },
@@ -189,9 +189,12 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     async revocationWritten(id, epoch) {
-      const { deletedCount } = await applications.deleteOne({ _id: id, deleted_at: { $ne: null } });
-      if (deletedCount === 0)
-        await applications.updateOne({ _id: id, epoch }, { $unset: { revocation_due: 1 } });
+      const written = { _id: id, epoch };
+      const { matchedCount } = await applications.updateOne(
+        { ...written, deleted_at: null },
+        { $unset: { revocation_due: 1 } },
+      );
+      if (matchedCount === 0) await applications.deleteOne({ ...written, deleted_at: { $ne: null } });
     },
 
     async awaitingRevocation(owner) {
@@ -220,14 +223,17 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     async removeSecret(id, secretId) {
-      const { modifiedCount } = await writing(
+      const document = await writing(
         id,
-        applications.updateOne(
-          { ...notDeleted(id), 'secrets.id': secretId },
-          { $pull: { secrets: { id: secretId } } },
-        ),
+        applications
+          .findOneAndUpdate(
+            { ...notDeleted(id), 'secrets.id': secretId },
+            { $pull: { secrets: { id: secretId } }, $set: { revocation_due: 1 } },
+            { returnDocument: 'after' },
+          )
+          .lean(),
       );
-      return modifiedCount > 0;
+      return document === null ? undefined : applicationOf(document);
     },
 
     async secretUsed(id, secretId, at) {

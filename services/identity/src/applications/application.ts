@@ -82,7 +82,10 @@ export type ApplicationStore = {
   }): Promise<Application[]>;
   /** How many an owner has, counted up to `max`. */
   count(owner: string, max: number): Promise<number>;
-  /** Undefined when it was changed or deleted since it was read. `shrinks`: raises the epoch and marks it, too. */
+  /**
+   * Undefined when it was changed or deleted since it was read. Marks it until revocationWritten(). `shrinks`: raises the
+   * epoch, too.
+   */
   change(read: Application, changes: ApplicationChanges, shrinks: boolean): Promise<Application | undefined>;
   /** Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none. */
   markDeleted(id: string): Promise<Application | undefined>;
@@ -97,8 +100,8 @@ export type ApplicationStore = {
   awaitingRevocation(owner?: string): Promise<{ application: Application; deleted: boolean }[]>;
   /** Adds a secret unless there are MAX_SECRETS; returns whether it did, undefined without an application. */
   addSecret(id: string, secret: ClientSecret): Promise<boolean | undefined>;
-  /** Returns whether there was one. */
-  removeSecret(id: string, secretId: string): Promise<boolean>;
+  /** Undefined when there is none. Marks the application until revocationWritten(). */
+  removeSecret(id: string, secretId: string): Promise<Application | undefined>;
   secretUsed(id: string, secretId: string, at: Date): Promise<void>;
   /** Drops an application from the cache, as somebody else has changed it. */
   forget(id: string): void;

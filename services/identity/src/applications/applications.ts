@@ -91,6 +91,8 @@ export type Applications = {
   resumeRevocations(): Promise<void>;
 };
 
+type Revoked = { application: Application; deleted?: boolean };
+
 /** How often a change is tried when others change the application at the same time. */
 const MAX_TRIES = 5;
 
@@ -102,17 +104,26 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     return store.secretUsed(id, secretId, at);
   });
 
-  /** Durable when it resolves. Only then is the mark removed by which it would be resumed after a crash. */
-  async function revoke({ id, epoch }: Application, deleted: boolean): Promise<void> {
-    await revocations.write([{ kind: 'client', id, ...(deleted ? {} : { epoch }) }]);
-    if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
-    await store.revocationWritten(id, epoch);
+  /**
+   * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications anew. Durable
+   * when it resolves. Only then are the marks removed by which it would be resumed after a crash.
+   */
+  async function revoke(applications: readonly Revoked[]): Promise<void> {
+    await revocations.write(
+      applications.map(({ application: { id, epoch } }) => ({ kind: 'client', id, epoch })),
+    );
+    await Promise.all(
+      applications.map(async ({ application: { id, epoch }, deleted = false }) => {
+        if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
+        await store.revocationWritten(id, epoch);
+      }),
+    );
   }
 
   /** Returns how many there were; others may be left. */
   async function revokeWhatIsDue(owner?: string): Promise<number> {
     const due = await store.awaitingRevocation(owner);
-    await Promise.all(due.map(({ application, deleted }) => revoke(application, deleted)));
+    if (due.length > 0) await revoke(due);
     return due.length;
   }
 
@@ -177,10 +188,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const before = await findManaged(store, manager, id);
         const next = { ...before, ...changes };
         await check(manager, next, before);
-        const shrinks = isLess(next, before);
-        const changed = await store.change(before, changes, shrinks);
+        const changed = await store.change(before, changes, isLess(next, before));
         if (changed === undefined) continue;
-        if (shrinks) await revoke(changed, false);
+        await revoke([{ application: changed }]);
         if (changes.jwks !== undefined) options.notifyCredential(changed, 'public keys');
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
@@ -194,7 +204,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     async remove(manager, id) {
       await findManaged(store, manager, id);
       const deleted = await store.markDeleted(id);
-      if (deleted !== undefined) await revoke(deleted, true);
+      if (deleted !== undefined) await revoke([{ application: deleted, deleted: true }]);
       await record(manager, 'application.deleted', id);
     },
 
@@ -224,9 +234,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async removeSecret(manager, id, secretId) {
       const { secrets } = await findManaged(store, manager, id);
-      if (!(await store.removeSecret(id, secretId))) {
-        throw new ServiceError('not_found', 'There is no such secret.');
-      }
+      const left = await store.removeSecret(id, secretId);
+      if (left === undefined) throw new ServiceError('not_found', 'There is no such secret.');
+      await revoke([{ application: left }]);
       await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
     },
 

@@ -277,6 +277,10 @@ export function createProvider(options: ProviderOptions): Provider {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
     const application = await options.applications.find(token.clientId ?? '');
     if (application === undefined) return undefined;
+    const { AuthorizationCode: code, Client: issuedTo } = ctx.oidc.entities;
+    if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
+      throw new errors.InvalidGrant('the redirect_uri is no longer registered');
+    }
     const { epoch: client, profiles } = application;
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
     const owner = (await permissions(ctx, application.id))?.owner;
@@ -292,6 +296,10 @@ export function createProvider(options: ProviderOptions): Provider {
   /** The grant of this session, unless it has ended or is from before the account's current sign-in epoch. */
   async function loadExistingGrant(ctx: KoaContextWithOIDC) {
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
+    // oidc-provider checks it when a request comes, and not again when the person has signed in.
+    if (!ctx.oidc.client?.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri))) {
+      throw new errors.InvalidRedirectUri();
+    }
     // Only now is the person known: nobody should be asked to allow what their role cannot have.
     for (const server of Object.values(ctx.oidc.resourceServers ?? {})) {
       server.scope = withinCeiling(parseScope(server.scope), account.role).join(' ');

@@ -91,8 +91,10 @@ export function createRevocations(options: {
     }),
   ];
 
-  async function put({ kind, id, epoch }: RevocationEntry): Promise<StoredRevocation> {
-    const lastExpiry = await store.lastExpiry();
+  async function put(
+    { kind, id, epoch }: RevocationEntry,
+    lastExpiry: Date | undefined,
+  ): Promise<StoredRevocation> {
     // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
     const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
     const expiresAt = new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
@@ -104,7 +106,8 @@ export function createRevocations(options: {
 
   return {
     async write(entries) {
-      await Promise.all(entries.map(put));
+      const lastExpiry = await store.lastExpiry();
+      await Promise.all(entries.map((entry) => put(entry, lastExpiry)));
     },
     async list(since) {
       const { known, after } = readPosition(since);
