@@ -6,6 +6,7 @@ import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { apiErrors, bearerError } from './http/api-errors.ts';
+import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
@@ -55,6 +56,7 @@ export function createIdentityApp(options: AppOptions): Koa {
     info.subject ??= oidc?.entities.Account?.accountId;
   });
 
+  app.use(keepRenewedSignatures);
   app.use(below(PAGES, pageErrors.middleware));
   app.use(below(API, openCors));
   app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));

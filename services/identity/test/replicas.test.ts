@@ -24,6 +24,12 @@ t.test('the master key is replaced: browsers stay signed in, and forms on their 
     const at = { ...built, base };
     const account = await send(at, 'GET', '/account', { browser: person });
     t.equal(account.status, 200, label);
+    const renewed = account.headers.getSetCookie();
+    t.equal(renewed.length, label === 'uses the new one' ? 2 : 0, 'signed anew');
+    t.ok(
+      renewed.every((line) => /\.sig=.*; expires=/.test(line)),
+      'for longer than the browser is open',
+    );
     const fields = { ...form?.fields, name: label };
     const saved = await send(at, 'POST', form?.action ?? '', { browser: person, fields });
     t.equal(saved.status, 303, label);
