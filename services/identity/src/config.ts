@@ -54,6 +54,8 @@ export type IdentityConfig = {
 export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profile');
 
 const DAY = 86_400;
+/** The longest that access tokens can be made to live, in seconds. */
+export const MAX_ACCESS_TOKEN_SECONDS = DAY;
 
 const settings = {
   ...serverSettings,
@@ -62,7 +64,11 @@ const settings = {
   natsUrl: url('NATS_URL', ['nats:', 'tls:']),
   masterKeys: keys256('IDENTITY_MASTER_KEY'),
   accessTokenAlgorithm: oneOf('IDENTITY_ACCESS_TOKEN_ALG', SIGNING_ALGORITHMS, 'ES256'),
-  accessToken: integer('IDENTITY_ACCESS_TOKEN_SECONDS', { min: 60, max: DAY, default: 3600 }),
+  accessToken: integer('IDENTITY_ACCESS_TOKEN_SECONDS', {
+    min: 60,
+    max: MAX_ACCESS_TOKEN_SECONDS,
+    default: 3600,
+  }),
   code: integer('IDENTITY_CODE_SECONDS', { min: 10, max: 600, default: 60 }),
   refreshToken: integer('IDENTITY_REFRESH_TOKEN_SECONDS', { min: 600, max: 365 * DAY, default: 30 * DAY }),
   session: integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),

@@ -17,7 +17,7 @@ import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
-import type { IdentityConfig } from './config.ts';
+import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './config.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { createToServiceError } from './http/service-error.ts';
 import { internalRoutes } from './internal/internal-routes.ts';
@@ -116,7 +116,13 @@ export function createIdentityService(
     mail: config.mail,
     signUp: config.signUp === 'on',
   });
-  const keys = createKeysModule({ ...common, rotateKeysEveryDays, tokenLifetime, provider });
+  const keys = createKeysModule({
+    ...common,
+    rotateKeysEveryDays,
+    // By the limit of the setting, which may have been higher when a key signed.
+    previousForSeconds: MAX_ACCESS_TOKEN_SECONDS + CLOCK_MARGIN,
+    provider,
+  });
   const authentication = createAuthentication({
     ...common,
     provider,

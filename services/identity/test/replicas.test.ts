@@ -5,6 +5,9 @@ import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 
+import { rotateSigningKeys } from '../src/keys/key-rotation.ts';
+import { createSigningKeyStore } from '../src/keys/signing-key-store.ts';
+import { createSigningKeySealer } from '../src/keys/signing-keys.ts';
 import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, signInAndAllow, WEB } from './build.ts';
 import { openDatabase } from './oidc/actions.ts';
 import { send } from './sign-in/pages.ts';
@@ -111,4 +114,35 @@ t.test('what is taken from an application is known at every replica within a sec
     () => manage('DELETE', `/${client_id}/secrets/${secret?.id}`),
   );
   t.ok(secretGone < 1000, `a secret: ${secretGone} ms`);
+});
+
+t.test('a retired signing key verifies until what it has signed has expired, also after that', async (t) => {
+  const { body } = await built.json({ grant_type: 'client_credentials', ...MACHINE });
+  const database = await openDatabase(t, built.config.mongodbUri);
+  await rotateSigningKeys(createSigningKeyStore(database), createSigningKeySealer([oldKey]));
+  const rings = database.collection<{ _id: string; keys: { state: string }[] }>('key_rings');
+  const retiredHoursAgo = (algorithm: string, hours: number) =>
+    rings.updateOne(
+      { _id: algorithm },
+      {
+        $set: { 'keys.$[previous].retired_at': new Date(Date.now() - hours * 3_600_000) },
+        $inc: { version: 1 },
+      },
+      { arrayFilters: [{ 'previous.state': 'previous' }] },
+    );
+  const isPublished = async (algorithm: string) =>
+    (await rings.findOne({ _id: algorithm }))?.keys.some(({ state }) => state === 'previous');
+  // As if tokens had lived for a day at the time.
+  await retiredHoursAgo('ES256', 23);
+  await retiredHoursAgo('RS256', 25);
+  const base = await built.replica({
+    masterKeys: [oldKey],
+    lifetimes: { ...built.config.lifetimes, accessToken: 60 },
+  });
+  await until(async () => !(await isPublished('RS256')), 10_000);
+  t.equal(await isPublished('ES256'), true);
+  const status = await fetch(`${base}/api/v1/auth/status`, {
+    headers: { authorization: `Bearer ${body.access_token}` },
+  });
+  t.match(await status.json(), { authenticated: true });
 });

@@ -241,9 +241,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     },
 
     async endTokens(manager, id) {
-      await findManaged(store, manager, id);
-      const raised = await store.raiseEpoch(id);
-      if (raised !== undefined) await revoke(raised, false);
+      for (;;) {
+        const changed = await store.change(await findManaged(store, manager, id), {}, true);
+        // It was changed meanwhile.
+        if (changed === undefined) continue;
+        return revoke([{ application: changed }]);
+      }
     },
 
     async checkSecret(id, secret) {

@@ -12,20 +12,19 @@ export function createKeysModule(options: {
   connection: Connection;
   masterKeys: KeyList;
   rotateKeysEveryDays: number;
-  tokenLifetime: number;
+  previousForSeconds: number;
   provider: { reload(keys: SigningKeySet): Promise<void> };
   revocations: Pick<Revocations, 'write'>;
   audit: Audit;
   logger: Logger;
 }): KeyRotationScheduler {
-  const { connection, masterKeys, tokenLifetime, provider, revocations, audit } = options;
+  const { connection, masterKeys, provider, revocations, audit } = options;
   const recordRotation = createRotationAudit(audit);
   return createKeyRotationScheduler({
     ...options,
     rotateEveryDays: options.rotateKeysEveryDays,
     store: createSigningKeyStore(connection),
     sealer: createSigningKeySealer(masterKeys),
-    previousForSeconds: tokenLifetime,
     async onChange(keys) {
       await provider.reload(keys);
       await recordRotation(keys);
