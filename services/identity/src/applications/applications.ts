@@ -241,12 +241,11 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     },
 
     async endTokens(manager, id) {
-      for (;;) {
+      for (let i = 0; i < MAX_TRIES; i += 1) {
         const changed = await store.change(await findManaged(store, manager, id), {}, true);
-        // It was changed meanwhile.
-        if (changed === undefined) continue;
-        return revoke([{ application: changed }]);
+        if (changed !== undefined) return revoke([{ application: changed }]);
       }
+      throw new ServiceError('conflict', 'This application is being changed by others: try again.');
     },
 
     async checkSecret(id, secret) {
