@@ -4,6 +4,7 @@ import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
 import type { Logger } from './logger.ts';
 import type { Link } from './pages.ts';
+import { pathOf } from './request-path.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
 import type { Service } from './service.ts';
 import { isUnder } from './services.ts';
@@ -56,7 +57,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
     toOriginForm(request);
-    const path = pathOf(request);
+    const path = pathOf(request.url ?? '/');
     const begin = performance.now();
     unanswered.add(response);
     response.on('close', () => {
@@ -144,12 +145,6 @@ function toOriginForm(request: IncomingMessage): void {
   if (origin === undefined) return;
   const rest = request.url?.slice(origin.length) ?? '';
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
-}
-
-function pathOf(request: IncomingMessage): string {
-  const url = request.url ?? '/';
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
 }
 
 async function reportReadiness(services: readonly Service[], draining: boolean, response: ServerResponse) {

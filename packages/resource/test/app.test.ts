@@ -77,6 +77,14 @@ const REFUSED: Case[] = [
   { label: 'a deeper path', path: '/things/a/b', status: 404, code: ['NOT_FOUND', 'not_found'] },
   { label: 'a slash at the end', path: '/things/x/', status: 404, code: ['NOT_FOUND', 'not_found'] },
   { label: 'another case', path: '/Things', status: 404, code: ['NOT_FOUND', 'not_found'] },
+  ...['/things/', '//things', '/things//', '/thing%73', '/things/%78', '/things/a%2fb', '/things/a;b'].map(
+    (path): Case => ({
+      label: `another spelling, ${path}`,
+      path,
+      status: 404,
+      code: ['NOT_FOUND', 'not_found'],
+    }),
+  ),
   {
     label: 'no such path, with a body',
     path: '/nothing',

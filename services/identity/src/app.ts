@@ -1,6 +1,8 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
@@ -10,6 +12,7 @@ import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
+import { providerRoutes } from './oidc/provider-routes.ts';
 import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
 import { providerPageHeaders } from './sign-in/page-response.ts';
@@ -48,8 +51,6 @@ export function createIdentityApp(options: AppOptions): Koa {
     ctx.req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     ctx.req.headers.host = host;
     const info = requestInfo(ctx.req);
-    // Routes that contain an id name themselves once they match.
-    info.route = OAUTH.some((prefix) => ctx.path.startsWith(prefix)) ? routeOf(ctx.path) : undefined;
     await next();
     const { oidc } = ctx as Partial<KoaContextWithOIDC>;
     info.client ??= oidc?.entities.Client?.clientId;
@@ -67,9 +68,9 @@ export function createIdentityApp(options: AppOptions): Koa {
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
+  app.use(canonicalPathsOnly);
   if (options.rateLimit) app.use(limitByAddress());
-  for (const router of options.routers) mount(app, router);
-  app.use(below(OAUTH, provider.middleware));
+  for (const router of [...options.routers, providerRoutes(provider.middleware)]) mount(app, router);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');
@@ -77,10 +78,11 @@ export function createIdentityApp(options: AppOptions): Koa {
   return app;
 }
 
-/** The path without the id of an interaction. */
-function routeOf(path: string): string {
-  return path.replace(/^(\/oauth2\/authorize)\/.+/, '$1/:uid');
-}
+/** Throws `not_found` for any other spelling of a path: limits and routes compare it as text. */
+const canonicalPathsOnly: Middleware = async (ctx, next) => {
+  if (!isCanonicalPath(pathOf(ctx.url))) throw new ServiceError('not_found', 'There is nothing here.');
+  await next();
+};
 
 /** Limits by address every request that carries a secret, and those with passwords most strictly. */
 function limitByAddress(): Middleware {
@@ -90,9 +92,7 @@ function limitByAddress(): Middleware {
     // A request to sign in or out is stored in the database, before anybody has signed in.
     const isStored = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);
     if (isStored && !ctx.path.startsWith('/internal/')) {
-      // Our routes accept a trailing slash.
-      const path = ctx.path.replace(/\/$/, '');
-      const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
+      const takesPassword = ctx.path === '/api/v1/auth/login' || ctx.path.startsWith('/sign-in/');
       ctx.set(await (takesPassword ? password : token).count(addressKey(requestInfo(ctx.req).address)));
     }
     await next();

@@ -25,6 +25,7 @@ import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
+import { ROUTES } from './provider-routes.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 
 /** In seconds. */
@@ -95,15 +96,7 @@ export function createProvider(options: ProviderOptions): Provider {
       long: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true },
       short: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true },
     },
-    routes: {
-      authorization: '/oauth2/authorize',
-      token: '/oauth2/token',
-      revocation: '/oauth2/revoke',
-      introspection: '/oauth2/introspect',
-      pushed_authorization_request: '/oauth2/par',
-      end_session: '/oauth2/logout',
-      jwks: '/.well-known/jwks.json',
-    },
+    routes: ROUTES,
     // A scope that is not listed here would be granted to any client that asks.
     scopes: ALL_SCOPES,
     extraParams: [ANOTHER_ACCOUNT],
