@@ -25,14 +25,16 @@ export async function identifyCaller(
   options: {
     credentials: CredentialVerifier;
     limits?: CallLimits | undefined;
+    /** In place of the Authorization header. */
+    authorization?: string | undefined;
     setHeaders(headers: Record<string, string>): void;
   },
 ): Promise<Caller> {
   const { credentials, limits, setHeaders } = options;
   const info = requestInfo(request);
-  const { authorization, dpop } = request.headers;
+  const { dpop } = request.headers;
   const credential = {
-    authorization,
+    authorization: options.authorization ?? request.headers.authorization,
     // Node joins repeated headers into one string; only its types allow a list.
     dpop: dpop === undefined ? undefined : String(dpop),
     method: request.method ?? '',

@@ -25,7 +25,7 @@ export type AuthRoutesOptions = {
   checkPassword: PasswordCheck;
   audit: Audit;
   signer(): TokenSigner;
-  authentication: Pick<Authentication, 'authenticate' | 'verifyCredential' | 'verifySignature'>;
+  authentication: Pick<Authentication, 'authenticate' | 'countUnauthenticated' | 'verifySignature'>;
   logins: Logins;
   notices: Pick<Notices, 'signedIn'>;
   revocations: Pick<Revocations, 'write'>;
@@ -37,7 +37,7 @@ const readLogin = bodyValidator(Type.Object({ username: Type.String(), password:
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {
   const { accounts, audit, revocations, logins } = options;
-  const { authenticate, verifyCredential, verifySignature } = options.authentication;
+  const { authenticate, countUnauthenticated, verifySignature } = options.authentication;
   const router = new Router({ prefix: '/api/v1/auth', sensitive: true });
 
   /** A token for a login, which must be stored before it is handed out. */
@@ -105,10 +105,11 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token must be given only once.');
     const anonymous = ctx.get('authorization') === '' && (inQuery === undefined || inQuery === '');
     if (anonymous) {
+      await countUnauthenticated(ctx);
       ctx.body = { authenticated: false, user_id: null };
       return;
     }
-    const caller = inQuery ? await verifyCredential(inQuery) : await authenticate(ctx);
+    const caller = await authenticate(ctx, inQuery ? `Bearer ${inQuery}` : undefined);
     ctx.body = { authenticated: true, user_id: personIn(caller) ?? null };
   });
 

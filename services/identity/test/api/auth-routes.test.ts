@@ -299,14 +299,40 @@ t.test('an address identifies who has verified it', async (t) => {
   t.equal((await login('bob@example.org')).status, 401);
 });
 
+const limited = await build(t, { rateLimit: 'on', config: { passwordLogin: 'off' } });
+
+t.test('a request for the status counts, wherever its token is', async (t) => {
+  const { access_token: token } = await tokensFor(limited);
+  const counted = async (query: string, header?: string) => {
+    const { headers } = await limited.call('GET', `/api/v1/auth/status${query}`, header);
+    const [, name, left] = /^"(\w+)";r=(\d+);/.exec(headers.get('ratelimit') ?? '') ?? [];
+    return { name, left: Number(left) };
+  };
+  const requests: [limit: string, query: string, header?: string][] = [
+    ['credential', '', token],
+    ['credential', `?token=${token}`],
+    ['credential', `?token=${token}`, 'x'],
+    ['address', '', 'x'],
+    ['address', '?token=x'],
+    ['address', ''],
+    ['address', '?token='],
+  ];
+  const before = new Map<string, number>();
+  for (const [name, query, header] of requests) {
+    const { left, ...more } = await counted(query, header);
+    t.strictSame(more, { name }, `${query} ${header}`);
+    t.equal(left, (before.get(name) ?? left + 1) - 1, `${query} ${header}`);
+    before.set(name, left);
+  }
+});
+
 t.test('where passwords are not taken', async (t) => {
-  const off = await build(t, { config: { passwordLogin: 'off' } });
-  const { status, body } = await off.call('POST', '/api/v1/auth/login', undefined, {
+  const { status, body } = await limited.call('POST', '/api/v1/auth/login', undefined, {
     username: 'ann',
     password: PASSWORD,
   });
   t.equal(status, 403);
   t.match(body, { error: /authorization code/ });
-  const { access_token } = await tokensFor(off);
-  t.equal((await off.call('GET', '/api/v1/auth/status', access_token)).status, 200, 'the rest works');
+  const { access_token } = await tokensFor(limited);
+  t.equal((await limited.call('GET', '/api/v1/auth/status', access_token)).status, 200, 'the rest works');
 });
