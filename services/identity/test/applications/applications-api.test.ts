@@ -170,6 +170,11 @@ t.test('what is refused names the field', async (t) => {
       'redirect_uris',
     ],
     [
+      'a post-logout URI on localhost',
+      { ...WEB, post_logout_redirect_uris: ['http://localhost:3000/bye'] },
+      'post_logout_redirect_uris.0',
+    ],
+    [
       'a bad post-logout URI',
       { ...WEB, post_logout_redirect_uris: ['javascript:x'] },
       'post_logout_redirect_uris.0',
