@@ -52,7 +52,11 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   const unanswered = new Set<ServerResponse>();
 
   // Node's own answer to a missing Host header is not JSON.
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
+  const server = createServer({ requireHostHeader: false }, answer);
+  // Node would answer 417 to an expectation that it does not know, which may be ignored instead (RFC 9110 §10.1.1).
+  server.on('checkExpectation', answer);
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
     unused.delete(request.socket);
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
@@ -67,11 +71,14 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       if (draining) setImmediate(() => server.closeIdleConnections());
     });
     response.setHeader('x-request-id', info.id);
+    response.setHeader('x-content-type-options', 'nosniff');
     if (draining) response.setHeader('connection', 'close');
 
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    const hosts = countHosts(request);
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
       response.setHeader('connection', 'close');
-      return void sendJson(response, 400, problem('invalid_parameter', 'The Host header is missing.'));
+      const message = hosts > 1 ? 'There is more than one Host header.' : 'The Host header is missing.';
+      return void sendJson(response, 400, problem('invalid_parameter', message));
     }
     if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
     if (path === '/health/ready') return void reportReadiness(services, draining, response);
@@ -89,7 +96,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const entry = table.find(({ prefix }) => isUnder(path, prefix));
     if (entry === undefined) fallback(request, response, path);
     else entry.service.handle(request, response);
-  });
+  }
   server.on('clientError', refuseMalformed);
   // Connections on which no request has come yet (browsers open such in advance): Node does not count them as idle.
   const unused = new Set<Socket>();
@@ -137,6 +144,18 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       return stopped;
     },
   };
+}
+
+/**
+ * RFC 9112 §3.2: a request has one Host header. Node keeps the first of several, and a proxy may have acted on another.
+ */
+function countHosts({ rawHeaders }: IncomingMessage): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
 }
 
 /** RFC 9112 §3.2.2: a server takes the absolute form too; the services know the origin form only. */
@@ -201,7 +220,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stre
         : ['400 Bad Request', 'This is not a valid HTTP request.'];
   const body = JSON.stringify(problem('invalid_parameter', message));
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }

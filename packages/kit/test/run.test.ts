@@ -231,6 +231,8 @@ const MALFORMED: [label: string, sent: string, status: number][] = [
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
   ['an unknown method', 'BREW /a HTTP/1.1\r\nhost: x\r\n\r\n', 400],
   ['no host', 'GET /a HTTP/1.1\r\n\r\n', 400],
+  ['two hosts', 'GET /a HTTP/1.1\r\nhost: x\r\nHost: x\r\n\r\n', 400],
+  ['two hosts in HTTP/1.0', 'GET /a HTTP/1.0\r\nhost: x\r\nhost:\r\n\r\n', 400],
   ['a header without a colon', 'GET /a HTTP/1.1\r\nhost: x\r\nbad\r\n\r\n', 400],
   ['two lengths', 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
   [
@@ -249,9 +251,29 @@ t.test('what is not HTTP is answered in JSON', async (t) => {
     t.match(head, new RegExp(`^HTTP/1\\.1 ${status} [A-Z].+\r\n`), label);
     t.match(head, /^content-type: application\/json/im, label);
     t.match(head, /^connection: close$/im, label);
+    t.match(head, /^x-content-type-options: nosniff$/im, label);
     t.match(body, /^\{"error":\{"code":"invalid_parameter","message":"[^"]+"\}\}$/, label);
   }
   t.equal((await fetch(`${url}/a`)).status, 200, 'and the server goes on');
+});
+
+t.test('no answer is to be taken for another type than it says', async (t) => {
+  const { running, url } = await serve(t, [service('a')], { links: [{ rel: 'a', href: '/a', title: 'A' }] });
+  for (const path of ['/', '/a', '/nothing', '/health/live', '/health/ready'])
+    for (const accept of ['application/json', 'text/html']) {
+      const { headers } = await fetch(url + path, { headers: { accept } });
+      t.equal(headers.get('x-content-type-options'), 'nosniff', `${path} ${accept}`);
+    }
+  const { running: secured } = await serve(t, [service('a')], { requireHttps: true });
+  for (const [port, sent] of [
+    [running.port, 'close\r\nexpect: something'],
+    [running.port, 'close\r\nexpect: 100-continue'],
+    [running.port, 'close, upgrade\r\nupgrade: websocket'],
+    [secured.port, 'close'],
+  ] as const) {
+    const socket = await open(t, port, `GET /a HTTP/1.1\r\nhost: x\r\nconnection: ${sent}\r\n\r\n`);
+    t.match(String(await buffer(socket)), /^x-content-type-options: nosniff\r$/im, sent);
+  }
 });
 
 const ABSOLUTE: [target: string, status: number, body: string, route: string][] = [

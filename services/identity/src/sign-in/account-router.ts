@@ -46,7 +46,7 @@ export function createAccountRouter(options: {
 
   router.get(stylesheet.path, (ctx) => {
     ctx.type = 'text/css; charset=utf-8';
-    ctx.set({ 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' });
+    ctx.set('cache-control', 'public, max-age=31536000, immutable');
     ctx.body = stylesheet.text;
   });
 
