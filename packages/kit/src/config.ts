@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { DEFAULT_LIMITS } from './connections.ts';
 import type { KeyList } from './sealing.ts';
 
 /**
@@ -177,6 +178,26 @@ export const serverSettings = {
   trustedProxies: addresses('TRUSTED_PROXIES'),
   logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
+  headersTimeoutSeconds: integer('HEADERS_TIMEOUT_SECONDS', {
+    min: 1,
+    max: 30,
+    default: DEFAULT_LIMITS.headersTimeoutSeconds,
+  }),
+  requestTimeoutSeconds: integer('REQUEST_TIMEOUT_SECONDS', {
+    min: 30,
+    max: 3600,
+    default: DEFAULT_LIMITS.requestTimeoutSeconds,
+  }),
+  responseTimeoutSeconds: integer('RESPONSE_TIMEOUT_SECONDS', {
+    min: 30,
+    max: 3600,
+    default: DEFAULT_LIMITS.responseTimeoutSeconds,
+  }),
+  maxConnections: integer('MAX_CONNECTIONS', {
+    min: 100,
+    max: 1_000_000,
+    default: DEFAULT_LIMITS.maxConnections,
+  }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
   /** How long credentials are accepted without news of revocations. */
   staleAfterSeconds: integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),

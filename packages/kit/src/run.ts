@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
 import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
 import type { Logger } from './logger.ts';
@@ -10,7 +11,8 @@ import type { Service } from './service.ts';
 import { isUnder } from './services.ts';
 import { transportReader } from './transport.ts';
 
-export type RunOptions = {
+/** Limits that are not given are as in DEFAULT_LIMITS. */
+export type RunOptions = Partial<ConnectionLimits> & {
   port: number;
   host: string;
   logger: Logger;
@@ -42,6 +44,7 @@ export type Running = {
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
   const { logger, drainSeconds, links = [] } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options };
   const transportOf = transportReader(options.trustedProxies);
   // Longest first, so that a service below another's prefix gets its requests.
   const table = services
@@ -49,23 +52,21 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     .sort((a, b) => b.prefix.length - a.prefix.length);
   const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
   let draining = false;
-  const unanswered = new Set<ServerResponse>();
 
   // Node's own answer to a missing Host header is not JSON.
-  const server = createServer({ requireHostHeader: false }, answer);
+  const server = createServer({ requireHostHeader: false, ...timeoutsOf(limits) }, answer);
+  const connections = limitConnections(server, limits, logger);
   // Node would answer 417 to an expectation that it does not know, which may be ignored instead (RFC 9110 §10.1.1).
   server.on('checkExpectation', answer);
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    unused.delete(request.socket);
+    connections.begin(response);
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
     toOriginForm(request);
     const path = pathOf(request.url ?? '/');
     const begin = performance.now();
-    unanswered.add(response);
     response.on('close', () => {
-      unanswered.delete(response);
       logRequest(request, response, { info, path, ms: performance.now() - begin }, logger);
       // The connection is idle from now on.
       if (draining) setImmediate(() => server.closeIdleConnections());
@@ -98,12 +99,6 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     else entry.service.handle(request, response);
   }
   server.on('clientError', refuseMalformed);
-  // Connections on which no request has come yet (browsers open such in advance): Node does not count them as idle.
-  const unused = new Set<Socket>();
-  server.on('connection', (socket) => {
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
 
   await listen(server, options.port, options.host);
   const begun: Service[] = [];
@@ -123,9 +118,11 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   const stop = async () => {
     draining = true;
     // Their connections are closed afterwards, which their clients are told.
-    for (const response of unanswered) if (!response.headersSent) response.setHeader('connection', 'close');
+    for (const response of connections.unanswered()) {
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    }
     const closed = close(server, drainSeconds);
-    for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
+    connections.closeUnused();
     await closed;
     const failures: unknown[] = [];
     for (const service of begun.toReversed()) {
@@ -209,6 +206,8 @@ function logRequest(
   else logger.info(line, 'request');
 }
 
+const LINGER_MS = 500;
+
 /** Node refuses what is not HTTP before any handler runs; the caller still gets JSON. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -219,6 +218,8 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stre
         ? ['408 Request Timeout', 'The request did not arrive in time.']
         : ['400 Bad Request', 'This is not a valid HTTP request.'];
   const body = JSON.stringify(problem('invalid_parameter', message));
+  // The caller may leave its side open for ever. Destroyed at once, it might lose the answer.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

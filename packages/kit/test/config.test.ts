@@ -176,6 +176,10 @@ t.test('the settings of every process', async (t) => {
     trustedProxies: [],
     logLevel: 'info',
     drainSeconds: 10,
+    headersTimeoutSeconds: 10,
+    requestTimeoutSeconds: 60,
+    responseTimeoutSeconds: 120,
+    maxConnections: 4096,
     rateLimit: 'on',
     staleAfterSeconds: 300,
   });
