@@ -31,6 +31,7 @@ export async function startCluster(t: Teardown, env: Record<string, string> = {}
     ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), clientSecret])),
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'warn',
+    SHUTDOWN_DELAY_SECONDS: '0',
     DRAIN_SECONDS: '1',
     ...env,
   };

@@ -177,6 +177,7 @@ export const serverSettings = {
   publicUrl: origin('PUBLIC_URL'),
   trustedProxies: addresses('TRUSTED_PROXIES'),
   logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+  shutdownDelaySeconds: integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
   drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
   headersTimeoutSeconds: integer('HEADERS_TIMEOUT_SECONDS', {
     min: 1,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
 import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
@@ -20,7 +21,12 @@ export type RunOptions = Partial<ConnectionLimits> & {
   trustedProxies: readonly string[];
   /** Whether requests that did not come by HTTPS are refused; the health paths are exempt. */
   requireHttps: boolean;
-  /** How long stop() waits for requests in flight, in seconds. */
+  /**
+   * How long stop() goes on serving, with /health/ready at 503, before it closes the listener, in seconds: for load
+   * balancers to send requests elsewhere. None by default.
+   */
+  shutdownDelaySeconds?: number;
+  /** How long stop() then waits for requests in flight, in seconds. */
   drainSeconds: number;
   /** What `/` and the page for an unknown path link to. Without links, `/` is unknown too. */
   links?: readonly Link[];
@@ -33,7 +39,7 @@ export type Running = {
   started: Promise<void>;
   /** Whether stop() has been called. */
   readonly stopping: boolean;
-  /** Stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
+  /** Lets the shutdown delay pass, stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
   stop(): Promise<void>;
 };
 
@@ -43,7 +49,7 @@ export type Running = {
  * needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
-  const { logger, drainSeconds, links = [] } = options;
+  const { logger, shutdownDelaySeconds = 0, drainSeconds, links = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options };
   const transportOf = transportReader(options.trustedProxies);
   // Longest first, so that a service below another's prefix gets its requests.
@@ -51,6 +57,8 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
     .sort((a, b) => b.prefix.length - a.prefix.length);
   const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
+  let stopping = false;
+  /** Whether the listener has been closed. */
   let draining = false;
 
   // Node's own answer to a missing Host header is not JSON.
@@ -82,7 +90,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       return void sendJson(response, 400, problem('invalid_parameter', message));
     }
     if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
-    if (path === '/health/ready') return void reportReadiness(services, draining, response);
+    if (path === '/health/ready') return void reportReadiness(services, stopping, response);
     if (options.requireHttps) {
       if (!secure) {
         return void sendJson(
@@ -102,20 +110,24 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
 
   await listen(server, options.port, options.host);
   const begun: Service[] = [];
+  let isStarted = false;
   const started = startInOrder();
   // The caller awaits it when it wants to; until then a failure must not count as unhandled.
   started.catch(() => {});
 
   async function startInOrder(): Promise<void> {
     for (const service of services) {
-      if (draining) throw new Error(`stopped before ${service.name} was started`);
+      if (stopping) throw new Error(`stopped before ${service.name} was started`);
       begun.push(service);
       await service.start();
     }
+    isStarted = true;
   }
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {
+    stopping = true;
+    if (isStarted && shutdownDelaySeconds > 0) await sleep(shutdownDelaySeconds * 1000);
     draining = true;
     // Their connections are closed afterwards, which their clients are told.
     for (const response of connections.unanswered()) {
@@ -134,7 +146,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     port: (server.address() as AddressInfo).port,
     started,
     get stopping() {
-      return draining;
+      return stopping;
     },
     stop: () => {
       stopped ??= stop();
@@ -163,7 +175,7 @@ function toOriginForm(request: IncomingMessage): void {
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-async function reportReadiness(services: readonly Service[], draining: boolean, response: ServerResponse) {
+async function reportReadiness(services: readonly Service[], stopping: boolean, response: ServerResponse) {
   const reasons = await Promise.all(
     services.map(async ({ name, unready }) => {
       try {
@@ -173,9 +185,9 @@ async function reportReadiness(services: readonly Service[], draining: boolean, 
       }
     }),
   );
-  const ready = !draining && reasons.every(([, reason]) => reason === 'ok');
+  const ready = !stopping && reasons.every(([, reason]) => reason === 'ok');
   sendJson(response, ready ? 200 : 503, {
-    status: draining ? 'stopping' : ready ? 'ready' : 'unavailable',
+    status: stopping ? 'stopping' : ready ? 'ready' : 'unavailable',
     services: Object.fromEntries(reasons),
   });
 }

@@ -175,6 +175,7 @@ t.test('the settings of every process', async (t) => {
     publicUrl: 'https://id.example.com',
     trustedProxies: [],
     logLevel: 'info',
+    shutdownDelaySeconds: 5,
     drainSeconds: 10,
     headersTimeoutSeconds: 10,
     requestTimeoutSeconds: 60,

@@ -456,6 +456,36 @@ t.test('stop', async (t) => {
   await stopped;
 });
 
+t.test('stop tells load balancers first, and serves until its delay has passed', async (t) => {
+  const stopped: string[] = [];
+  const a = service('a', { stop: async () => void stopped.push('a') });
+  const { running, url } = await serve(t, [a], { shutdownDelaySeconds: 0.5 });
+  await running.started;
+  const begin = performance.now();
+  const stop = running.stop();
+  t.equal(running.stopping, true);
+  for (let left = 400; left > 0; left = 400 - (performance.now() - begin)) {
+    const ready = await fetch(`${url}/health/ready`);
+    t.equal(ready.status, 503);
+    t.match(await ready.json(), { status: 'stopping' });
+    const response = await fetch(`${url}/a`, { headers: { connection: 'close' } });
+    t.equal(await response.text(), 'a /a', 'on a new connection, too');
+    await sleep(20);
+  }
+  t.strictSame(stopped, []);
+  await stop;
+  t.ok(performance.now() - begin >= 499, 'not before its time');
+  t.strictSame(stopped, ['a']);
+  await t.rejects(fetch(`${url}/a`), { cause: { code: 'ECONNREFUSED' } });
+});
+
+t.test('what has not started has nothing to tell', async (t) => {
+  const start = Promise.withResolvers<void>();
+  const waiting = service('a', { start: () => start.promise, stop: async () => start.resolve() });
+  const { running } = await serve(t, [waiting], { shutdownDelaySeconds: 60 });
+  t.ok(await isSoon(running.stop()));
+});
+
 t.test('a request that was on its way is told that this is the end', async (t) => {
   const { running, url } = await serve(t, [service('a')], { drainSeconds: 60 });
   const socket = await open(t, running.port, 'GET /health/ready HTTP/1.1\r\nhost: x\r\n');
