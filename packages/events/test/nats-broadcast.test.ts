@@ -1,5 +1,6 @@
 import { createLogger } from '@gatehouse/kit/logger';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { skip, startNats, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, until } from '@gatehouse/testing/processes';
 import { connect } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
@@ -140,7 +141,7 @@ t.test('with a server', { skip }, async (t) => {
 
   t.test('credentials come from the URL and go into no log', parallel(), async (t) => {
     const secret = 'p@ss:w/rd';
-    const { port, url, kill } = await startNats(t, '--user', 'gate', '--pass', secret);
+    const { port, url, kill } = await startNats(t, ['--user', 'gate', '--pass', secret]);
     const good = setUp(t, `nats://gate:${encodeURIComponent(secret)}@127.0.0.1:${port}`);
     const bad = setUp(t, `nats://gate:wr0ngsecret@127.0.0.1:${port}`);
     const none = setUp(t, url);
@@ -159,8 +160,53 @@ t.test('with a server', { skip }, async (t) => {
       t.notOk(all.includes(text));
   });
 
+  t.test('each service has a user with permissions of its own', parallel(), async (t) => {
+    const { url, port, passwords, urlOf } = await startNatsWithPermissions(t);
+    const revocations = 'gatehouse.revocations';
+    const replicas = SERVICE_NAMES.map((name) => ({
+      name,
+      heard: [] as unknown[],
+      ...setUp(t, urlOf(name)),
+    }));
+    for (const { broadcast, heard } of replicas) {
+      broadcast.subscribe(revocations, (message) => heard.push(message));
+      await broadcast.start();
+    }
+    await until(() => replicas.every(({ connections }) => connections() === 1), 5000);
+    for (const { name, broadcast } of replicas) await broadcast.publish(revocations, name);
+    const [identity] = replicas;
+    await identity?.broadcast.publish(revocations, 'the last');
+    await until(() => replicas.every(({ heard }) => heard.includes('the last')), 5000);
+    for (const { name, heard, lines } of replicas) {
+      t.strictSame(heard, ['identity', 'the last'], `${name} hears identity alone`);
+      const refused = lines.filter((line) => /Permissions Violation for Publish/i.test(line));
+      t.equal(refused.length, name === 'identity' ? 0 : 1, name);
+    }
+
+    for (const user of SERVICE_NAMES) {
+      const client = await connect({ servers: `127.0.0.1:${port}`, user, pass: passwords[user] ?? '' });
+      for (const subject of ['>', 'gatehouse.>', '_INBOX.x', 'gatehouse.other', '$SYS.>', '$JS.API.>']) {
+        const refused = new Promise((resolve) =>
+          client.subscribe(subject, { callback: (error) => resolve(error?.message) }),
+        );
+        t.match(await refused, /permissions violation/i, `${user} ${subject}`);
+      }
+      await client.close();
+    }
+    for (const wrong of [
+      url,
+      `nats://identity:x@127.0.0.1:${port}`,
+      urlOf('users').replace('users', 'identity'),
+    ]) {
+      const { lines, broadcast, connections } = setUp(t, wrong);
+      await broadcast.start();
+      await until(() => lines.some((line) => line.includes('cannot be reached')), 5000);
+      t.equal(connections(), 0);
+    }
+  });
+
   t.test('a token in the URL', parallel(), async (t) => {
-    const { port } = await startNats(t, '--auth', 't0ken');
+    const { port } = await startNats(t, ['--auth', 't0ken']);
     const { broadcast, connections } = setUp(t, `nats://t0ken@127.0.0.1:${port}`);
     await broadcast.start();
     await until(() => connections() === 1, 5000);
