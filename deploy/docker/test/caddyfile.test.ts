@@ -75,7 +75,7 @@ t.test(
       const password = `${name.toUpperCase()}_NATS_PASSWORD`;
       t.match(text, `      NATS_URL: nats://${name}:\${${password}:?`, password);
       t.match(services.get('nats'), `      ${password}: '"\${${password}}"'\n`, `${password}, quoted`);
-      t.match(natsConf, `      user: ${name}\n      password: $${password}\n`, `the NATS user ${name}`);
+      t.match(natsConf, `        user: ${name}\n        password: $${password}\n`, `the NATS user ${name}`);
       if (name === 'identity') continue;
       const secret = `${name.toUpperCase()}_CLIENT_SECRET`;
       t.match(services.get('identity'), `      ${secret}: &${name}-client-secret `, secret);

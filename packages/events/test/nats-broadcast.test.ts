@@ -185,13 +185,36 @@ t.test('with a server', { skip }, async (t) => {
 
     for (const user of SERVICE_NAMES) {
       const client = await connect({ servers: `127.0.0.1:${port}`, user, pass: passwords[user] ?? '' });
-      for (const subject of ['>', 'gatehouse.>', '_INBOX.x', 'gatehouse.other', '$SYS.>', '$JS.API.>']) {
+      for (const subject of ['>', 'gatehouse.>', 'gatehouse.other', 'other.>', '$SYS.>', '$JS.API.>']) {
         const refused = new Promise((resolve) =>
           client.subscribe(subject, { callback: (error) => resolve(error?.message) }),
         );
         t.match(await refused, /permissions violation/i, `${user} ${subject}`);
       }
+      if (user !== 'identity') {
+        const stream = user.toUpperCase();
+        const config = {
+          name: stream,
+          subjects: [`${user}.>`],
+          republish: { src: `${user}.thing.changed`, dest: revocations },
+        };
+        const made = await client.request(`$JS.API.STREAM.CREATE.${stream}`, JSON.stringify(config));
+        t.match(made.json(), { config: { name: stream } }, made.string());
+        t.match((await client.request(`${user}.thing.changed`, '"forged"')).json(), { stream, seq: 1 });
+        for (const subject of [
+          '$JS.API.STREAM.CREATE.OTHER',
+          `$JS.API.STREAM.DELETE.${stream}`,
+          'other.thing',
+        ])
+          await t.rejects(client.request(subject, '', { timeout: 300 }), subject);
+      }
       await client.close();
+    }
+    await identity?.broadcast.publish(revocations, 'after all');
+    await until(() => replicas.every(({ heard }) => heard.includes('after all')), 5000);
+    for (const { name, heard } of replicas) {
+      const forged = heard.filter((message) => message === 'forged').length;
+      t.equal(forged, name === 'identity' ? 0 : 1, `${name}: no stream reaches another service`);
     }
     for (const wrong of [
       url,

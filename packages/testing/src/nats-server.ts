@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
 import { freePort, until } from './processes.ts';
@@ -74,7 +76,9 @@ export async function startNatsWithPermissions(t: Teardown) {
   const env = Object.fromEntries(
     SERVICE_NAMES.map((name) => [`${name.toUpperCase()}_NATS_PASSWORD`, `"${passwords[name]}"`]),
   );
-  const server = await startNats(t, ['-c', NATS_CONF], env);
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
+  const server = await startNats(t, ['-c', NATS_CONF, '--jetstream', '--store_dir', folder], env);
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
   const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
   return { ...server, passwords, urlOf };
 }
