@@ -4,14 +4,16 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
 import { addressKey, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import type { RateLimitStore } from './rate-limit-store.ts';
 
 /** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
 export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
 
-export function createCallLimits(): CallLimits {
+/** Counts in `shared` for all replicas; without it, each counts by itself. */
+export function createCallLimits(shared?: RateLimitStore): CallLimits {
   return {
-    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }),
-    unauthenticated: createRateLimiter({ name: 'address', quota: 300, seconds: 60 }),
+    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }, shared),
+    unauthenticated: createRateLimiter({ name: 'address', quota: 300, seconds: 60 }, shared),
   };
 }
 

@@ -200,6 +200,8 @@ export const serverSettings = {
     default: DEFAULT_LIMITS.maxConnections,
   }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
+  /** Where requests are counted: each process by itself, or all replicas of a service together. */
+  rateLimitStore: oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
   /** How long credentials are accepted without news of revocations. */
   staleAfterSeconds: integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
 };

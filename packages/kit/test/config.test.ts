@@ -182,6 +182,7 @@ t.test('the settings of every process', async (t) => {
     responseTimeoutSeconds: 120,
     maxConnections: 4096,
     rateLimit: 'on',
+    rateLimitStore: 'memory',
     staleAfterSeconds: 300,
   });
   t.throws(() => readSettings(serverSettings, {}), { message: 'The setting PUBLIC_URL is required.' });

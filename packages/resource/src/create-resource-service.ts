@@ -9,6 +9,7 @@ import type { Service } from '@gatehouse/kit/service';
 import { isUnder, type ServiceName } from '@gatehouse/kit/services';
 import { createDatabase, type Database } from '@gatehouse/mongo/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
+import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
@@ -131,7 +132,9 @@ export function createResourceService(
       }));
   const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events });
   const { background = [], expiring = [] } = parts;
-  const sweeper = createSweeper(connection, [IDEMPOTENCY_KEYS, ...expiring], { logger });
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
+  const swept = [IDEMPOTENCY_KEYS, ...(sharedLimits === undefined ? [] : [RATE_LIMITS]), ...expiring];
+  const sweeper = createSweeper(connection, swept, { logger });
 
   const verification = {
     issuer: publicUrl,
@@ -157,7 +160,10 @@ export function createResourceService(
   });
   parts.routes(app, {
     mountOptions: {
-      authenticate: authenticate(credentials, config.rateLimit === 'on' ? createCallLimits() : undefined),
+      authenticate: authenticate(
+        credentials,
+        config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined,
+      ),
       idempotencyKeys,
       deprecation: { sunset: filtersSunset },
     },

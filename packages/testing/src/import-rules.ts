@@ -24,7 +24,6 @@ const PACKAGES: Record<string, string[]> = {
     '@gatehouse/kit',
     '@gatehouse/tokens',
     'typebox',
-    'rate-limiter-flexible',
     // What Fastify itself validates, serializes and parses with.
     'ajv',
     'fast-json-stringify',

@@ -1,5 +1,6 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
@@ -26,6 +27,8 @@ export type AppOptions = {
   pageErrors: PageErrors;
   /** Whether requests are limited by address. */
   rateLimit: boolean;
+  /** Where all replicas count them together. */
+  sharedLimits: RateLimitStore | undefined;
   routers: readonly Router[];
   provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
 };
@@ -69,7 +72,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
   app.use(canonicalPathsOnly);
-  if (options.rateLimit) app.use(limitByAddress());
+  if (options.rateLimit) app.use(limitByAddress(options.sharedLimits));
   for (const router of [...options.routers, providerRoutes(provider.middleware)]) mount(app, router);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
@@ -85,9 +88,9 @@ const canonicalPathsOnly: Middleware = async (ctx, next) => {
 };
 
 /** Limits by address every request that carries a secret, and those with passwords most strictly. */
-function limitByAddress(): Middleware {
-  const token = createRateLimiter({ name: 'token', quota: 600, seconds: 60 });
-  const password = createRateLimiter({ name: 'password', quota: 60, seconds: 60 });
+function limitByAddress(shared: RateLimitStore | undefined): Middleware {
+  const token = createRateLimiter({ name: 'token', quota: 600, seconds: 60 }, shared);
+  const password = createRateLimiter({ name: 'password', quota: 60, seconds: 60 }, shared);
   return async (ctx, next) => {
     // A request to sign in or out is stored in the database, before anybody has signed in.
     const isStored = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);

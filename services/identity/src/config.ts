@@ -41,6 +41,8 @@ export type IdentityConfig = {
   logoutToPrivateNetworks?: 'on' | 'off';
   auditDays: number;
   rateLimit: 'on' | 'off';
+  /** Where requests are counted; in memory by default. */
+  rateLimitStore?: 'memory' | 'mongodb';
   /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */
   staleAfterSeconds?: number;
   /** Every other service, as a client. */

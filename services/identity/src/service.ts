@@ -6,6 +6,7 @@ import { deriveKeys } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
@@ -73,12 +74,14 @@ export function createIdentityService(
       timeoutSeconds: USERS_TIMEOUT_SECONDS,
     }),
   );
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
   const common = {
     issuer,
     masterKeys,
     cookieKeys: deriveKeys(masterKeys, 'cookies').map((key) => key.toString('base64url')),
     lifetimes,
     rateLimit: config.rateLimit === 'on',
+    sharedLimits,
     connection,
     accounts,
     audit,
@@ -163,6 +166,7 @@ export function createIdentityService(
   const app = createIdentityApp({ ...common, provider, pageErrors: signIn.pageErrors, routers });
 
   const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);
+  if (sharedLimits !== undefined) expiring.push(RATE_LIMITS);
   let started = false;
   return {
     name: 'identity',

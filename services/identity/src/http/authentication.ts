@@ -1,5 +1,6 @@
 import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
 import { addressKey } from '@gatehouse/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -34,6 +35,7 @@ export function createAuthentication(options: {
   rateLimit: boolean;
   /** Called for each caller of the API. */
   onCaller(caller: Caller): void;
+  sharedLimits: RateLimitStore | undefined;
 }): Authentication {
   const { issuer, provider, feed, apiKeys } = options;
   const verifierFor = (audience: string) =>
@@ -55,7 +57,7 @@ export function createAuthentication(options: {
     publicUrl: issuer,
   });
 
-  const limits = options.rateLimit ? createCallLimits() : undefined;
+  const limits = options.rateLimit ? createCallLimits(options.sharedLimits) : undefined;
 
   function authenticateWith(
     verifier: CredentialVerifier,

@@ -1,4 +1,5 @@
 import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
 import type { Logger } from '@gatehouse/kit/logger';
 import { deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
@@ -51,6 +52,7 @@ export function createSignInModule(options: {
   audit: Audit;
   toServiceError: ToServiceError;
   mail: MailSettings | undefined;
+  sharedLimits: RateLimitStore | undefined;
   lifetimes: Lifetimes;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
@@ -78,7 +80,7 @@ export function createSignInModule(options: {
   const browser = createBrowserCookie(formKeys);
   const forms = createCsrfForms(formKeys, browser);
   const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
-  const signUps = createRateLimiter(SIGN_UPS);
+  const signUps = createRateLimiter(SIGN_UPS, options.sharedLimits);
   const shared = { ...options, throttle, links, mails, notices, browser, forms, sessions };
   const checkPassword = createPasswordCheck(shared);
   const pageErrors = createPageErrors(options.toServiceError);

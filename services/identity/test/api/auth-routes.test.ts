@@ -299,7 +299,13 @@ t.test('an address identifies who has verified it', async (t) => {
   t.equal((await login('bob@example.org')).status, 401);
 });
 
-const limited = await build(t, { rateLimit: 'on', config: { passwordLogin: 'off' } });
+const shared = {
+  mongodbUri: await testDatabase(t),
+  masterKey,
+  rateLimit: 'on',
+  config: { passwordLogin: 'off', rateLimitStore: 'mongodb' },
+} as const;
+const limited = await build(t, shared);
 
 t.test('a request for the status counts, wherever its token is', async (t) => {
   const { access_token: token } = await tokensFor(limited);
@@ -335,4 +341,15 @@ t.test('where passwords are not taken', async (t) => {
   t.match(body, { error: /authorization code/ });
   const { access_token } = await tokensFor(limited);
   t.equal((await limited.call('GET', '/api/v1/auth/status', access_token)).status, 200, 'the rest works');
+});
+
+t.test('two replicas count together', async (t) => {
+  const replicas = [limited, await build(t, shared)];
+  const login = (replica = limited) =>
+    replica.call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: 'wrong' });
+  const leftAt = async (replica = limited) =>
+    Number(/^"password";r=(\d+);/.exec((await login(replica)).headers.get('ratelimit') ?? '')?.[1]);
+  const left = await leftAt();
+  for (let i = 1; i <= left; i += 1) t.equal(await leftAt(replicas[i % 2]), left - i);
+  for (const replica of replicas) t.equal((await login(replica)).status, 429);
 });
