@@ -141,7 +141,7 @@ t.test('with a server', { skip }, async (t) => {
 
   t.test('credentials come from the URL and go into no log', parallel(), async (t) => {
     const secret = 'p@ss:w/rd';
-    const { port, url, kill } = await startNats(t, ['--user', 'gate', '--pass', secret]);
+    const { port, url, kill } = await startNats(t, '--user', 'gate', '--pass', secret);
     const good = setUp(t, `nats://gate:${encodeURIComponent(secret)}@127.0.0.1:${port}`);
     const bad = setUp(t, `nats://gate:wr0ngsecret@127.0.0.1:${port}`);
     const none = setUp(t, url);
@@ -229,7 +229,7 @@ t.test('with a server', { skip }, async (t) => {
   });
 
   t.test('a token in the URL', parallel(), async (t) => {
-    const { port } = await startNats(t, ['--auth', 't0ken']);
+    const { port } = await startNats(t, '--auth', 't0ken');
     const { broadcast, connections } = setUp(t, `nats://t0ken@127.0.0.1:${port}`);
     await broadcast.start();
     await until(() => connections() === 1, 5000);

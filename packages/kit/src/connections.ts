@@ -48,7 +48,7 @@ export type Connections = {
  * request, the new one.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
-  /** How many requests are unanswered on each connection; the connection whose last answer is the longest ago first. */
+  /** How many requests are unanswered on each connection; the one that has been silent for longest first. */
   const open = new Map<Socket, number>();
   /** When each request came, the earliest first. */
   const unanswered = new Map<ServerResponse, number>();
@@ -59,7 +59,21 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
       warnedAt = performance.now();
       logger.warn({ connections: open.size }, 'too many connections');
     }
-    for (const [socket, requests] of open) if (requests === 0) return void socket.destroy();
+    for (const [socket, requests] of open) {
+      if (requests > 0) continue;
+      // Not only when it is closed, since many connections may come before that.
+      open.delete(socket);
+      socket.destroy();
+      return;
+    }
+  }
+
+  /** Moves the connection to the end, unless it is closed. */
+  function add(socket: Socket, requests: number): void {
+    const before = open.get(socket);
+    if (before === undefined) return;
+    open.delete(socket);
+    open.set(socket, before + requests);
   }
 
   server.on('connection', (socket) => {
@@ -70,9 +84,10 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
 
   const check = setInterval(() => {
     const earliest = performance.now() - limits.responseTimeoutSeconds * 1000;
-    for (const [{ req }, begin] of unanswered) {
+    for (const [response, begin] of unanswered) {
       if (begin > earliest) return;
-      req.socket.destroy();
+      unanswered.delete(response);
+      response.req.socket.destroy();
     }
   }, CHECK_MS).unref();
   server.on('close', () => clearInterval(check));
@@ -81,13 +96,10 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
     begin(response) {
       const { socket } = response.req;
       unanswered.set(response, performance.now());
-      open.set(socket, (open.get(socket) ?? 0) + 1);
+      add(socket, 1);
       response.on('close', () => {
         unanswered.delete(response);
-        const requests = open.get(socket);
-        if (requests === undefined) return;
-        open.delete(socket);
-        open.set(socket, requests - 1);
+        add(socket, -1);
       });
     },
     unanswered: () => unanswered.keys(),

@@ -145,6 +145,9 @@ t.test('a full server closes connections without a request for new ones', async 
   const waiting = await Promise.all(Array.from({ length: 9 }, () => open(t, port)));
   waiting[0]?.write('GET /a HT');
   for (let i = 0; i < 30; i += 1) t.equal(await ask('/health/live'), '200');
+  await Promise.all(Array.from({ length: 50 }, () => open(t, port)));
+  await sleep(100);
+  t.equal(await ask('/health/live'), '200', 'also when many come at once');
   for (const socket of waiting) if (!socket.closed) await once(socket.resume(), 'close');
   t.equal(busy.closed, false, 'one with a request is kept');
 

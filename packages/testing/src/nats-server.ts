@@ -27,11 +27,12 @@ export const natsServer = [...(process.env.PATH ?? '').split(delimiter), '/usr/s
 /** An option for tests that need a server. */
 export const skip = natsServer === undefined && 'there is no nats-server on this machine';
 
-/**
- * Starts a NATS server for one test, which can be killed and started again on the same port; `env` is added to this
- * process's environment.
- */
-export async function startNats(t: Teardown, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+/** Starts a NATS server for one test, which can be killed and started again on the same port. */
+export async function startNats(t: Teardown, ...args: string[]) {
+  return startServer(t, args, {});
+}
+
+async function startServer(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
   const port = await freePort();
   let child: ChildProcess | undefined;
 
@@ -77,7 +78,7 @@ export async function startNatsWithPermissions(t: Teardown) {
     SERVICE_NAMES.map((name) => [`${name.toUpperCase()}_NATS_PASSWORD`, `"${passwords[name]}"`]),
   );
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  const server = await startNats(t, ['-c', NATS_CONF, '--jetstream', '--store_dir', folder], env);
+  const server = await startServer(t, ['-c', NATS_CONF, '--jetstream', '--store_dir', folder], env);
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
   return { ...server, passwords, urlOf };
