@@ -4,14 +4,16 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createAddressLimiter, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import type { RateLimitStore } from './rate-limit-store.ts';
 
 /** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
 export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
 
-export function createCallLimits(): CallLimits {
+/** Counts in `shared` for all replicas; without it, each counts by itself. */
+export function createCallLimits(shared?: RateLimitStore): CallLimits {
   return {
-    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }),
-    unauthenticated: createAddressLimiter({ name: 'address', quota: 300, seconds: 60 }),
+    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }, shared),
+    unauthenticated: createAddressLimiter({ name: 'address', quota: 300, seconds: 60 }, shared),
   };
 }
 
@@ -25,14 +27,16 @@ export async function identifyCaller(
   options: {
     credentials: CredentialVerifier;
     limits?: CallLimits | undefined;
+    /** In place of the Authorization header. */
+    authorization?: string | undefined;
     setHeaders(headers: Record<string, string>): void;
   },
 ): Promise<Caller> {
   const { credentials, limits, setHeaders } = options;
   const info = requestInfo(request);
-  const { authorization, dpop } = request.headers;
+  const { dpop } = request.headers;
   const credential = {
-    authorization,
+    authorization: options.authorization ?? request.headers.authorization,
     // Node joins repeated headers into one string; only its types allow a list.
     dpop: dpop === undefined ? undefined : String(dpop),
     method: request.method ?? '',

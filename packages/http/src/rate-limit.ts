@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { createRateLimitMemory, type RateLimitStore, type RateWindow } from './rate-limit-store.ts';
 
 /** At most `quota` requests per key in each window of `seconds`. */
 export type RatePolicy = { name: string; quota: number; seconds: number };
@@ -17,34 +17,47 @@ export type RateLimiter = {
   refund(key: string): Promise<void>;
 };
 
-/** Counts in this process's memory: with several replicas, each one allows the whole quota. */
-export function createRateLimiter(policy: RatePolicy): RateLimiter {
+/**
+ * Counts in this process's memory, so that each of several replicas allows the whole quota, or for all of them in `shared`. A
+ * key whose quota is used up is refused without asking that store again.
+ */
+export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): RateLimiter {
   const { name, quota, seconds } = policy;
-  const counters = new RateLimiterMemory({ keyPrefix: name, points: quota, duration: seconds });
-  const headersOf = (left: RateLimiterRes) => ({
+  const memory = createRateLimitMemory();
+  const store: RateLimitStore = shared ?? memory;
+  const keyOf = (key: string) => `${name} ${key}`;
+  const headersOf = ({ count, endsAt }: RateWindow) => ({
     'ratelimit-policy': `"${name}";q=${quota};w=${seconds}`,
-    ratelimit: `"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`,
+    ratelimit: `"${name}";r=${Math.max(quota - count, 0)};t=${Math.ceil((endsAt - Date.now()) / 1000)}`,
   });
-  const usedUp = (left: RateLimiterRes) => {
-    const retryAfter = Math.max(1, Math.ceil(left.msBeforeNext / 1000));
+  const usedUp = (window: RateWindow) => {
+    const retryAfter = Math.max(1, Math.ceil((window.endsAt - Date.now()) / 1000));
     return new ServiceError('rate_limited', `Too many requests: try again in ${retryAfter} s.`, {
-      headers: { ...headersOf(left), 'retry-after': String(retryAfter) },
+      headers: { ...headersOf(window), 'retry-after': String(retryAfter) },
     });
   };
+  /** Throws when the quota was used up as far as this process knows. */
+  function refuseKnown(key: string): void {
+    const known = memory.find(key);
+    if (known !== undefined && known.count > quota) throw usedUp(known);
+  }
   return {
-    async count(key) {
-      try {
-        return headersOf(await counters.consume(key));
-      } catch (left) {
-        throw left instanceof RateLimiterRes ? usedUp(left) : left;
-      }
+    async count(given) {
+      const key = keyOf(given);
+      refuseKnown(key);
+      const window = await store.count(key, seconds);
+      if (window.count <= quota) return headersOf(window);
+      if (shared !== undefined) memory.keep(key, window);
+      throw usedUp(window);
     },
-    async check(key) {
-      const left = await counters.get(key);
-      if (left !== null && left.consumedPoints >= quota) throw usedUp(left);
+    async check(given) {
+      const key = keyOf(given);
+      refuseKnown(key);
+      const window = await store.find(key);
+      if (window !== undefined && window.count >= quota) throw usedUp(window);
     },
-    async refund(key) {
-      await counters.reward(key);
+    async refund(given) {
+      await store.refund(keyOf(given));
     },
   };
 }
@@ -53,8 +66,10 @@ export function createRateLimiter(policy: RatePolicy): RateLimiter {
  * Counts by address, which is the key: an IPv6 address also with the networks around it, each of which has twice the quota
  * of the one within it. What the smaller refuses does not count for the larger.
  */
-export function createAddressLimiter(policy: RatePolicy): RateLimiter {
-  const limiters = [1, 2, 4].map((times) => createRateLimiter({ ...policy, quota: policy.quota * times }));
+export function createAddressLimiter(policy: RatePolicy, shared?: RateLimitStore): RateLimiter {
+  const limiters = [1, 2, 4].map((times) =>
+    createRateLimiter({ ...policy, quota: policy.quota * times }, shared),
+  );
   const [own] = limiters;
   async function each<T>(address: string, action: (limiter: RateLimiter, key: string) => Promise<T>) {
     const results: T[] = [];

@@ -91,6 +91,17 @@ t.test('a quota that was used up is there again in the next window', async (t) =
   await limiter.check('a');
 });
 
+t.test('the number of keys is bounded', async (t) => {
+  const limiter = createRateLimiter({ name: 'address', quota: 9, seconds: 60 });
+  await limiter.count('first');
+  await limiter.count('second');
+  for (let i = 0; i < 49_998; i += 1) await limiter.count(`${i}`);
+  t.match(await limiter.count('first'), { ratelimit: /r=7;/ }, 'all are kept');
+  await limiter.count('one more');
+  t.match(await limiter.count('second'), { ratelimit: /r=7;/ });
+  t.match(await limiter.count('first'), { ratelimit: /r=8;/ }, 'the oldest window is forgotten');
+});
+
 const ADDRESSES: [address: string, ...keys: string[]][] = [
   ['203.0.113.7', '203.0.113.7'],
   ['::ffff:203.0.113.7', '203.0.113.7'],

@@ -55,6 +55,7 @@ export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
+  exists(id: string): Promise<boolean>;
   list: ListSource<UserField, User>;
   /**
    * This and all changes below throw `precondition_failed` unless the user is at one of these versions. With a current
@@ -68,6 +69,11 @@ export type UserService = {
    * user without a password and an inactive user. The epochs are those at the time of the check.
    */
   checkPassword(login: string, password: string): Promise<User | undefined>;
+  /**
+   * Throws a WrongPasswordError unless this is the password of the user with this id. Callers limit the attempts
+   * themselves.
+   */
+  checkCurrentPassword(id: string, password: string): Promise<void>;
   /** The user with this username or verified email, active or not. */
   lookUp(login: string): Promise<User | undefined>;
   /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
@@ -85,9 +91,12 @@ export type UserService = {
 
 /** Who makes a change. */
 type Changer = {
-  /** Where the request comes from, such as an application: wrong passwords are counted per source. */
+  /**
+   * Where the request comes from, such as an application: wrong passwords are counted per source. Without one, they are
+   * not: identity limits the attempts on its pages itself.
+   */
   source?: string;
-  /** Whether no application is between the person and us; so it is without a source. */
+  /** Whether no application is between the person and us. */
   firstParty?: boolean;
   /** Whether people change their own record. */
   own?: boolean;
@@ -105,10 +114,19 @@ export function createUserService({
   takenPerUser,
 }: UserServiceDependencies): UserService {
   /** Throws unless the password is the user's; returns the hash that it was checked against. */
-  async function checkCurrentPassword(
+  async function checkPasswordOf(id: string, password: string): Promise<string> {
+    const hash = await store.passwordHashOf(id);
+    if (hash === undefined) throw notFound();
+    const right = await passwords.verify(hash, bounded(password));
+    if (!right || hash === null) throw new WrongPasswordError();
+    return hash;
+  }
+
+  /** The same, with the failures counted by user and source. Throws `rate_limited` after too many. */
+  async function checkLimited(
     id: string,
     password: string,
-    { source = '', firstParty = source === '' }: Changer,
+    { source, firstParty = false }: Changer,
   ): Promise<string> {
     const ofUser = firstParty ? `${id} own` : id;
     const counters = [
@@ -116,26 +134,25 @@ export function createUserService({
       [failuresPerUser, ofUser],
       [failuresInARow, ofUser],
     ] as const;
-    const refund = () => {
-      for (const [limiter, key] of counters) limiter.refund(key);
-    };
-    const hash = await store.passwordHashOf(id);
-    if (hash === undefined) throw notFound();
     // Counted before the check, so that parallel requests cannot exceed the limit, and refunded when the password is
     // right. The limit per source comes first: what it rejects must not use up the limit of the user.
     for (const [limiter, key] of counters) limiter.consume(key);
-    let right: boolean;
+    let failed = false;
     try {
-      right = await passwords.verify(hash, bounded(password));
+      const hash = await checkPasswordOf(id, password);
+      failuresInARow.forget(ofUser);
+      return hash;
     } catch (error) {
-      refund();
+      failed = error instanceof WrongPasswordError;
       throw error;
+    } finally {
+      if (!failed) for (const [limiter, key] of counters) limiter.refund(key);
     }
-    if (!right || hash === null) throw new WrongPasswordError();
-    refund();
-    failuresInARow.forget(ofUser);
-    return hash;
   }
+
+  /** Limited where the request has a source. */
+  const checkCurrent = (id: string, password: string, by: Changer) =>
+    by.source === undefined ? checkPasswordOf(id, password) : checkLimited(id, password, by);
 
   /** Lets nobody find out by trying who else is here. */
   async function countingTaken<T>(id: string, write: () => Promise<T>): Promise<T> {
@@ -188,14 +205,14 @@ export function createUserService({
       return existing(await store.findById(id));
     },
 
+    exists: async (id) => (await store.findById(id)) !== undefined,
+
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
     async update(id, { password, currentPassword, ...changes }, ifVersion, { own = false, ...by } = {}) {
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const checked =
-        currentPassword === undefined
-          ? {}
-          : { currentHash: await checkCurrentPassword(id, currentPassword, by) };
+        currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
       const write = () =>
         store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion);
@@ -213,6 +230,10 @@ export function createUserService({
       return right && account?.user.status === 'active' ? account.user : undefined;
     },
 
+    async checkCurrentPassword(id, password) {
+      await checkPasswordOf(id, password);
+    },
+
     async lookUp(login) {
       return (await store.findByLogin(loginOf(login)))?.user;
     },
@@ -222,9 +243,7 @@ export function createUserService({
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
       const checked =
-        currentPassword === undefined
-          ? {}
-          : { currentHash: await checkCurrentPassword(id, currentPassword, by) };
+        currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const passwordHash = await passwords.hash(newPassword);
       return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },

@@ -205,7 +205,7 @@ t.test('wrong current passwords are limited', async (t) => {
   const { id } = await created();
   const other = await created();
   const guess = (currentPassword: string) =>
-    users.changePassword(id, { newPassword: 'another horse', currentPassword });
+    users.changePassword(id, { newPassword: 'another horse', currentPassword, source: 'app_1' });
   const kinds = async (guesses: Promise<unknown>[]) =>
     (await Promise.allSettled(guesses)).map((it) => (it.status === 'rejected' ? it.reason.kind : 'done'));
   for (let i = 0; i < 3; i += 1) t.same(await kinds([guess(`wrong horse ${i}`)]), ['forbidden']);
@@ -213,9 +213,12 @@ t.test('wrong current passwords are limited', async (t) => {
   t.equal(many.filter((kind) => kind === 'forbidden').length, 7, 'ten in all, also when they come at a time');
   t.equal(many.filter((kind) => kind === 'rate_limited').length, 13);
   t.same(await kinds([guess(PASSWORD)]), ['rate_limited'], 'the right one is not told either');
+  t.match(await failure(users.checkCurrentPassword(id, 'wrong horse')), new WrongPasswordError());
+  await users.checkCurrentPassword(id, PASSWORD);
   t.match(await users.changePassword(id, { newPassword: 'another horse' }), { id }, 'an admin can');
   for (let i = 0; i < 12; i += 1) {
-    await users.changePassword(other.id, { newPassword: PASSWORD, currentPassword: PASSWORD });
+    const change = { newPassword: PASSWORD, currentPassword: PASSWORD, source: 'app_1' };
+    await users.changePassword(other.id, change);
   }
 });
 

@@ -1,6 +1,12 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
-import { emailChangedMail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../pages/mails.ts';
+import {
+  emailChangedMail,
+  type Notice,
+  newPasswordMail,
+  noticeMail,
+  verifyEmailMail,
+} from '../pages/mails.ts';
 import type { Account, Accounts } from './account.ts';
 import type { MailSender } from './mail.ts';
 import type { LinkPurpose, OneTimeLinks } from './one-time-link.ts';
@@ -16,7 +22,8 @@ export type AccountMails = {
   sendVerification(account: Account): Promise<void>;
   /** Sends a link to the verified address of the account with this login, if there is one. */
   sendNewPassword(login: string): Promise<void>;
-  notifyPasswordChanged(account: Account): Promise<void>;
+  /** Tells the person with this id at their verified address, some times an hour for each kind. */
+  notify(userId: string, notice: Notice): Promise<void>;
   /** Sends a link that undoes the change to the address that the account had before. */
   notifyEmailChanged(userId: string, previousEmail: string): Promise<void>;
 };
@@ -27,8 +34,8 @@ export function createAccountMails(options: {
   links: OneTimeLinks;
   mail: MailSender;
   logger: Logger;
-  /** Counts a mail for a forgotten password to this account; throws `rate_limited`. */
-  countMail(userId: string): Promise<unknown>;
+  /** Counts a mail of this kind to this account; throws `rate_limited`. */
+  countMail(userId: string, kind: 'new_password' | Notice['kind']): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
@@ -73,7 +80,7 @@ export function createAccountMails(options: {
         const { email } = account;
         if (email === null || !account.email_verified) return;
         if (account.status !== 'active') return;
-        await options.countMail(account.id);
+        await options.countMail(account.id, 'new_password');
         const link = await linkTo(
           '/account/new-password',
           account,
@@ -103,11 +110,12 @@ export function createAccountMails(options: {
           ...emailChangedMail({ link, username, hours: UNDO_EMAIL_CHANGE_SECONDS / 3600 }),
         });
       }),
-    notifyPasswordChanged: (account) =>
-      attempt('password changed', async () => {
-        if (account.email !== null && account.email_verified) {
-          await mail.send({ to: account.email, ...passwordChangedMail() });
-        }
+    notify: (userId, notice) =>
+      attempt(notice.kind, async () => {
+        const account = await accounts.find(userId);
+        if (account === undefined || account.email === null || !account.email_verified) return;
+        await options.countMail(account.id, notice.kind);
+        await mail.send({ to: account.email, ...noticeMail(notice, account) });
       }),
   };
 }

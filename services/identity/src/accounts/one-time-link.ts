@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** What a mailed link is for. */
-export type LinkPurpose = 'new_password' | 'verify_email' | 'undo_email_change';
+/** What a link is for; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
+export type LinkPurpose = 'new_password' | 'verify_email' | 'undo_email_change' | 'end_credentials';
 
 /**
  * What a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`

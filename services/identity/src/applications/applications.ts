@@ -42,6 +42,11 @@ export type ApplicationDependencies = {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   audit: Pick<Audit, 'record'>;
   logger: Logger;
+  /** Tells the owner of an application what it has been given. Never rejects. */
+  notifyCredential(
+    application: Pick<Application, 'owner' | 'name'>,
+    what: 'a client secret' | 'an API key' | 'public keys',
+  ): void;
   /** Ends every grant to an application that is gone. */
   endGrants(clientId: string): Promise<void>;
 };
@@ -69,21 +74,27 @@ export type Applications = {
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
+  /** Revokes the access tokens that the application has. Durable when it resolves. */
+  endTokens(manager: Manager, id: string): Promise<void>;
   /** Whether this is a live client_secret of the application; its use is recorded. */
   checkSecret(id: string, secret: string): Promise<boolean>;
   /** The role that a person has in an application, which may be less than their own. */
   roleIn(id: string, person: { role: Role }): Promise<Role>;
   /** The origins of an application's pages. */
   originsOf(id: string): Promise<string[]>;
-  /** Revokes the tokens of a person's applications, except trusted ones. Durable when it resolves. */
-  ownerChanged(owner: string): Promise<void>;
+  /**
+   * Revokes the tokens of a person's applications, except trusted ones, that were issued before this epoch of the person's
+   * account. Durable when it resolves. Repeated after it was broken off, it goes on where it was.
+   */
+  ownerChanged(owner: string, epoch: number): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
 
+type Revoked = { application: Application; deleted?: boolean };
+
 /** How often a change is tried when others change the application at the same time. */
 const MAX_TRIES = 5;
-const PAGE = 100;
 
 /** The use cases of applications and their secrets. */
 export function createApplications(options: ApplicationDependencies): Applications {
@@ -93,11 +104,27 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     return store.secretUsed(id, secretId, at);
   });
 
-  /** Durable when it resolves. Only then is the mark removed by which it would be resumed after a crash. */
-  async function revoke({ id, epoch }: Application, deleted: boolean): Promise<void> {
-    await revocations.write([{ kind: 'client', id, ...(deleted ? {} : { epoch }) }]);
-    if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
-    await store.revocationWritten(id, epoch);
+  /**
+   * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications anew. Durable
+   * when it resolves. Only then are the marks removed by which it would be resumed after a crash.
+   */
+  async function revoke(applications: readonly Revoked[]): Promise<void> {
+    await revocations.write(
+      applications.map(({ application: { id, epoch } }) => ({ kind: 'client', id, epoch })),
+    );
+    await Promise.all(
+      applications.map(async ({ application: { id, epoch }, deleted = false }) => {
+        if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
+        await store.revocationWritten(id, epoch);
+      }),
+    );
+  }
+
+  /** Returns how many there were; others may be left. */
+  async function revokeWhatIsDue(owner?: string): Promise<number> {
+    const due = await store.awaitingRevocation(owner);
+    if (due.length > 0) await revoke(due);
+    return due.length;
   }
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
@@ -134,6 +161,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       );
       await check(manager, application, undefined);
       await store.insertIfAbsent(application);
+      if (withSecret) options.notifyCredential(application, 'a client secret');
+      if (application.jwks !== undefined) options.notifyCredential(application, 'public keys');
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });
       return { application, ...(withSecret ? { secret } : {}) };
@@ -159,10 +188,10 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const before = await findManaged(store, manager, id);
         const next = { ...before, ...changes };
         await check(manager, next, before);
-        const shrinks = isLess(next, before);
-        const changed = await store.change(before, changes, shrinks);
+        const changed = await store.change(before, changes, isLess(next, before));
         if (changed === undefined) continue;
-        if (shrinks) await revoke(changed, false);
+        await revoke([{ application: changed }]);
+        if (changes.jwks !== undefined) options.notifyCredential(changed, 'public keys');
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
@@ -175,7 +204,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     async remove(manager, id) {
       await findManaged(store, manager, id);
       const deleted = await store.markDeleted(id);
-      if (deleted !== undefined) await revoke(deleted, true);
+      if (deleted !== undefined) await revoke([{ application: deleted, deleted: true }]);
       await record(manager, 'application.deleted', id);
     },
 
@@ -194,6 +223,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
         );
       }
+      options.notifyCredential(application, 'a client secret');
       await record(manager, 'secret.added', id, { secret: added.id });
       return { ...added, secret };
     },
@@ -204,10 +234,18 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async removeSecret(manager, id, secretId) {
       const { secrets } = await findManaged(store, manager, id);
-      if (!(await store.removeSecret(id, secretId))) {
-        throw new ServiceError('not_found', 'There is no such secret.');
-      }
+      const left = await store.removeSecret(id, secretId);
+      if (left === undefined) throw new ServiceError('not_found', 'There is no such secret.');
+      await revoke([{ application: left }]);
       await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
+    },
+
+    async endTokens(manager, id) {
+      for (let i = 0; i < MAX_TRIES; i += 1) {
+        const changed = await store.change(await findManaged(store, manager, id), {}, true);
+        if (changed !== undefined) return revoke([{ application: changed }]);
+      }
+      throw new ServiceError('conflict', 'This application is being changed by others: try again.');
     },
 
     async checkSecret(id, secret) {
@@ -228,22 +266,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
 
-    async ownerChanged(owner) {
-      for (let after: string | undefined; ; ) {
-        const page = await store.list({ owner, after, limit: PAGE });
-        for (const { id } of page.filter(({ trusted }) => !trusted)) {
-          const raised = await store.raiseEpoch(id);
-          if (raised !== undefined) await revoke(raised, false);
-        }
-        if (page.length < PAGE) return;
-        after = page.at(-1)?.id;
-      }
+    async ownerChanged(owner, epoch) {
+      await store.raiseEpochsOf(owner, epoch);
+      while ((await revokeWhatIsDue(owner)) > 0);
     },
 
     async resumeRevocations() {
-      for (const { application, deleted } of await store.awaitingRevocation()) {
-        await revoke(application, deleted);
-      }
+      await revokeWhatIsDue();
     },
   };
 }

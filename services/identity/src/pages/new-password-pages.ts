@@ -11,6 +11,7 @@ import {
 } from './form.ts';
 import { duration, named } from './formatting.ts';
 import { html } from './html.ts';
+import { offerToEndCredentials } from './password-page.ts';
 
 export type ForgottenPasswordModel = {
   form: PageForm;
@@ -81,13 +82,27 @@ ${field({ name: 'new_password', label: 'New password', hint: 'At least 8 charact
   });
 }
 
-export type NewPasswordDoneModel = { links: { signIn: string } };
+export type NewPasswordDoneModel = {
+  links: { signIn: string };
+  /** Offered to somebody who has applications of their own. */
+  endCredentials?: PageForm | undefined;
+};
 
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
     body: html`<h1>Your new password is saved</h1>
 <p>You are signed out everywhere. Sign in with it now, or go back to the application you came from.</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
+${model.endCredentials !== undefined && offerToEndCredentials(model.endCredentials)}`,
+  });
+}
+
+export function credentialsEndedPage(model: { links: { signIn: string } }): string {
+  return standalonePage({
+    title: 'The secrets and keys have ended',
+    body: html`<h1>The secrets and keys have ended</h1>
+<p>Those of your own applications no longer work. Sign in to see what applications you have.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
   });
 }

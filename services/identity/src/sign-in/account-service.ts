@@ -47,10 +47,12 @@ export function createAccountService(options: {
     return result;
   }
 
-  async function checkCurrentPassword({ username }: Account, password: string): Promise<void> {
-    if ((await accounts.checkPassword(username, password)) !== undefined) return;
-    const problem = { field: 'current_password', message: 'is not right' };
-    throw new ServiceError('forbidden', 'The current password is not right.', { details: [problem] });
+  async function checkCurrentPassword({ id }: Account, password: string): Promise<void> {
+    await accounts.checkCurrentPassword(id, password).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.kind !== 'forbidden') throw error;
+      const problem = { field: 'current_password', message: 'is not right' };
+      throw new ServiceError('forbidden', error.message, { details: [problem] });
+    });
   }
 
   /** Sends the link, counted by who asks, from where, and who receives it. Throws `rate_limited`. */
@@ -81,7 +83,6 @@ export function createAccountService(options: {
     async changePassword(account, passwords, origin) {
       const changed = await throttled(account, origin, () => accounts.changePassword(account.id, passwords));
       await audit.record({ action: 'password.changed', origin, subject: account.id });
-      await mails.notifyPasswordChanged(changed);
       return changed;
     },
     sendVerification,

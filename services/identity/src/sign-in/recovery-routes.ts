@@ -3,10 +3,12 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
-import { isCurrentLink, type OneTimeLinks } from '../accounts/one-time-link.ts';
+import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
+import type { PageForm } from '../pages/form.ts';
 import { linkInvalidPage, undoEmailChangePage } from '../pages/mailed-link-pages.ts';
 import {
+  credentialsEndedPage,
   forgottenPasswordPage,
   forgottenPasswordSentPage,
   newPasswordDonePage,
@@ -14,6 +16,7 @@ import {
 } from '../pages/new-password-pages.ts';
 import type { BrowserCookie } from './browser-cookie.ts';
 import type { CsrfForms } from './csrf-forms.ts';
+import type { OwnApplications } from './own-applications.ts';
 import { sendPage } from './page-response.ts';
 import type { SignInThrottle } from './sign-in-throttle.ts';
 
@@ -25,6 +28,7 @@ export type RecoveryRoutesOptions = {
   forms: CsrfForms;
   browser: Pick<BrowserCookie, 'rememberDevice'>;
   throttle: Pick<SignInThrottle, 'forgive'>;
+  own: OwnApplications;
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
@@ -32,11 +36,12 @@ export type RecoveryRoutesOptions = {
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
 const UNDO_EMAIL_CHANGE = '/account/undo-email-change';
+const END_CREDENTIALS = `${NEW_PASSWORD}/end-credentials`;
 const ACCOUNT = '/account';
 
 /** Forgotten passwords and addresses that somebody else has changed: pages that mailed links lead to, without a sign-in. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
-  const { accounts, links, audit, forms } = options;
+  const { accounts, links, audit, forms, own } = options;
   const router = new Router({ sensitive: true });
 
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
@@ -74,8 +79,8 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   }
 
   /** The account that a link is about, unless the account has changed in a way that voids the link. */
-  async function accountOf(token: string): Promise<Account | undefined> {
-    const link = await links.peek('new_password', token);
+  async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
+    const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
     const fits = account?.status === 'active' && isCurrentLink(link, account) && account.email_verified;
     return fits ? account : undefined;
@@ -102,7 +107,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
 
   router.get(NEW_PASSWORD, async (ctx) => {
     const token = String(ctx.query.token ?? '');
-    const account = await accountOf(token);
+    const account = await accountOf('new_password', token);
     if (account === undefined) refuseLink(ctx, 'new_password');
     else showNewPassword(ctx, account, token);
   });
@@ -110,7 +115,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   router.post(NEW_PASSWORD, async (ctx) => {
     const fields = await forms.read(ctx, NEW_PASSWORD);
     const token = fields.get('token') ?? '';
-    const account = await accountOf(token);
+    const account = await accountOf('new_password', token);
     if (account === undefined) return refuseLink(ctx, 'new_password');
     const next = fields.get('new_password') ?? '';
     try {
@@ -126,8 +131,31 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     await options.throttle.forgive(account.id);
     options.browser.rememberDevice(ctx, account.username, account.email ?? '');
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
-    await options.mails.notifyPasswordChanged(account);
-    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
+    void options.mails.notify(account.id, { kind: 'recovery_used' });
+    const endCredentials = await offerToEndCredentials(ctx, account.id);
+    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT }, endCredentials }));
+  });
+
+  /** A form for somebody who has proved who they are and is not signed in; undefined without own applications. */
+  async function offerToEndCredentials(ctx: Context, id: string): Promise<PageForm | undefined> {
+    const account = (await own.list(id, originOf(ctx))).length > 0 ? await accounts.find(id) : undefined;
+    if (account === undefined) return undefined;
+    const token = await links.issue({
+      ...{ purpose: 'end_credentials', userId: id, email: account.email ?? '', epoch: account.sign_in_epoch },
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    return { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+  }
+
+  router.post(END_CREDENTIALS, async (ctx) => {
+    const fields = await forms.read(ctx, END_CREDENTIALS);
+    const token = fields.get('token') ?? '';
+    const { id } = (await accountOf('end_credentials', token)) ?? {};
+    if (id === undefined) return refuseLink(ctx, 'new_password');
+    const origin = originOf(ctx);
+    const used = await links.use('end_credentials', token, () => own.endCredentials(id, origin));
+    if (!used) return refuseLink(ctx, 'new_password');
+    sendPage(ctx, credentialsEndedPage({ links: { signIn: ACCOUNT } }));
   });
 
   /** The account and the address of a link that undoes a change: no later change of the account voids it. */

@@ -35,12 +35,12 @@ t.test('an application is made, read, changed and removed', async (t) => {
   });
   t.match(changed, { status: 200, body: { name: 'Renamed', redirect_uris: ['http://localhost:3000/cb'] } });
   t.ok(String(changed.body.updated_at) > String(shown.updated_at));
-  t.same(await revoked(id), [], 'nothing is lost by that');
+  t.match(await revoked(id), [{ kind: 'client', epoch: 0 }], 'every replica hears of it, and no token ends');
 
   const removed = await call('DELETE', `/${id}`);
   t.same(api.endedGrants, [id], 'what people have allowed it is over');
   t.equal(removed.status, 204);
-  t.match(await revoked(id), [{ kind: 'client', epoch: undefined }]);
+  t.match(await revoked(id), [{ kind: 'client', epoch: 1 }]);
   t.equal((await call('GET', `/${id}`)).status, 404);
   t.equal((await call('DELETE', `/${id}`)).status, 404);
   t.equal(await applications.checkSecret(id, String(secret)), false);
@@ -170,6 +170,11 @@ t.test('what is refused names the field', async (t) => {
       'redirect_uris',
     ],
     [
+      'a post-logout URI on localhost',
+      { ...WEB, post_logout_redirect_uris: ['http://localhost:3000/bye'] },
+      'post_logout_redirect_uris.0',
+    ],
+    [
       'a bad post-logout URI',
       { ...WEB, post_logout_redirect_uris: ['javascript:x'] },
       'post_logout_redirect_uris.0',
@@ -296,7 +301,7 @@ t.test('whatever makes less of an application ends its tokens', async (t) => {
   const { id } = await make();
   const epoch = async () => (await revoked(id))[0]?.epoch;
   await call('PATCH', `/${id}`, { scopes: ['read:users', 'read:data', 'write:data'] });
-  t.equal(await epoch(), undefined, 'more is no loss');
+  t.equal(await epoch(), 0, 'more is no loss');
   await call('PATCH', `/${id}`, { scopes: ['read:data', 'write:data'] });
   t.equal(await epoch(), 1);
   await call('PATCH', `/${id}`, { trusted: true }, 'usr_root');
@@ -307,23 +312,53 @@ t.test('whatever makes less of an application ends its tokens', async (t) => {
   t.equal(await epoch(), 3);
   const [revocation] = await revoked(id);
   t.ok(Math.abs((revocation?.expiresAt ?? 0) - Date.now() / 1000 - 3600) < 5);
-  await applications.ownerChanged('usr_ann');
+  await applications.ownerChanged('usr_ann', 2);
   t.equal(await epoch(), 4, 'and whatever makes less of its owner');
+  await applications.ownerChanged('usr_ann', 2);
+  t.equal(await epoch(), 4, 'once, although the event may come again');
   await call('PATCH', `/${id}`, { trusted: true }, 'usr_root');
-  await applications.ownerChanged('usr_ann');
+  await applications.ownerChanged('usr_ann', 3);
   t.equal(await epoch(), 4, 'unless it stands for itself');
+});
+
+t.test('an owner of 1,000 applications: what was begun is not begun anew', async (t) => {
+  const { id } = await make(MACHINE, 'usr_ben');
+  const collection = api.connection.collection<{ _id: string }>('applications');
+  const one = await collection.findOne({ _id: id });
+  const many = Array.from({ length: 1000 }, (_, i) => ({ ...one, _id: `${id}_${i}` }));
+  await collection.insertMany(many);
+  t.teardown(() => collection.deleteMany({ owner: 'usr_ben' }));
+  const owned = { owner: 'usr_ben' };
+  // Of the batches, the fourth fails.
+  api.fault.after = 3;
+  await t.rejects(applications.ownerChanged('usr_ben', 7), /died here/);
+  const left = await collection.countDocuments({ ...owned, revocation_due: 1 });
+  t.ok(left > 0 && left < 1001, `${left} are left`);
+  await applications.ownerChanged('usr_ben', 7);
+  await applications.ownerChanged('usr_ben', 7);
+  t.equal(await collection.countDocuments({ ...owned, revocation_due: 1 }), 0);
+  t.equal(await collection.countDocuments({ ...owned, epoch: 1 }), 1001, 'once each');
+  t.match(await revoked(`${id}_999`), [{ kind: 'client', epoch: 1 }]);
 });
 
 t.test('a crash before the revocation is made up for', async (t) => {
   const lost = await make();
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('PATCH', `/${lost.id}`, { scopes: ['read:data'] })).status, 500);
   t.same(await revoked(lost.id), []);
   await applications.resumeRevocations();
   t.match(await revoked(lost.id), [{ kind: 'client', epoch: 1 }]);
 
+  const { id, secret } = await make();
+  const [first] = (await call('GET', `/${id}/secrets`)).body.data;
+  api.fault.after = 0;
+  t.equal((await call('DELETE', `/${id}/secrets/${first?.id}`)).status, 500);
+  t.equal(await applications.checkSecret(id, secret), false);
+  await applications.resumeRevocations();
+  t.match(await revoked(id), [{ kind: 'client', epoch: 0 }], 'by which other replicas forget the secret');
+
   const gone = await make();
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('DELETE', `/${gone.id}`)).status, 500);
   t.equal((await call('GET', `/${gone.id}`)).status, 404, 'nobody gets anything from it');
   await applications.resumeRevocations();

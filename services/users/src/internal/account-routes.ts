@@ -32,6 +32,7 @@ const writeAccount = serializer(Account);
 
 const Text = Type.String();
 const readCheck = bodyValidator(Type.Object({ login: Text, password: Text }));
+const readCurrent = bodyValidator(Type.Object({ password: Text }));
 const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
   Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
@@ -98,6 +99,11 @@ export function mountAccountRoutes(
   app.get<OneAccount>(one, guard, async (request, reply) =>
     sendAccount(reply, await users.read(request.params.id)),
   );
+
+  app.post<OneAccount>(`${one}/password-checks`, guard, async (request, reply) => {
+    await users.checkCurrentPassword(request.params.id, readCurrent(request.body).password);
+    return reply.code(204).send();
+  });
 
   app.patch<OneAccount>(one, guard, async (request, reply) => {
     const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
