@@ -4,6 +4,7 @@ import t from 'tap';
 
 const root = resolve(import.meta.dirname, '../../..');
 const caddyfile = readFileSync(resolve(root, 'deploy/docker/Caddyfile'), 'utf8');
+const natsConf = readFileSync(resolve(root, 'deploy/docker/nats.conf'), 'utf8');
 const compose = readFileSync(resolve(root, 'docker-compose.yml'), 'utf8');
 // Found by its path as they are, since this folder is no package that could depend on another.
 const { SERVICES }: { SERVICES: Record<string, { prefixes: readonly string[] }> } = await import(
@@ -56,7 +57,7 @@ t.test('no request is passed on by another way than the matchers', async (t) => 
 });
 
 t.test(
-  'every service is in docker-compose.yml, with a database, a secret and a network of its own',
+  'every service is in docker-compose.yml, with a database, secrets and a network of its own',
   async (t) => {
     const services = composeServices();
     const networksOf = (name: string) =>
@@ -71,6 +72,10 @@ t.test(
       t.match(services.get('mongo'), `      ${uri}: *${name}-mongodb-uri\n`, 'MongoDB makes its user');
       t.same(networksOf(name), ['edge', `${name}-data`], name);
       for (const store of ['mongo', 'nats']) t.ok(networksOf(store)?.includes(`${name}-data`), store);
+      const password = `${name.toUpperCase()}_NATS_PASSWORD`;
+      t.match(text, `      NATS_URL: nats://${name}:\${${password}:?`, password);
+      t.match(services.get('nats'), `      ${password}: '"\${${password}}"'\n`, `${password}, quoted`);
+      t.match(natsConf, `        user: ${name}\n        password: $${password}\n`, `the NATS user ${name}`);
       if (name === 'identity') continue;
       const secret = `${name.toUpperCase()}_CLIENT_SECRET`;
       t.match(services.get('identity'), `      ${secret}: &${name}-client-secret `, secret);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { KeyList } from '@gatehouse/kit/sealing';
 import { StartError } from './start-error.ts';
 
 const KEY_FILE = 'master.key';
@@ -45,19 +46,21 @@ async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** The key (32 bytes) that encrypts the signing keys, generated at the first start. */
-export async function readMasterKey(dataDir: string): Promise<Buffer> {
+/** The keys (32 bytes each, separated by commas) that encrypt the signing keys. One is generated at the first start. */
+export async function readMasterKeys(dataDir: string): Promise<KeyList> {
   const file = join(dataDir, KEY_FILE);
   const existing = await readIfThere(file);
   if (existing !== undefined) {
-    const key = Buffer.from(existing.trim(), 'hex');
-    if (key.length !== 32) throw new StartError(`${file} does not hold a key: put the right one back.`);
-    return key;
+    const [inUse, ...accepted] = existing.split(',').map((text) => Buffer.from(text.trim(), 'hex'));
+    if (inUse === undefined || [inUse, ...accepted].some(({ length }) => length !== 32)) {
+      throw new StartError(`${file} does not hold a key: put the right one back.`);
+    }
+    return [inUse, ...accepted];
   }
   requireNoDatabase(dataDir, file);
   const key = randomBytes(32);
   await writePrivateFile(file, `${key.toString('hex')}\n`);
-  return key;
+  return [key];
 }
 
 /** Throws when there is a database: the file belongs to it and cannot be replaced. */

@@ -8,7 +8,7 @@ import { type Running, run } from '@gatehouse/kit/run';
 import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local-mongo/start';
 import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
-import { prepareDataDir, readMasterKey, URI_FILE, writePrivateFile } from './data-dir.ts';
+import { prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';
 import { prepareDemo } from './demo.ts';
 import { requireFreePort } from './free-port.ts';
 import { linksOf } from './links.ts';
@@ -35,7 +35,7 @@ try {
   if (process.stdout.isTTY) process.stdout.write('Starting Gatehouse…\n');
   await prepareDataDir(dataDir);
   // Both before the database is started: if there is data, they must exist, too.
-  const masterKey = await readMasterKey(dataDir);
+  const masterKeys = await readMasterKeys(dataDir);
   const { demo, save } = await prepareDemo(dataDir, publicUrl);
   mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
   await save();
@@ -49,7 +49,7 @@ try {
     settings,
     mongoUri: mongo.uri,
     ownUrl,
-    masterKey,
+    masterKeys,
     demo,
     broadcast,
     events: createLocalEvents({ logger }),

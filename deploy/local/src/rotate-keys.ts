@@ -5,16 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { createLogger } from '@gatehouse/kit/logger';
 import { readOrExit } from '@gatehouse/kit/process';
 import { DataInUseError, startLocalMongo } from '@gatehouse/local-mongo/start';
-import { prepareDataDir, readIfThere, readMasterKey, URI_FILE } from './data-dir.ts';
+import { prepareDataDir, readIfThere, readMasterKeys, URI_FILE } from './data-dir.ts';
 import { databaseUri } from './database-uri.ts';
 import { readLocalSettings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
-// `npm run keys:rotate [-- --compromised]`: rotates the signing keys of npm start's database, even while it runs.
+// `npm run keys:rotate [-- --compromised]` rotates the signing keys of npm start's database, and `npm run keys:reseal`
+// seals them under the first key in master.key; both even while it runs.
 const { dataDir, mongodbUri } = readOrExit(readLocalSettings);
 try {
   await prepareDataDir(dataDir);
-  const masterKey = await readMasterKey(dataDir);
+  const masterKeys = await readMasterKeys(dataDir);
   const database = await openDatabase();
   const command = fileURLToPath(new URL('./keys/main.ts', import.meta.resolve('@gatehouse/identity')));
   const child = spawn(process.execPath, [command, ...process.argv.slice(2)], {
@@ -22,7 +23,7 @@ try {
     env: {
       ...process.env,
       IDENTITY_MONGODB_URI: databaseUri(database.uri, 'identity'),
-      IDENTITY_MASTER_KEY: masterKey.toString('hex'),
+      IDENTITY_MASTER_KEY: masterKeys.map((key) => key.toString('hex')).join(),
     },
   });
   const [code] = (await once(child, 'exit')) as [number | null];

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { createCommerceService } from '@gatehouse/commerce';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createIdentityService } from '@gatehouse/identity';
 import { createItemsService } from '@gatehouse/items';
 import type { Logger } from '@gatehouse/kit/logger';
+import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import type { ServiceName } from '@gatehouse/kit/services';
 import type { ResourceConfig } from '@gatehouse/resource/config';
@@ -26,13 +28,13 @@ export function createServices(options: {
   mongoUri: string;
   /** The URL of this process, for requests between the services. */
   ownUrl: string;
-  masterKey: Buffer;
+  masterKeys: KeyList;
   demo: Demo;
   broadcast: Broadcast;
   events: EventTransport;
   logger: Logger;
 }): Service[] {
-  const { settings, mongoUri, ownUrl, masterKey, demo, broadcast, events, logger } = options;
+  const { settings, mongoUri, ownUrl, masterKeys, demo, broadcast, events, logger } = options;
   const { publicUrl, rateLimit } = settings;
 
   const resourceServices: [
@@ -62,6 +64,10 @@ export function createServices(options: {
           events,
         }),
     ],
+    [
+      'commerce',
+      (config) => createCommerceService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
+    ],
   ];
 
   // Secrets are used only within this process, so each start generates new ones.
@@ -75,7 +81,7 @@ export function createServices(options: {
       publicUrl,
       mongodbUri: databaseUri(mongoUri, 'identity'),
       usersUrl: ownUrl,
-      masterKey,
+      masterKeys,
       accessTokenAlgorithm: 'ES256',
       lifetimes: { accessToken: 3600, code: 60, refreshToken: 30 * DAY, session: 14 * DAY },
       rotateKeysEveryDays: 90,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
-import { startNats } from '@gatehouse/testing/nats-server';
+import { startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 
@@ -18,7 +18,7 @@ export type Node = { base: string; process: SpawnedNode; restart(): Promise<void
 
 /** Identity, users and NATS as processes of their own, as in production; databases of their own, too. */
 export async function startCluster(t: Teardown, env: Record<string, string> = {}) {
-  const nats = await startNats(t);
+  const nats = await startNatsWithPermissions(t);
   const [identityPort, usersPort] = [await freePort(), await freePort()];
   const identityUrl = `http://127.0.0.1:${identityPort}`;
   const usersUrl = `http://127.0.0.1:${usersPort}`;
@@ -27,10 +27,10 @@ export async function startCluster(t: Teardown, env: Record<string, string> = {}
     HOST: '127.0.0.1',
     PUBLIC_URL: 'https://id.example.org',
     TRUSTED_PROXIES: '127.0.0.1',
-    NATS_URL: nats.url,
     ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), clientSecret])),
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'warn',
+    SHUTDOWN_DELAY_SECONDS: '0',
     DRAIN_SECONDS: '1',
     ...env,
   };
@@ -46,12 +46,14 @@ export async function startCluster(t: Teardown, env: Record<string, string> = {}
     IDENTITY_MACHINE_ID: MACHINE.client_id,
     IDENTITY_MACHINE_SECRET: MACHINE.client_secret,
     USERS_URL: usersUrl,
+    NATS_URL: nats.urlOf('identity'),
   });
   const users = await node(t, MAINS.users, usersUrl, {
     ...common,
     PORT: String(usersPort),
     USERS_MONGODB_URI: await testDatabase(t),
     IDENTITY_URL: identityUrl,
+    NATS_URL: nats.urlOf('users'),
     USERS_ADMIN_USERNAME: ADMIN.username,
     USERS_ADMIN_EMAIL: ADMIN.email,
     USERS_ADMIN_PASSWORD: ADMIN.password,

@@ -17,7 +17,7 @@ t.test('npm start runs every service of the table, with the paths that it has th
     settings,
     mongoUri: 'mongodb://127.0.0.1:1',
     ownUrl: 'http://127.0.0.1:1',
-    masterKey: Buffer.alloc(32),
+    masterKeys: [Buffer.alloc(32)],
     demo,
     broadcast: createLocalBroadcast(),
     events: createLocalEvents({ logger }),

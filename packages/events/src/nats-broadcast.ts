@@ -17,6 +17,11 @@ const FLUSH_TIMEOUT_MS = 2000;
 const PING_INTERVAL_MS = 3000;
 const RETRY_DELAY_MS = { first: 100, max: 3000 };
 
+export type NatsBroadcast = Broadcast & {
+  /** The current connection, if there is one. */
+  connection(): NatsConnection | undefined;
+};
+
 /**
  * A broadcast between processes over core NATS: every subscriber gets every message. Connects, and reconnects, in the
  * background for as long as it takes. publish() resolves when the server has read the message, and rejects with
@@ -28,7 +33,7 @@ export function createNatsBroadcast(options: {
   /** Shown in the server's monitoring. */
   name: string;
   logger: Logger;
-}): Broadcast {
+}): NatsBroadcast {
   const { logger } = options;
   const settings = connectionOptions(options.url, options.name);
   const listeners = createListeners(logger);
@@ -96,6 +101,7 @@ export function createNatsBroadcast(options: {
   }
 
   return {
+    connection: () => connection,
     async publish(subject, message) {
       checkSubject(subject);
       const json = encode(message);

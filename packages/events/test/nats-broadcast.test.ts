@@ -1,5 +1,6 @@
 import { createLogger } from '@gatehouse/kit/logger';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { skip, startNats, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, until } from '@gatehouse/testing/processes';
 import { connect } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
@@ -157,6 +158,74 @@ t.test('with a server', { skip }, async (t) => {
     const all = [good, bad, none].flatMap(({ lines }) => lines).join('\n');
     for (const text of [secret, encodeURIComponent(secret), 'wr0ngsecret', 'w/rd'])
       t.notOk(all.includes(text));
+  });
+
+  t.test('each service has a user with permissions of its own', parallel(), async (t) => {
+    const { url, port, passwords, urlOf } = await startNatsWithPermissions(t);
+    const revocations = 'gatehouse.revocations';
+    const replicas = SERVICE_NAMES.map((name) => ({
+      name,
+      heard: [] as unknown[],
+      ...setUp(t, urlOf(name)),
+    }));
+    for (const { broadcast, heard } of replicas) {
+      broadcast.subscribe(revocations, (message) => heard.push(message));
+      await broadcast.start();
+    }
+    await until(() => replicas.every(({ connections }) => connections() === 1), 5000);
+    for (const { name, broadcast } of replicas) await broadcast.publish(revocations, name);
+    const [identity] = replicas;
+    await identity?.broadcast.publish(revocations, 'the last');
+    await until(() => replicas.every(({ heard }) => heard.includes('the last')), 5000);
+    for (const { name, heard, lines } of replicas) {
+      t.strictSame(heard, ['identity', 'the last'], `${name} hears identity alone`);
+      const refused = lines.filter((line) => /Permissions Violation for Publish/i.test(line));
+      t.equal(refused.length, name === 'identity' ? 0 : 1, name);
+    }
+
+    for (const user of SERVICE_NAMES) {
+      const client = await connect({ servers: `127.0.0.1:${port}`, user, pass: passwords[user] ?? '' });
+      for (const subject of ['>', 'gatehouse.>', 'gatehouse.other', 'other.>', '$SYS.>', '$JS.API.>']) {
+        const refused = new Promise((resolve) =>
+          client.subscribe(subject, { callback: (error) => resolve(error?.message) }),
+        );
+        t.match(await refused, /permissions violation/i, `${user} ${subject}`);
+      }
+      if (user !== 'identity') {
+        const stream = user.toUpperCase();
+        const config = {
+          name: stream,
+          subjects: [`${user}.>`],
+          republish: { src: `${user}.thing.changed`, dest: revocations },
+        };
+        const made = await client.request(`$JS.API.STREAM.CREATE.${stream}`, JSON.stringify(config));
+        t.match(made.json(), { config: { name: stream } }, made.string());
+        t.match((await client.request(`${user}.thing.changed`, '"forged"')).json(), { stream, seq: 1 });
+        for (const subject of [
+          '$JS.API.STREAM.CREATE.OTHER',
+          `$JS.API.STREAM.DELETE.${stream}`,
+          'other.thing',
+        ])
+          await t.rejects(client.request(subject, '', { timeout: 300 }), subject);
+      }
+      await client.close();
+    }
+    await identity?.broadcast.publish(revocations, 'after all');
+    await until(() => replicas.every(({ heard }) => heard.includes('after all')), 5000);
+    for (const { name, heard } of replicas) {
+      const forged = heard.filter((message) => message === 'forged').length;
+      t.equal(forged, name === 'identity' ? 0 : 1, `${name}: no stream reaches another service`);
+    }
+    for (const wrong of [
+      url,
+      `nats://identity:x@127.0.0.1:${port}`,
+      urlOf('users').replace('users', 'identity'),
+    ]) {
+      const { lines, broadcast, connections } = setUp(t, wrong);
+      await broadcast.start();
+      await until(() => lines.some((line) => line.includes('cannot be reached')), 5000);
+      t.equal(connections(), 0);
+    }
   });
 
   t.test('a token in the URL', parallel(), async (t) => {

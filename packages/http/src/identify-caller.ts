@@ -3,16 +3,18 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
-import { addressKey, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { createAddressLimiter, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import type { RateLimitStore } from './rate-limit-store.ts';
 import { checkAfterBody, hasBody } from './request-body.ts';
 
 /** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
 export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
 
-export function createCallLimits(): CallLimits {
+/** Counts in `shared` for all replicas; without it, each counts by itself. */
+export function createCallLimits(shared?: RateLimitStore): CallLimits {
   return {
-    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }),
-    unauthenticated: createRateLimiter({ name: 'address', quota: 300, seconds: 60 }),
+    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }, shared),
+    unauthenticated: createAddressLimiter({ name: 'address', quota: 300, seconds: 60 }, shared),
   };
 }
 
@@ -27,14 +29,16 @@ export async function identifyCaller(
   options: {
     credentials: CredentialVerifier;
     limits?: CallLimits | undefined;
+    /** In place of the Authorization header. */
+    authorization?: string | undefined;
     setHeaders(headers: Record<string, string>): void;
   },
 ): Promise<Caller> {
   const { credentials, limits, setHeaders } = options;
   const info = requestInfo(request);
-  const { authorization, dpop } = request.headers;
+  const { dpop } = request.headers;
   const credential = {
-    authorization,
+    authorization: options.authorization ?? request.headers.authorization,
     // Node joins repeated headers into one string; only its types allow a list.
     dpop: dpop === undefined ? undefined : String(dpop),
     method: request.method ?? '',
@@ -44,12 +48,12 @@ export async function identifyCaller(
   try {
     caller = await credentials.verify(
       credential,
-      limits && (() => limits.unauthenticated.check(addressKey(info.address))),
+      limits && (() => limits.unauthenticated.check(info.address)),
     );
   } catch (error) {
     // Other errors, such as keys that cannot be fetched, do not show that the credential is invalid.
     if (limits !== undefined && error instanceof ServiceError && error.kind === 'unauthenticated') {
-      setHeaders(await limits.unauthenticated.count(addressKey(info.address)));
+      setHeaders(await limits.unauthenticated.count(info.address));
     }
     throw error;
   }
@@ -58,6 +62,6 @@ export async function identifyCaller(
   // An application's API keys, and its tokens without a person, share one quota.
   if (limits !== undefined)
     setHeaders(await limits.authenticated.count(`${caller.clientId} ${caller.subject}`));
-  if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(authorization, caller));
+  if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
   return caller;
 }

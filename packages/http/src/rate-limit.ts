@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { createRateLimitMemory, type RateLimitStore, type RateWindow } from './rate-limit-store.ts';
 
 /** At most `quota` requests per key in each window of `seconds`. */
 export type RatePolicy = { name: string; quota: number; seconds: number };
@@ -13,44 +13,86 @@ export type RateLimiter = {
   count(key: string): Promise<Record<string, string>>;
   /** Throws as count() does when the quota is used up, but counts nothing. */
   check(key: string): Promise<void>;
+  /** Takes back the count of a request that did not fail, where only failures count. */
+  refund(key: string): Promise<void>;
 };
 
-/** Counts in this process's memory: with several replicas, each one allows the whole quota. */
-export function createRateLimiter(policy: RatePolicy): RateLimiter {
+/**
+ * Counts in this process's memory, so that each of several replicas allows the whole quota, or for all of them in `shared`. A
+ * key whose quota is used up is refused without asking that store again.
+ */
+export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): RateLimiter {
   const { name, quota, seconds } = policy;
-  const counters = new RateLimiterMemory({ keyPrefix: name, points: quota, duration: seconds });
-  const headersOf = (left: RateLimiterRes) => ({
+  const memory = createRateLimitMemory();
+  const store: RateLimitStore = shared ?? memory;
+  const keyOf = (key: string) => `${name} ${key}`;
+  const headersOf = ({ count, endsAt }: RateWindow) => ({
     'ratelimit-policy': `"${name}";q=${quota};w=${seconds}`,
-    ratelimit: `"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`,
+    ratelimit: `"${name}";r=${Math.max(quota - count, 0)};t=${Math.ceil((endsAt - Date.now()) / 1000)}`,
   });
-  const usedUp = (left: RateLimiterRes) => {
-    const retryAfter = Math.max(1, Math.ceil(left.msBeforeNext / 1000));
+  const usedUp = (window: RateWindow) => {
+    const retryAfter = Math.max(1, Math.ceil((window.endsAt - Date.now()) / 1000));
     return new ServiceError('rate_limited', `Too many requests: try again in ${retryAfter} s.`, {
-      headers: { ...headersOf(left), 'retry-after': String(retryAfter) },
+      headers: { ...headersOf(window), 'retry-after': String(retryAfter) },
     });
   };
+  /** Throws when the quota was used up as far as this process knows. */
+  function refuseKnown(key: string): void {
+    const known = memory.find(key);
+    if (known !== undefined && known.count > quota) throw usedUp(known);
+  }
   return {
-    async count(key) {
-      try {
-        return headersOf(await counters.consume(key));
-      } catch (left) {
-        throw left instanceof RateLimiterRes ? usedUp(left) : left;
-      }
+    async count(given) {
+      const key = keyOf(given);
+      refuseKnown(key);
+      const window = await store.count(key, seconds);
+      if (window.count <= quota) return headersOf(window);
+      if (shared !== undefined) memory.keep(key, window);
+      throw usedUp(window);
     },
-    async check(key) {
-      const left = await counters.get(key);
-      if (left !== null && left.consumedPoints >= quota) throw usedUp(left);
+    async check(given) {
+      const key = keyOf(given);
+      refuseKnown(key);
+      const window = await store.find(key);
+      if (window !== undefined && window.count >= quota) throw usedUp(window);
+    },
+    async refund(given) {
+      await store.refund(keyOf(given));
     },
   };
 }
 
 /**
- * The key under which an address is counted: an IPv4 address itself, and the /64 network of an IPv6 address, since a
- * subscriber usually has all of its addresses.
+ * Counts by address, which is the key: an IPv6 address also with the networks around it, each of which has twice the quota
+ * of the one within it. What the smaller refuses does not count for the larger.
  */
-export function addressKey(address: string): string {
+export function createAddressLimiter(policy: RatePolicy, shared?: RateLimitStore): RateLimiter {
+  const limiters = [1, 2, 4].map((times) =>
+    createRateLimiter({ ...policy, quota: policy.quota * times }, shared),
+  );
+  const [own] = limiters;
+  async function each<T>(address: string, action: (limiter: RateLimiter, key: string) => Promise<T>) {
+    const results: T[] = [];
+    for (const [i, key] of addressKeys(address).entries()) {
+      const limiter = limiters[i] ?? own;
+      if (limiter !== undefined) results.push(await action(limiter, key));
+    }
+    return results;
+  }
+  return {
+    count: async (address) => (await each(address, (it, key) => it.count(key)))[0] ?? {},
+    check: async (address) => void (await each(address, (it, key) => it.check(key))),
+    refund: async (address) => void (await each(address, (it, key) => it.refund(key))),
+  };
+}
+
+/**
+ * The keys under which an address is counted, from the smallest network to the largest: an IPv4 address itself; of an IPv6
+ * address the /64, /56 and /48, since a subscriber has one of those to choose addresses from (RFC 6177 §2).
+ */
+export function addressKeys(address: string): readonly [string, ...string[]] {
   const plain = address.split('%', 1)[0] ?? '';
-  if (!isIPv6(plain)) return address;
+  if (!isIPv6(plain)) return [address];
   // URL writes it in lower case, without leading zeros, and with the longest run of zeros as `::`.
   const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
   const before = head === '' ? [] : head.split(':');
@@ -58,7 +100,10 @@ export function addressKey(address: string): string {
   const groups = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
   if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
     const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+    return [[high >> 8, high & 255, low >> 8, low & 255].join('.')];
   }
-  return `${groups.slice(0, 4).join(':')}::/64`;
+  const [first, second, third, fourth = '0'] = groups;
+  const site = `${first}:${second}:${third}`;
+  const upper = (Number.parseInt(fourth, 16) & 0xff00).toString(16);
+  return [`${site}:${fourth}::/64`, `${site}:${upper}::/56`, `${site}::/48`];
 }

@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
+import { createAddressLimiter, createRateLimiter } from '@gatehouse/http/rate-limit';
 import { unavailable } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
@@ -35,7 +35,7 @@ function requestFrom(address: string): IncomingMessage {
 function limitsOf(authenticated: number, unauthenticated: number): CallLimits {
   return {
     authenticated: createRateLimiter({ name: 'credential', quota: authenticated, seconds: 60 }),
-    unauthenticated: createRateLimiter({ name: 'address', quota: unauthenticated, seconds: 60 }),
+    unauthenticated: createAddressLimiter({ name: 'address', quota: unauthenticated, seconds: 60 }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import { addressKeys, createAddressLimiter, createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
 
@@ -91,25 +91,53 @@ t.test('a quota that was used up is there again in the next window', async (t) =
   await limiter.check('a');
 });
 
-const ADDRESSES: [address: string, key: string][] = [
+t.test('the number of keys is bounded', async (t) => {
+  const limiter = createRateLimiter({ name: 'address', quota: 9, seconds: 60 });
+  await limiter.count('first');
+  await limiter.count('second');
+  for (let i = 0; i < 49_998; i += 1) await limiter.count(`${i}`);
+  t.match(await limiter.count('first'), { ratelimit: /r=7;/ }, 'all are kept');
+  await limiter.count('one more');
+  t.match(await limiter.count('second'), { ratelimit: /r=7;/ });
+  t.match(await limiter.count('first'), { ratelimit: /r=8;/ }, 'the oldest window is forgotten');
+});
+
+const ADDRESSES: [address: string, ...keys: string[]][] = [
   ['203.0.113.7', '203.0.113.7'],
   ['::ffff:203.0.113.7', '203.0.113.7'],
   ['::FFFF:cb00:7107', '203.0.113.7'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
-  ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
-  ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
-  ['2001:db8::1', '2001:db8:0:0::/64'],
-  ['2001:db8::1:2:0:0:0', '2001:db8:0:1::/64'],
-  ['::1', '0:0:0:0::/64'],
-  ['::', '0:0:0:0::/64'],
-  ['1::', '1:0:0:0::/64'],
-  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ['64:ff9b::203.0.113.7', '64:ff9b:0:0::/64'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', '2001:db8:1:0::/56', '2001:db8:1::/48'],
+  ['2001:0DB8:0001:ab02::', '2001:db8:1:ab02::/64', '2001:db8:1:ab00::/56', '2001:db8:1::/48'],
+  ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64', '2001:db8:1:0::/56', '2001:db8:1::/48'],
+  ['2001:db8:1:3::1', '2001:db8:1:3::/64', '2001:db8:1:0::/56', '2001:db8:1::/48'],
+  ['2001:db8::1', '2001:db8:0:0::/64', '2001:db8:0:0::/56', '2001:db8:0::/48'],
+  ['2001:db8::1:2:0:0:0', '2001:db8:0:1::/64', '2001:db8:0:0::/56', '2001:db8:0::/48'],
+  ['::1', '0:0:0:0::/64', '0:0:0:0::/56', '0:0:0::/48'],
+  ['1::', '1:0:0:0::/64', '1:0:0:0::/56', '1:0:0::/48'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64', 'fe80:0:0:0::/56', 'fe80:0:0::/48'],
+  ['64:ff9b::203.0.113.7', '64:ff9b:0:0::/64', '64:ff9b:0:0::/56', '64:ff9b:0::/48'],
   ['', ''],
   ['unknown', 'unknown'],
 ];
 
 t.test('what an address is counted under', async (t) => {
-  for (const [address, key] of ADDRESSES) t.equal(addressKey(address), key, address);
+  for (const [address, ...keys] of ADDRESSES) t.same(addressKeys(address), keys, address);
+});
+
+t.test('a /48 has four times the quota of a /64, and no more', async (t) => {
+  const limiter = createAddressLimiter({ name: 'address', quota: 3, seconds: 60 });
+  const passed = async (address: string, requests: number) => {
+    const results = await Promise.allSettled(Array.from({ length: requests }, () => limiter.count(address)));
+    return results.filter(({ status }) => status === 'fulfilled').length;
+  };
+  t.equal(await passed('2001:db8:1:100::1', 9), 3, '/64');
+  t.equal(await passed('2001:db8:1:101::1', 2), 2);
+  t.equal(await passed('2001:db8:1:102::1', 3), 1, '/56');
+  t.equal(await passed('2001:db8:1:200::1', 3), 3);
+  t.equal(await passed('2001:db8:1:300::1', 3), 3);
+  await t.rejects(limiter.check('2001:db8:1:400::1'), /try again/, '/48');
+  await limiter.check('2001:db8:2::1');
+  await limiter.refund('2001:db8:1:300::1');
+  t.equal(await passed('2001:db8:1:400::1', 3), 1, 'what did not fail does not count');
+  t.equal(await passed('192.0.2.1', 9), 3, 'IPv4');
 });

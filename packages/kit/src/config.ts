@@ -1,4 +1,6 @@
 import { isIP } from 'node:net';
+import { DEFAULT_LIMITS } from './connections.ts';
+import type { KeyList } from './sealing.ts';
 
 /**
  * Settings come from the environment. A service's config.ts reads them once, and passes them on as plain values. A
@@ -127,15 +129,23 @@ export function url(name: string, schemes: readonly string[], fallback?: string)
   });
 }
 
-/** A secret of 256 bits, written as 64 hexadecimal digits or in base64. */
-export function key256(name: string): Setting<Buffer> {
-  return setting<Buffer>(name, undefined, (raw) => {
-    const value = /^[0-9a-f]{64}$/i.test(raw) ? Buffer.from(raw, 'hex') : Buffer.from(raw, 'base64');
-    // 43 digits of base64 or base64url and perhaps padding: Buffer.from skips other characters.
-    const isKey = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i.test(raw);
-    if (!isKey || value.length !== 32) throw new InvalidSetting('must be 32 bytes, in hexadecimal or base64');
-    return value;
+/**
+ * A secret of 256 bits, written as 64 hexadecimal digits or in base64; or several, separated by commas, of which the first
+ * is used and all are accepted.
+ */
+export function keys256(name: string): Setting<KeyList> {
+  return setting(name, undefined, (raw) => {
+    const [inUse = '', ...accepted] = raw.split(',').map((part) => part.trim());
+    return [key256(inUse), ...accepted.map(key256)] as const;
   });
+}
+
+function key256(raw: string): Buffer {
+  const value = /^[0-9a-f]{64}$/i.test(raw) ? Buffer.from(raw, 'hex') : Buffer.from(raw, 'base64');
+  // 43 digits of base64 or base64url and perhaps padding: Buffer.from skips other characters.
+  const isKey = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i.test(raw);
+  if (!isKey || value.length !== 32) throw new InvalidSetting('must be 32 bytes, in hexadecimal or base64');
+  return value;
 }
 
 /**
@@ -167,8 +177,31 @@ export const serverSettings = {
   publicUrl: origin('PUBLIC_URL'),
   trustedProxies: addresses('TRUSTED_PROXIES'),
   logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+  shutdownDelaySeconds: integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
   drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
+  headersTimeoutSeconds: integer('HEADERS_TIMEOUT_SECONDS', {
+    min: 1,
+    max: 30,
+    default: DEFAULT_LIMITS.headersTimeoutSeconds,
+  }),
+  requestTimeoutSeconds: integer('REQUEST_TIMEOUT_SECONDS', {
+    min: 30,
+    max: 3600,
+    default: DEFAULT_LIMITS.requestTimeoutSeconds,
+  }),
+  responseTimeoutSeconds: integer('RESPONSE_TIMEOUT_SECONDS', {
+    min: 30,
+    max: 3600,
+    default: DEFAULT_LIMITS.responseTimeoutSeconds,
+  }),
+  maxConnections: integer('MAX_CONNECTIONS', {
+    min: 100,
+    max: 1_000_000,
+    default: DEFAULT_LIMITS.maxConnections,
+  }),
   rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
+  /** Where requests are counted: each process by itself, or all replicas of a service together. */
+  rateLimitStore: oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
   /** How long credentials are accepted without news of revocations. */
   staleAfterSeconds: integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
 };

@@ -45,7 +45,11 @@ export type Rows<T> = {
   last?: Position;
   hasNext: boolean;
   hasPrevious: boolean;
+  /** How many rows of the whole list have each value of a field, where a store counts them. */
+  facets?: Facets;
 };
+
+export type Facets = Readonly<Record<string, readonly { value: string; count: number }[]>>;
 
 /** What a list needs from a store. */
 export type ListSource<Field extends string, T> = {

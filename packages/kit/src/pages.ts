@@ -15,7 +15,6 @@ export const PAGE_HEADERS = {
     `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; ` +
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
   'x-frame-options': 'DENY',
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 } as const;

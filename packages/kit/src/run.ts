@@ -1,15 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
 import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
 import type { Logger } from './logger.ts';
 import type { Link } from './pages.ts';
+import { pathOf } from './request-path.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
 import type { Service } from './service.ts';
 import { isUnder } from './services.ts';
 import { transportReader } from './transport.ts';
 
-export type RunOptions = {
+/** Limits that are not given are as in DEFAULT_LIMITS. */
+export type RunOptions = Partial<ConnectionLimits> & {
   port: number;
   host: string;
   logger: Logger;
@@ -17,7 +21,12 @@ export type RunOptions = {
   trustedProxies: readonly string[];
   /** Whether requests that did not come by HTTPS are refused; the health paths are exempt. */
   requireHttps: boolean;
-  /** How long stop() waits for requests in flight, in seconds. */
+  /**
+   * How long stop() goes on serving, with /health/ready at 503, before it closes the listener, in seconds: for load
+   * balancers to send requests elsewhere. None by default.
+   */
+  shutdownDelaySeconds?: number;
+  /** How long stop() then waits for requests in flight, in seconds. */
   drainSeconds: number;
   /** What `/` and the page for an unknown path link to. Without links, `/` is unknown too. */
   links?: readonly Link[];
@@ -30,7 +39,7 @@ export type Running = {
   started: Promise<void>;
   /** Whether stop() has been called. */
   readonly stopping: boolean;
-  /** Stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
+  /** Lets the shutdown delay pass, stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
   stop(): Promise<void>;
 };
 
@@ -40,40 +49,48 @@ export type Running = {
  * needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
-  const { logger, drainSeconds, links = [] } = options;
+  const { logger, shutdownDelaySeconds = 0, drainSeconds, links = [] } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options };
   const transportOf = transportReader(options.trustedProxies);
   // Longest first, so that a service below another's prefix gets its requests.
   const table = services
     .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
     .sort((a, b) => b.prefix.length - a.prefix.length);
   const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
+  let stopping = false;
+  /** Whether the listener has been closed. */
   let draining = false;
-  const unanswered = new Set<ServerResponse>();
 
   // Node's own answer to a missing Host header is not JSON.
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
-    unused.delete(request.socket);
+  const server = createServer({ requireHostHeader: false, ...timeoutsOf(limits) }, answer);
+  const connections = limitConnections(server, limits, logger);
+  // Node would answer 417 to an expectation that it does not know, which may be ignored instead (RFC 9110 §10.1.1).
+  server.on('checkExpectation', answer);
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    connections.begin(response);
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
     toOriginForm(request);
-    const path = pathOf(request);
+    const path = pathOf(request.url ?? '/');
     const begin = performance.now();
-    unanswered.add(response);
     response.on('close', () => {
-      unanswered.delete(response);
       logRequest(request, response, { info, path, ms: performance.now() - begin }, logger);
       // The connection is idle from now on.
       if (draining) setImmediate(() => server.closeIdleConnections());
     });
     response.setHeader('x-request-id', info.id);
+    response.setHeader('x-content-type-options', 'nosniff');
     if (draining) response.setHeader('connection', 'close');
 
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    const hosts = countHosts(request);
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
       response.setHeader('connection', 'close');
-      return void sendJson(response, 400, problem('invalid_parameter', 'The Host header is missing.'));
+      const message = hosts > 1 ? 'There is more than one Host header.' : 'The Host header is missing.';
+      return void sendJson(response, 400, problem('invalid_parameter', message));
     }
     if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
-    if (path === '/health/ready') return void reportReadiness(services, draining, response);
+    if (path === '/health/ready') return void reportReadiness(services, stopping, response);
     if (options.requireHttps) {
       if (!secure) {
         return void sendJson(
@@ -88,36 +105,36 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const entry = table.find(({ prefix }) => isUnder(path, prefix));
     if (entry === undefined) fallback(request, response, path);
     else entry.service.handle(request, response);
-  });
+  }
   server.on('clientError', refuseMalformed);
-  // Connections on which no request has come yet (browsers open such in advance): Node does not count them as idle.
-  const unused = new Set<Socket>();
-  server.on('connection', (socket) => {
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
 
   await listen(server, options.port, options.host);
   const begun: Service[] = [];
+  let isStarted = false;
   const started = startInOrder();
   // The caller awaits it when it wants to; until then a failure must not count as unhandled.
   started.catch(() => {});
 
   async function startInOrder(): Promise<void> {
     for (const service of services) {
-      if (draining) throw new Error(`stopped before ${service.name} was started`);
+      if (stopping) throw new Error(`stopped before ${service.name} was started`);
       begun.push(service);
       await service.start();
     }
+    isStarted = true;
   }
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {
+    stopping = true;
+    if (isStarted && shutdownDelaySeconds > 0) await sleep(shutdownDelaySeconds * 1000);
     draining = true;
     // Their connections are closed afterwards, which their clients are told.
-    for (const response of unanswered) if (!response.headersSent) response.setHeader('connection', 'close');
+    for (const response of connections.unanswered()) {
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    }
     const closed = close(server, drainSeconds);
-    for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
+    connections.closeUnused();
     await closed;
     const failures: unknown[] = [];
     for (const service of begun.toReversed()) {
@@ -129,13 +146,25 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     port: (server.address() as AddressInfo).port,
     started,
     get stopping() {
-      return draining;
+      return stopping;
     },
     stop: () => {
       stopped ??= stop();
       return stopped;
     },
   };
+}
+
+/**
+ * RFC 9112 §3.2: a request has one Host header. Node keeps the first of several, and a proxy may have acted on another.
+ */
+function countHosts({ rawHeaders }: IncomingMessage): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
 }
 
 /** RFC 9112 §3.2.2: a server takes the absolute form too; the services know the origin form only. */
@@ -146,13 +175,7 @@ function toOriginForm(request: IncomingMessage): void {
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-function pathOf(request: IncomingMessage): string {
-  const url = request.url ?? '/';
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
-}
-
-async function reportReadiness(services: readonly Service[], draining: boolean, response: ServerResponse) {
+async function reportReadiness(services: readonly Service[], stopping: boolean, response: ServerResponse) {
   const reasons = await Promise.all(
     services.map(async ({ name, unready }) => {
       try {
@@ -162,9 +185,9 @@ async function reportReadiness(services: readonly Service[], draining: boolean, 
       }
     }),
   );
-  const ready = !draining && reasons.every(([, reason]) => reason === 'ok');
+  const ready = !stopping && reasons.every(([, reason]) => reason === 'ok');
   sendJson(response, ready ? 200 : 503, {
-    status: draining ? 'stopping' : ready ? 'ready' : 'unavailable',
+    status: stopping ? 'stopping' : ready ? 'ready' : 'unavailable',
     services: Object.fromEntries(reasons),
   });
 }
@@ -195,6 +218,8 @@ function logRequest(
   else logger.info(line, 'request');
 }
 
+const LINGER_MS = 500;
+
 /** Node refuses what is not HTTP before any handler runs; the caller still gets JSON. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -205,8 +230,10 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stre
         ? ['408 Request Timeout', 'The request did not arrive in time.']
         : ['400 Bad Request', 'This is not a valid HTTP request.'];
   const body = JSON.stringify(problem('invalid_parameter', message));
+  // The caller may leave its side open for ever. Destroyed at once, it might lose the answer.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }

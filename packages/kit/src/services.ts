@@ -17,6 +17,7 @@ const TABLE = {
       '/userinfo',
       '/api/v1/auth',
       '/api/v1/applications',
+      '/api/v1/sessions',
       '/sign-in',
       '/consent',
       '/account',
@@ -37,10 +38,27 @@ const TABLE = {
       '/openapi/users.json',
       '/guides/filters',
     ],
-    internalRoutes: { '/internal/users': ['identity'] },
+    internalRoutes: {
+      '/internal/users/accounts': ['identity'],
+      '/internal/users/account-lookups': ['identity'],
+      '/internal/users/password-checks': ['identity'],
+      '/internal/users/existence': ['commerce'],
+    },
   },
   items: {
     prefixes: ['/api/v1/items', '/openapi/items.json'],
+    internalRoutes: {},
+  },
+  commerce: {
+    prefixes: [
+      '/v2/products',
+      '/products',
+      '/api/v1/products',
+      '/v2/orders',
+      '/orders',
+      '/api/v1/orders',
+      '/openapi/commerce.json',
+    ],
     internalRoutes: {},
   },
 } as const satisfies Record<string, ServiceEntry>;

@@ -2,7 +2,7 @@ import {
   addresses,
   date,
   integer,
-  key256,
+  keys256,
   list,
   oneOf,
   optional,
@@ -17,6 +17,7 @@ import {
 import t from 'tap';
 
 const HEX = '0123456789abcdef'.repeat(4);
+const OTHER_HEX = 'ab'.repeat(32);
 const BYTES = Buffer.from(HEX, 'hex');
 
 const read = <T>(setting: Setting<T>, raw?: string): T =>
@@ -51,10 +52,11 @@ const GOOD: [label: string, setting: Setting<unknown>, raw: string | undefined, 
   ['date', date('X', { min: '2026-07-10' }), '2028-02-29', new Date('2028-02-29T00:00:00.000Z')],
   ['date, the first', date('X', { min: '2026-07-10' }), '2026-07-10', new Date(Date.UTC(2026, 6, 10))],
   ['date, default', date('X', { min: '2026-07-10', default: '2027-07-10' }), '', new Date('2027-07-10')],
-  ['key256, hexadecimal', key256('X'), HEX, BYTES],
-  ['key256, upper case', key256('X'), HEX.toUpperCase(), BYTES],
-  ['key256, base64', key256('X'), BYTES.toString('base64'), BYTES],
-  ['key256, base64url', key256('X'), BYTES.toString('base64url'), BYTES],
+  ['keys256, hexadecimal', keys256('X'), HEX, [BYTES]],
+  ['keys256, upper case', keys256('X'), HEX.toUpperCase(), [BYTES]],
+  ['keys256, base64', keys256('X'), BYTES.toString('base64'), [BYTES]],
+  ['keys256, base64url', keys256('X'), BYTES.toString('base64url'), [BYTES]],
+  ['keys256, several', keys256('X'), `${OTHER_HEX}, ${HEX}`, [Buffer.from(OTHER_HEX, 'hex'), BYTES]],
 ];
 
 t.test('settings that do', async (t) => {
@@ -110,15 +112,20 @@ const BAD: [label: string, setting: Setting<unknown>, raw: string | undefined, p
     raw,
     'must be a date such as 2027-01-31, and not before 2026-07-10',
   ]),
-  ['key256, not set', key256('X'), '', 'is required'],
-  ...[HEX.slice(1), `${HEX}00`, BYTES.subarray(1).toString('base64'), 'a passphrase'].map(
-    (raw): [string, Setting<unknown>, string, string] => [
-      `key256, ${raw}`,
-      key256('X'),
-      raw,
-      'must be 32 bytes, in hexadecimal or base64',
-    ],
-  ),
+  ['keys256, not set', keys256('X'), '', 'is required'],
+  ...[
+    HEX.slice(1),
+    `${HEX}00`,
+    BYTES.subarray(1).toString('base64'),
+    'a passphrase',
+    `${HEX},`,
+    `${HEX},short`,
+  ].map((raw): [string, Setting<unknown>, string, string] => [
+    `keys256, ${raw}`,
+    keys256('X'),
+    raw,
+    'must be 32 bytes, in hexadecimal or base64',
+  ]),
 ];
 
 t.test('settings that do not, each with its sentence', async (t) => {
@@ -137,7 +144,7 @@ t.test('all problems are told at once, and no value is', async (t) => {
     number: integer('NUMBER', { min: 0, max: 1 }),
     site: origin('SITE'),
     store: url('STORE', ['mongodb:']),
-    key: key256('KEY'),
+    key: keys256('KEY'),
   };
   const names = ['WORD', 'NUMBER', 'SITE', 'STORE', 'KEY'];
   const env = { FINE: secret, ...Object.fromEntries(names.map((name) => [name, secret])) };
@@ -168,8 +175,14 @@ t.test('the settings of every process', async (t) => {
     publicUrl: 'https://id.example.com',
     trustedProxies: [],
     logLevel: 'info',
+    shutdownDelaySeconds: 5,
     drainSeconds: 10,
+    headersTimeoutSeconds: 10,
+    requestTimeoutSeconds: 60,
+    responseTimeoutSeconds: 120,
+    maxConnections: 4096,
     rateLimit: 'on',
+    rateLimitStore: 'memory',
     staleAfterSeconds: 300,
   });
   t.throws(() => readSettings(serverSettings, {}), { message: 'The setting PUBLIC_URL is required.' });
@@ -181,7 +194,7 @@ t.test('what a lenient parser would mend in silence is refused', async (t) => {
     [origin('X'), 'https:a.b'],
     [origin('X'), 'https://a?'],
     [origin('X'), ' https://a.example'],
-    [key256('X'), `${'*'.repeat(10)}${'A'.repeat(43)}`],
+    [keys256('X'), `${'*'.repeat(10)}${'A'.repeat(43)}`],
     [addresses('X'), 'localhost'],
     [addresses('X'), '10.0.0.0/33'],
     [addresses('X'), '10.0.0.0/'],

@@ -81,6 +81,7 @@ async function start(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Started> {
     PUBLIC_URL: 'https://id.example.com',
     // The requests below come from inside the trusted network.
     TRUSTED_PROXIES: '127.0.0.1',
+    SHUTDOWN_DELAY_SECONDS: '0',
     DRAIN_SECONDS: '60',
   };
   const child = spawn(process.execPath, [MAIN], {
@@ -114,6 +115,17 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     t.strictSame(started.messages(), ['listening', 'ready', 'stopping']);
   });
 }
+
+t.test('SIGTERM: requests are served for a while, although it is not ready', parallel(), async (t) => {
+  const started = await start(t, { SHUTDOWN_DELAY_SECONDS: '1' });
+  await started.line('ready');
+  started.child.kill('SIGTERM');
+  await started.line('stopping');
+  const url = `http://127.0.0.1:${started.port}`;
+  t.equal((await fetch(`${url}/health/ready`)).status, 503);
+  t.equal((await fetch(`${url}/fixture`)).status, 200);
+  t.equal(await started.exit, 0);
+});
 
 t.test('SIGTERM while the service still waits to start: status 0', parallel(), async (t) => {
   const started = await start(t, { START: 'waits' });

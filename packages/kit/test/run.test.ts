@@ -231,6 +231,8 @@ const MALFORMED: [label: string, sent: string, status: number][] = [
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
   ['an unknown method', 'BREW /a HTTP/1.1\r\nhost: x\r\n\r\n', 400],
   ['no host', 'GET /a HTTP/1.1\r\n\r\n', 400],
+  ['two hosts', 'GET /a HTTP/1.1\r\nhost: x\r\nHost: x\r\n\r\n', 400],
+  ['two hosts in HTTP/1.0', 'GET /a HTTP/1.0\r\nhost: x\r\nhost:\r\n\r\n', 400],
   ['a header without a colon', 'GET /a HTTP/1.1\r\nhost: x\r\nbad\r\n\r\n', 400],
   ['two lengths', 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
   [
@@ -249,9 +251,29 @@ t.test('what is not HTTP is answered in JSON', async (t) => {
     t.match(head, new RegExp(`^HTTP/1\\.1 ${status} [A-Z].+\r\n`), label);
     t.match(head, /^content-type: application\/json/im, label);
     t.match(head, /^connection: close$/im, label);
+    t.match(head, /^x-content-type-options: nosniff$/im, label);
     t.match(body, /^\{"error":\{"code":"invalid_parameter","message":"[^"]+"\}\}$/, label);
   }
   t.equal((await fetch(`${url}/a`)).status, 200, 'and the server goes on');
+});
+
+t.test('no answer is to be taken for another type than it says', async (t) => {
+  const { running, url } = await serve(t, [service('a')], { links: [{ rel: 'a', href: '/a', title: 'A' }] });
+  for (const path of ['/', '/a', '/nothing', '/health/live', '/health/ready'])
+    for (const accept of ['application/json', 'text/html']) {
+      const { headers } = await fetch(url + path, { headers: { accept } });
+      t.equal(headers.get('x-content-type-options'), 'nosniff', `${path} ${accept}`);
+    }
+  const { running: secured } = await serve(t, [service('a')], { requireHttps: true });
+  for (const [port, sent] of [
+    [running.port, 'close\r\nexpect: something'],
+    [running.port, 'close\r\nexpect: 100-continue'],
+    [running.port, 'close, upgrade\r\nupgrade: websocket'],
+    [secured.port, 'close'],
+  ] as const) {
+    const socket = await open(t, port, `GET /a HTTP/1.1\r\nhost: x\r\nconnection: ${sent}\r\n\r\n`);
+    t.match(String(await buffer(socket)), /^x-content-type-options: nosniff\r$/im, sent);
+  }
 });
 
 const ABSOLUTE: [target: string, status: number, body: string, route: string][] = [
@@ -432,6 +454,36 @@ t.test('stop', async (t) => {
   t.strictSame(order, ['b', 'a'], 'the services are stopped in reverse order');
   agent.destroy();
   await stopped;
+});
+
+t.test('stop tells load balancers first, and serves until its delay has passed', async (t) => {
+  const stopped: string[] = [];
+  const a = service('a', { stop: async () => void stopped.push('a') });
+  const { running, url } = await serve(t, [a], { shutdownDelaySeconds: 0.5 });
+  await running.started;
+  const begin = performance.now();
+  const stop = running.stop();
+  t.equal(running.stopping, true);
+  for (let left = 400; left > 0; left = 400 - (performance.now() - begin)) {
+    const ready = await fetch(`${url}/health/ready`);
+    t.equal(ready.status, 503);
+    t.match(await ready.json(), { status: 'stopping' });
+    const response = await fetch(`${url}/a`, { headers: { connection: 'close' } });
+    t.equal(await response.text(), 'a /a', 'on a new connection, too');
+    await sleep(20);
+  }
+  t.strictSame(stopped, []);
+  await stop;
+  t.ok(performance.now() - begin >= 499, 'not before its time');
+  t.strictSame(stopped, ['a']);
+  await t.rejects(fetch(`${url}/a`), { cause: { code: 'ECONNREFUSED' } });
+});
+
+t.test('what has not started has nothing to tell', async (t) => {
+  const start = Promise.withResolvers<void>();
+  const waiting = service('a', { start: () => start.promise, stop: async () => start.resolve() });
+  const { running } = await serve(t, [waiting], { shutdownDelaySeconds: 60 });
+  t.ok(await isSoon(running.stop()));
 });
 
 t.test('a request that was on its way is told that this is the end', async (t) => {

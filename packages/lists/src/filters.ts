@@ -6,10 +6,13 @@ import {
   type FilterValue,
 } from '@gatehouse/kit/list-query';
 
-/** A field by which a list can be filtered: its internal name, and the type of its values in a query. */
+/**
+ * A field by which a list can be filtered: its internal name, and the type of its values in a query. A `search` is a text
+ * of words that are looked for; a list with one is sorted by relevance by default.
+ */
 export type FilterField<F extends string> = {
   field: F;
-  type: 'string' | 'date' | 'integer' | 'boolean';
+  type: 'string' | 'date' | 'integer' | 'number' | 'boolean' | 'search';
   /** All possible values, if the type is an enumeration. */
   values?: readonly string[];
 };
@@ -40,6 +43,7 @@ export function parseFilterParameter(name: string): { name: string; operator: st
 
 /** The operators of a field; only ordered types have comparisons. */
 export function operatorsOf({ type, values }: FilterField<string>): readonly FilterOperator[] {
+  if (type === 'search') return ['eq'];
   return type === 'boolean' || values !== undefined ? ['eq', 'ne', 'in'] : FILTER_OPERATORS;
 }
 
@@ -56,7 +60,7 @@ export function readFilter<F extends string>(
   if (known === undefined) {
     return { problem: `has no such operator; there are ${operatorsOf(field).join(', ')}` };
   }
-  const several = known === 'eq' || known === 'in' || known === 'ne';
+  const several = field.type !== 'search' && (known === 'eq' || known === 'in' || known === 'ne');
   const texts = several ? text.split(',', FILTER_LIMITS.values + 1) : [text];
   if (texts.length > FILTER_LIMITS.values) {
     return { problem: `must have at most ${FILTER_LIMITS.values} values` };
@@ -92,6 +96,8 @@ function isTooLong(text: string): boolean {
 function readValue({ type, values }: FilterField<string>, text: string): FilterValue | undefined {
   if (text === '' || isTooLong(text) || !isStorable(text)) return undefined;
   switch (type) {
+    case 'search':
+      return text;
     case 'string':
       return values === undefined || values.includes(text) ? text : undefined;
     case 'date':
@@ -100,6 +106,8 @@ function readValue({ type, values }: FilterField<string>, text: string): FilterV
       const number = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
       return Number.isSafeInteger(number) ? number : undefined;
     }
+    case 'number':
+      return NUMBER.test(text) ? Number(text) : undefined;
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : undefined;
   }
@@ -118,8 +126,13 @@ const EXPECTATIONS: Record<FilterField<string>['type'], string> = {
     'must be a date or a date and time with its offset (its + written as %2B), ' +
     'such as 2025-07-10 or 2025-07-10T12:00:00Z',
   integer: 'must be a whole number',
+  number: 'must be a number such as 12 or 12.50',
+  search: 'must be words to look for',
   boolean: 'must be true or false',
 };
+
+/** No more digits than a double keeps. */
+const NUMBER = /^-?(?=[\d.]{1,16}$)\d+(?:\.\d+)?$/;
 
 /** RFC 3339 §5.6: a full-date, which is midnight UTC, or a date-time. */
 const DATE =

@@ -55,7 +55,8 @@ export function createListEndpoint<F extends string, T>(options: {
     ]);
     const page = Math.floor(offset / limit) + 1;
     const total = counted === undefined ? 0 : correctedTotalAtOffset(rows, counted, offset);
-    const text = envelope.write(rowsOf(rows.items), { total, limit, offset, page });
+    const { facets } = rows;
+    const text = envelope.write(rowsOf(rows.items), { total, limit, offset, page, facets });
     // A bare array has no place for a link to the next page, so that goes into a header.
     if (envelope.counts || !rows.hasNext || rows.last === undefined) return { text, links: [] };
     const next = { ...startBeside(rows.last, 'next'), page: page + 1, hash: listHash(request), ...inProfile };

@@ -78,6 +78,7 @@ function filterParameters(rules: FilterRules<string>): Record<string, TSchema> {
 function plainSchema({ type, values }: FilterField<string>, description: string): TSchema {
   if (values !== undefined) return Type.String({ enum: [...values], description });
   if (type === 'integer') return Type.Integer({ description });
+  if (type === 'number') return Type.Number({ description });
   if (type === 'boolean') return Type.Boolean({ description });
   return Type.String({ description });
 }
@@ -102,5 +103,7 @@ const VALUES: Record<FilterField<string>['type'], string> = {
   string: 'A string',
   date: 'A date or a date and time (RFC 3339), such as 2025-07-10 or 2025-07-10T12:00:00Z',
   integer: 'A whole number',
+  number: 'A number such as 12 or 12.50',
+  search: 'Words that must all be found, the last one as the beginning of a word',
   boolean: 'true or false',
 };

@@ -60,12 +60,17 @@ function readSort<F extends string>(
   // whether or not that is documented.
   const ranges = conditions.filter(({ operator }) => RANGES.includes(operator)).map(({ field }) => field);
   const range = Object.values(filters).find(({ field }) => ranges.includes(field));
-  const byDefault = { field: range?.field ?? ('id' as F), descending: false };
+  const isSearch = conditions.some(({ field }) => typeOf(field, filters) === 'search');
+  const fallback = isSearch ? ('relevance' as F) : (range?.field ?? ('id' as F));
+  const byDefault = { field: fallback, descending: false };
   if (sort === undefined) return byDefault;
   const name = parameters.text(sort.by);
   const field = name === undefined ? byDefault.field : ownProperty(sort.fields, name);
   if (field === undefined) {
     parameters.addProblem(sort.by, `must be one of ${Object.keys(sort.fields).join(', ')}`);
+  }
+  if (field === 'relevance' && !isSearch) {
+    parameters.addProblem(sort.by, 'can be relevance only where words are looked for');
   }
   const order = parameters.text(sort.order) ?? 'asc';
   if (order !== 'asc' && order !== 'desc') parameters.addProblem(sort.order, 'must be asc or desc');
@@ -117,17 +122,23 @@ function readCursor<F extends string>(
 /** Whether a cursor can have this value for the sort field, whose type is known if it is also a filter. */
 function isValueOf(value: Cursor['position']['value'], sortField: string, filters: FilterFields<string>) {
   if (sortField === 'id' || value === null) return value === null;
-  const type = Object.values(filters).find(({ field }) => field === sortField)?.type;
+  if (sortField === 'relevance') return typeof value === 'number';
+  const type = typeOf(sortField, filters);
   switch (type) {
     case 'date':
       return typeof value === 'number' && Math.abs(value) <= 8.64e15;
     case 'integer':
+    case 'number':
       return typeof value === 'number';
     case undefined:
       return true;
     default:
       return typeof value === type;
   }
+}
+
+function typeOf(name: string, filters: FilterFields<string>) {
+  return Object.values(filters).find(({ field }) => field === name)?.type;
 }
 
 /** Throws if a filter's name is already taken, or a plain parameter is not a filter. */

@@ -1,3 +1,4 @@
+import type { Facets } from '@gatehouse/kit/list-query';
 import { type TSchema, Type } from 'typebox';
 
 /** At larger offsets, the database would read and discard too many rows. */
@@ -12,7 +13,10 @@ export type Envelope = {
   /** Whether it includes the total; if not, `write` gets 0. */
   counts: boolean;
   /** The JSON text of a page; `rows` is the JSON text of the rows, separated by commas. */
-  write(rows: string, about: { total: number; limit: number; offset: number; page: number }): string;
+  write(
+    rows: string,
+    about: { total: number; limit: number; offset: number; page: number; facets?: Facets | undefined },
+  ): string;
 };
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -44,18 +48,33 @@ export const offsetEnvelope: Envelope = {
   write: (rows, { limit, offset, total }) => wrapped(rows, { pagination: { limit, offset, total } }),
 };
 
+const MetaWithPages = Type.Object({
+  total: Total,
+  limit: Limit,
+  page: Page,
+  pages: Count('Pages in the whole list.'),
+});
+
 /** The page envelope of profile B2, which includes the number of pages. */
 export const pageEnvelopeWithPages: Envelope = {
-  schema: (item) =>
-    Type.Object({
-      data: Type.Array(item),
-      meta: Type.Object({ total: Total, limit: Limit, page: Page, pages: Count('Pages in the whole list.') }),
-    }),
+  schema: (item) => Type.Object({ data: Type.Array(item), meta: MetaWithPages }),
   paging: 'page',
   counts: true,
   write: (rows, { total, limit, page }) =>
     wrapped(rows, { meta: { total, limit, page, pages: Math.ceil(total / limit) } }),
 };
+
+/** The same with the numbers of rows by the values of these fields. */
+export function withFacets(fields: readonly string[]): Envelope {
+  const Facet = Type.Array(Type.Object({ value: Type.String(), count: Count('Rows with this value.') }));
+  const facets = Type.Object(Object.fromEntries(fields.map((field) => [field, Facet])));
+  return {
+    ...pageEnvelopeWithPages,
+    schema: (item) => Type.Object({ data: Type.Array(item), meta: MetaWithPages, facets }),
+    write: (rows, { facets: counted = {}, ...about }) =>
+      `${pageEnvelopeWithPages.write(rows, about).slice(0, -1)},"facets":${JSON.stringify(counted)}}`,
+  };
+}
 
 /** The page envelope of profile G. */
 export const pageEnvelope: Envelope = {

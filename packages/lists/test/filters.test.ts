@@ -170,7 +170,14 @@ t.test('no text makes it fail, and what is read has the type of the field', asyn
     fc.integer().map(String),
     fc.stringMatching(/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d))?$/),
   );
-  const types = { string: 'string', date: 'object', integer: 'number', boolean: 'boolean' };
+  const types = {
+    string: 'string',
+    date: 'object',
+    integer: 'number',
+    number: 'number',
+    boolean: 'boolean',
+    search: 'string',
+  };
   fc.assert(
     fc.property(
       fc.constantFrom(text, status, at, count, open),

@@ -125,7 +125,8 @@ function hasGaps(field: ListField, values: readonly FilterValue[]): boolean {
   return (indexes.at(-1) ?? 0) - (indexes[0] ?? 0) >= values.length;
 }
 
-function matches(value: FilterValue, { operator, values }: Condition): boolean {
+/** Whether a value, as stored, meets a condition. */
+export function matches(value: FilterValue, { operator, values }: Condition): boolean {
   const order = compareValues(value, values[0]);
   switch (operator) {
     case 'eq':

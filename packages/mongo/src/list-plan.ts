@@ -9,6 +9,7 @@ import {
   isEquality,
   isUnique,
   type ListField,
+  matches,
   normalize,
   rangeOf,
 } from './list-fields.ts';
@@ -74,13 +75,19 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   }
 
   /** The normalized conditions by field; undefined when no document can match them. */
-  function conditionsByField(conditions: readonly Condition<Field>[]): Map<Field, Condition[]> | undefined {
+  function conditionsByField(
+    conditions: readonly Condition<Field>[],
+    within: string | undefined,
+  ): Map<Field, Condition[]> | undefined {
     const byField = new Map<Field, Condition[]>();
     for (const name of new Set(conditions.map(({ field }) => field))) {
-      const own = normalize(
-        fields[name],
-        conditions.filter(({ field }) => field === name),
-      );
+      const given = conditions.filter(({ field }) => field === name);
+      if (within !== undefined && isPrefix(name)) {
+        // All have the same value, so a condition on it must not replace that value: it holds for all or for none.
+        if (given.every((condition) => matches(within, condition))) continue;
+        return undefined;
+      }
+      const own = normalize(fields[name], given);
       if (own === undefined) return undefined;
       if (own.length > 0) byField.set(name, own);
     }
@@ -96,6 +103,9 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   function fieldFilters(name: Field, conditions: readonly Condition[] = []): Filter[] {
     return conditions.flatMap((condition) => filtersOf(fields[name], condition, hasTombstones));
   }
+
+  /** Whether a field is the prefix. */
+  const isPrefix = (name: Field) => fields[name].stored === prefix;
 
   /** The most selective field: a string equality, else an enum, preferably of uncommon values. */
   function mostSelective(byField: Map<Field, Condition[]>): Field | undefined {
@@ -127,14 +137,16 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   return {
     prefixOf,
 
-    indexes: (prefix === undefined ? [false] : [false, true]).flatMap((isWithin) =>
-      names
-        .filter((name) => isWithin || fields[name].stored !== '_id')
-        .map((name) => indexOf(fields[name], isWithin)),
-    ),
+    indexes: [
+      ...names.filter((name) => fields[name].stored !== '_id').map((name) => indexOf(fields[name], false)),
+      ...(prefix === undefined ? [] : names)
+        // Within the prefix, the ids are sorted by the index of the field that is the prefix, if there is one.
+        .filter((name) => !isPrefix(name) && !(fields[name].stored === '_id' && names.some(isPrefix)))
+        .map((name) => indexOf(fields[name], true)),
+    ],
 
     read({ conditions, sort: { field: name, descending } }, within) {
-      const byField = conditionsByField(conditions);
+      const byField = conditionsByField(conditions, within);
       if (byField === undefined) return undefined;
       const field = fields[name];
       const type = field.type === 'folded' || field.type === 'enum' ? 'string' : field.type;
@@ -146,6 +158,18 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
       if (uniqueName !== undefined) {
         const filter = filterOf([list.prefix, notDeleted ?? {}], byField);
         return { inMemory: true, sort, index: indexNameOf(fields[uniqueName], false), filter };
+      }
+      if (isWithin && isPrefix(name)) {
+        // All documents have the same value, so they are in the order of their ids.
+        const limit = { value: within, inclusive: true };
+        const range = { lower: limit, upper: limit };
+        return {
+          ...list,
+          index: indexNameOf(field, false),
+          prefix: {},
+          range,
+          filter: filterOf([], byField),
+        };
       }
       if (!sort.unique) {
         const { range, isComplete } = rangeOf(field, byField.get(name) ?? [], hasTombstones);
@@ -166,7 +190,7 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     },
 
     count(conditions, within) {
-      const byField = conditionsByField(conditions);
+      const byField = conditionsByField(conditions, within);
       // A single condition can then be counted from its index, without reading documents.
       return byField && filterOf([prefixOf(within), ...notDeletedUnlessImplied(byField, within)], byField);
     },

@@ -21,6 +21,7 @@ type Thing = {
   kind: string;
   sku: string;
   madeAt: Date;
+  owner: string;
 };
 type ThingDocument = { _id: string } & ReturnType<typeof stored>;
 
@@ -32,6 +33,8 @@ const FIELDS = {
   kind: { stored: 'kind', type: 'enum', values: ['red', 'blue', 'green'], mostCommon: 'red' },
   sku: { stored: 'sku', type: 'string', unique: true },
   madeAt: { stored: 'made_at', type: 'date' },
+  // The prefix of the lists of one owner, too.
+  owner: { stored: 'owner_id', type: 'string' },
 } as const;
 const NAMES = Object.keys(FIELDS) as Field[];
 /** One collection in which nothing is left of what is deleted, and one that keeps tombstones. */
@@ -43,11 +46,12 @@ const PLANS = {
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'lists', logger });
 const { connection } = database;
-const projection = { name: 1, price: 1, is_open: 1, kind: 1, sku: 1, made_at: 1 } as const;
+const projection = { name: 1, price: 1, is_open: 1, kind: 1, sku: 1, made_at: 1, owner_id: 1 } as const;
 const read = ({
   _id: id,
   is_open: isOpen,
   made_at: madeAt,
+  owner_id: owner,
   name,
   price,
   kind,
@@ -60,8 +64,9 @@ const read = ({
   kind,
   sku,
   madeAt,
+  owner,
 });
-function stored({ name, price, isOpen, kind, sku, madeAt }: Omit<Thing, 'id'>, owner: string) {
+function stored({ name, price, isOpen, kind, sku, madeAt, owner }: Omit<Thing, 'id'>) {
   return { name, price, is_open: isOpen, kind, sku, made_at: madeAt, owner_id: owner };
 }
 function sourceOf(name: keyof typeof PLANS) {
@@ -77,6 +82,7 @@ const items = createItemStore(connection);
 await database.start();
 t.teardown(() => database.stop());
 
+const OWN = 40;
 function thing(i: number): Thing {
   return {
     id: `thg_${String((i * 37) % 1000).padStart(3, '0')}`,
@@ -86,15 +92,15 @@ function thing(i: number): Thing {
     kind: ['red', 'red', 'blue', 'red', 'green'][i % 5] ?? '',
     sku: `sku ${(i * 7) % 1000}`,
     madeAt: new Date(1_700_000_000_000 + (i % 4)),
+    owner: i < OWN ? 'ann' : 'bob',
   };
 }
-const OWN = 40;
 const own = Array.from({ length: OWN }, (_, i) => thing(i));
 const others = Array.from({ length: 60 }, (_, i) => thing(OWN + i));
 for (const { collection } of Object.values(sources)) {
   await collection.insertMany([
-    ...own.map(({ id, ...rest }) => ({ _id: id, ...stored(rest, 'ann') })),
-    ...others.map(({ id, ...rest }) => ({ _id: id, ...stored(rest, 'bob') })),
+    ...own.map(({ id, ...rest }) => ({ _id: id, ...stored(rest) })),
+    ...others.map(({ id, ...rest }) => ({ _id: id, ...stored(rest) })),
   ]);
 }
 await sources.marked.collection.insertMany(
@@ -147,7 +153,7 @@ const anyCondition = fc
   .record({
     field: fc.constantFrom(...NAMES),
     operator: fc.constantFrom<FilterOperator[]>('eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in'),
-    of: fc.array(fc.nat(OWN - 1), { minLength: 1, maxLength: 3 }),
+    of: fc.array(fc.nat(99), { minLength: 1, maxLength: 3 }),
   })
   .map(({ field, operator, of }): Condition<Field> => {
     const values = of.map((i) => thing(i)[field]);
@@ -205,7 +211,7 @@ for (const [name, { lists }] of Object.entries(sources)) {
         const [plan] = await explainQueries(connection, () => source.count(these));
         t.notMatch(plan?.stages, /COLLSCAN/, JSON.stringify(these));
         // What nothing can meet is not asked for.
-        const keys = plan?.keys ?? (JSON.stringify(these).includes('"gt"') ? 0 : 1000);
+        const keys = plan?.keys ?? 0;
         if (source !== lists) t.ok(keys <= OWN + 1, `${keys} keys`);
         if (these.length === 0) t.notMatch(plan?.stages, /FETCH/);
       }
@@ -267,7 +273,7 @@ t.test('paging by cursor during concurrent writes never skips or repeats a row t
       const owner = `owner ${run}`;
       const documentOf = (i: number): StoredDocument => {
         const { id, ...rest } = thing(i);
-        return { _id: `${run} ${id}`, ...stored({ ...rest, sku: `${run} ${rest.sku}` }, owner) };
+        return { _id: `${run} ${id}`, ...stored({ ...rest, owner, sku: `${run} ${rest.sku}` }) };
       };
       await collection.insertMany(first.map(documentOf));
       const stayed = new Set(first.map((i) => documentOf(i)._id));

@@ -5,11 +5,11 @@ import { BODY_LIMIT, parseJsonBody } from '@gatehouse/http/json-body';
 import { readBody } from '@gatehouse/http/request-body';
 import { type ErrorKind, kindOfStatus, ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import Fastify, {
   type FastifyBaseLogger,
-  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -104,7 +104,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   app.addHook('onRequest', (request, _reply, done) => {
     requestInfo(request.raw).route = request.routeOptions.url;
     // Before the body is read and parsed, since the caller is not authenticated.
-    done(request.is404 ? missing(request) : undefined);
+    done(request.is404 || !isCanonicalPath(pathOf(request.url)) ? missing(request) : undefined);
   });
 
   if (openapi !== undefined) mountOpenApi(app, openapi);
@@ -114,7 +114,8 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
 
   /** The error for a request without a route: 404 or 405. */
   function missing(request: FastifyRequest): ServiceError {
-    const matching = [...patterns].filter(([pattern]) => matches(pattern, pathOf(request)));
+    const path = pathOf(request.url);
+    const matching = isCanonicalPath(path) ? [...patterns].filter(([pattern]) => matches(pattern, path)) : [];
     const allowed = [...new Set(matching.flatMap(([, methods]) => [...methods]))];
     return allowed.length === 0
       ? new ServiceError('not_found', 'There is nothing here.')
@@ -136,7 +137,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   }
 
   function bodyOf(request: FastifyRequest): ErrorBody {
-    return request.routeOptions.config.errorBody ?? errorBodyFor(pathOf(request));
+    return request.routeOptions.config.errorBody ?? errorBodyFor(pathOf(request.url));
   }
 
   function fault(thrown: unknown, request: FastifyRequest): ServiceError {
@@ -165,9 +166,10 @@ export function handlerOf(
 /** A ServiceError; errors with which Fastify itself rejects a request are converted to one. */
 function clientError(thrown: unknown): ServiceError | undefined {
   if (thrown instanceof ServiceError) return thrown;
-  const { code, statusCode } = Object(thrown) as Partial<FastifyError>;
-  if (code?.startsWith('FST_ERR_') !== true || statusCode === undefined || statusCode >= 500)
-    return undefined;
+  // The code of an error of the database is a number.
+  const { code, statusCode } = Object(thrown) as { code?: unknown; statusCode?: number };
+  const isOfFastify = typeof code === 'string' && code.startsWith('FST_ERR_');
+  if (!isOfFastify || statusCode === undefined || statusCode >= 500) return undefined;
   const kind = kindOfStatus(statusCode) ?? 'invalid';
   const message = MESSAGES[kind] ?? 'The request is not valid.';
   return new ServiceError(kind, message, { cause: thrown });
@@ -177,10 +179,6 @@ const MESSAGES: Partial<Record<ErrorKind, string>> = {
   not_found: 'There is nothing here.',
   unsupported_media_type: 'The body must be sent as application/json.',
 };
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? '';
-}
 
 /** Whether a path matches a route's pattern such as /v1/users/:id. */
 function matches(pattern: string, path: string): boolean {

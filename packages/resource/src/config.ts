@@ -56,6 +56,8 @@ export type ResourceConfig = Pick<
 > & {
   /** The NATS server for revocations, unless the service is given a broadcast. May contain credentials. */
   natsUrl?: string;
+  /** Where requests are counted; in memory by default. */
+  rateLimitStore?: 'memory' | 'mongodb';
   /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */
   staleAfterSeconds?: number;
   /** The sunset date of filters in their deprecated form, without `filter[…]`; 2027-07-10 by default. */

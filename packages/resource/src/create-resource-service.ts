@@ -1,3 +1,4 @@
+import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
@@ -5,9 +6,10 @@ import { createCallLimits } from '@gatehouse/http/identify-caller';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
-import { isUnder } from '@gatehouse/kit/services';
+import { isUnder, type ServiceName } from '@gatehouse/kit/services';
 import { createDatabase, type Database } from '@gatehouse/mongo/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
+import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
@@ -31,7 +33,7 @@ import type { MountOptions } from './mount-resource.ts';
 /** Shared by the services of a process, which starts and stops them. Without a broadcast, natsUrl must be set. */
 export type ResourceDependencies = {
   broadcast?: RevocationBroadcast | undefined;
-  /** Takes the events of the service; without it they are dropped. */
+  /** Takes the events of the service, which are published to NATS JetStream otherwise. */
   events?: EventTransport | undefined;
 };
 
@@ -56,6 +58,8 @@ export type ResourceContext = {
   logger: Logger;
   /** For the internal routes of identity. */
   identity: InternalClient;
+  /** A client of the internal routes of another service, which is reached at this origin. */
+  clientOf(service: ServiceName, url: string): InternalClient;
   revocations: RevocationSet;
   events: EventTransport | undefined;
 };
@@ -100,16 +104,15 @@ export function createResourceService(
   const logger = parentLogger.child({ service: name });
   const database = createDatabase({ uri: config.mongodbUri, name, logger });
   const { connection } = database;
-  const identity = createInternalClient({
-    service: 'identity',
-    url: identityUrl,
-    requestToken: clientCredentialsGrant({
-      tokenUrl: `${identityUrl}/oauth2/token`,
-      issuer: publicUrl,
-      clientId: name,
-      clientSecret: config.clientSecret,
-    }),
+  const requestToken = clientCredentialsGrant({
+    tokenUrl: `${identityUrl}/oauth2/token`,
+    issuer: publicUrl,
+    clientId: name,
+    clientSecret: config.clientSecret,
   });
+  const clientOf = (service: ServiceName, url: string) =>
+    createInternalClient({ service, url, requestToken });
+  const identity = clientOf('identity', identityUrl);
   const { revocations, resolveApiKey } = createIdentityClient(identity);
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, name, logger) : undefined;
   const feed = createRevocationFeed({
@@ -119,10 +122,19 @@ export function createResourceService(
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
   const idempotencyKeys = createIdempotencyStore(connection);
-  const { events } = dependencies;
-  const parts = build({ connection, logger, identity, revocations: feed.set, events });
+  const events =
+    dependencies.events ??
+    (ownBroadcast &&
+      createJetStreamEvents({
+        connection: ownBroadcast.connection,
+        stream: name.toUpperCase(),
+        subjects: [`${name}.>`],
+      }));
+  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events });
   const { background = [], expiring = [] } = parts;
-  const sweeper = createSweeper(connection, [IDEMPOTENCY_KEYS, ...expiring], { logger });
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
+  const swept = [IDEMPOTENCY_KEYS, ...(sharedLimits === undefined ? [] : [RATE_LIMITS]), ...expiring];
+  const sweeper = createSweeper(connection, swept, { logger });
 
   const verification = {
     issuer: publicUrl,
@@ -148,7 +160,10 @@ export function createResourceService(
   });
   parts.routes(app, {
     mountOptions: {
-      authenticate: authenticate(credentials, config.rateLimit === 'on' ? createCallLimits() : undefined),
+      authenticate: authenticate(
+        credentials,
+        config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined,
+      ),
       idempotencyKeys,
       deprecation: { sunset: filtersSunset },
     },

@@ -163,7 +163,7 @@ function deriveSecrets(key: string, scope: string): Secrets {
   return {
     id: bytes.subarray(0, 32).toString('base64url'),
     mac: bytes.subarray(32, 64),
-    sealer: createSealer(bytes.subarray(64)),
+    sealer: createSealer([bytes.subarray(64)]),
   };
 }
 

@@ -77,6 +77,14 @@ const REFUSED: Case[] = [
   { label: 'a deeper path', path: '/things/a/b', status: 404, code: ['NOT_FOUND', 'not_found'] },
   { label: 'a slash at the end', path: '/things/x/', status: 404, code: ['NOT_FOUND', 'not_found'] },
   { label: 'another case', path: '/Things', status: 404, code: ['NOT_FOUND', 'not_found'] },
+  ...['/things/', '//things', '/things//', '/thing%73', '/things/%78', '/things/a%2fb', '/things/a;b'].map(
+    (path): Case => ({
+      label: `another spelling, ${path}`,
+      path,
+      status: 404,
+      code: ['NOT_FOUND', 'not_found'],
+    }),
+  ),
   {
     label: 'no such path, with a body',
     path: '/nothing',
@@ -427,6 +435,7 @@ const FAULTS: [label: string, thrown: unknown][] = [
   ['an error', hidden()],
   ['one with a status', Object.assign(hidden(), { statusCode: 404, status: 404 })],
   ['one with a code', Object.assign(hidden(), { code: 'ENOENT', statusCode: 400 })],
+  ['one of the database, whose code is a number', Object.assign(hidden(), { code: 50 })],
   ['one with headers', Object.assign(hidden(), { headers: { 'x-hidden': '1' } })],
   ['a range error', new RangeError('hidden')],
   ['a text', 'hidden'],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import type { CallLimits } from '@gatehouse/http/identify-caller';
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
+import { createAddressLimiter, createRateLimiter } from '@gatehouse/http/rate-limit';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
@@ -267,7 +267,7 @@ t.test('a route without the hook is a server error', async (t) => {
 function limitsOf(authenticated: number, unauthenticated: number): CallLimits {
   return {
     authenticated: createRateLimiter({ name: 'credential', quota: authenticated, seconds: 60 }),
-    unauthenticated: createRateLimiter({ name: 'address', quota: unauthenticated, seconds: 60 }),
+    unauthenticated: createAddressLimiter({ name: 'address', quota: unauthenticated, seconds: 60 }),
   };
 }
 

@@ -1,9 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
 import { freePort, until } from './processes.ts';
+
+const NATS_CONF = resolve(import.meta.dirname, '../../../deploy/docker/nats.conf');
 
 type Teardown = { teardown(action: () => unknown): void };
 
@@ -24,11 +29,16 @@ export const skip = natsServer === undefined && 'there is no nats-server on this
 
 /** Starts a NATS server for one test, which can be killed and started again on the same port. */
 export async function startNats(t: Teardown, ...args: string[]) {
+  return startServer(t, args, {});
+}
+
+async function startServer(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
   const port = await freePort();
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
     child = spawn(natsServer ?? 'nats-server', ['-a', '127.0.0.1', '-p', `${port}`, ...args], {
+      env: { ...process.env, ...env },
       stdio: 'ignore',
     });
     await until(() => answers(port), 10_000);
@@ -56,6 +66,22 @@ export async function startNats(t: Teardown, ...args: string[]) {
     },
     goOn: () => child?.kill('SIGCONT'),
   };
+}
+
+/**
+ * The same with the users and permissions of deploy/docker/nats.conf; `urlOf` returns the URL for a service. The passwords
+ * look like numbers, which the configuration must not take them for.
+ */
+export async function startNatsWithPermissions(t: Teardown) {
+  const passwords = Object.fromEntries(SERVICE_NAMES.map((name, i) => [name, `1${i}e${process.pid}`]));
+  const env = Object.fromEntries(
+    SERVICE_NAMES.map((name) => [`${name.toUpperCase()}_NATS_PASSWORD`, `"${passwords[name]}"`]),
+  );
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
+  const server = await startServer(t, ['-c', NATS_CONF, '--jetstream', '--store_dir', folder], env);
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
+  return { ...server, passwords, urlOf };
 }
 
 /** Whether the server sends its greeting on a new connection. */

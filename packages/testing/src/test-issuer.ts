@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { newId } from '@gatehouse/kit/ids';
+import { CLIENT_SERVICES, SERVICE_NAMES } from '@gatehouse/kit/services';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
@@ -29,7 +30,7 @@ export type TestIssuer = {
   revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
   /** Where revocations are broadcast; it can be cut off. */
   broadcast: TestBroadcast;
-  /** The client of the service under test, which gets tokens for identity's internal routes at /oauth2/token. */
+  /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
   /** How often each path was asked for, without the query. */
   asked: Map<string, number>;
@@ -37,8 +38,8 @@ export type TestIssuer = {
 
 /**
  * An issuer for tests of a service that verifies tokens: a real key, served by a real JWKS endpoint on loopback until
- * the test ends, beside what else identity tells a service: /oauth2/token (client credentials, for identity's internal
- * audience), /internal/identity/revocations and /internal/identity/api-keys/resolve. `service` is the one under test.
+ * the test ends, beside what else identity tells a service: /oauth2/token (client credentials, for internal
+ * audiences), /internal/identity/revocations and /internal/identity/api-keys/resolve. `service` is the one under test.
  */
 export async function createTestIssuer(
   t: { teardown(fn: () => void): void },
@@ -59,14 +60,17 @@ export async function createTestIssuer(
   > = {
     '/oauth2/token': async (request) => {
       const form = new URLSearchParams(await text(request));
-      const secret = Buffer.from(`${client.id}:${client.secret}`).toString('base64');
-      if (request.headers.authorization !== `Basic ${secret}`) return [401, { error: 'invalid_client' }];
+      const basic = (id: string) => `Basic ${Buffer.from(`${id}:${client.secret}`).toString('base64')}`;
+      const clientId = [client.id, ...CLIENT_SERVICES].find(
+        (id) => request.headers.authorization === basic(id),
+      );
+      if (clientId === undefined) return [401, { error: 'invalid_client' }];
       if (form.get('grant_type') !== 'client_credentials') return [400, { error: 'unsupported_grant_type' }];
-      if (form.get('resource') !== internalAudience(issuer, 'identity'))
-        return [400, { error: 'invalid_target' }];
+      const target = SERVICE_NAMES.find((name) => form.get('resource') === internalAudience(issuer, name));
+      if (target === undefined) return [400, { error: 'invalid_target' }];
       if (form.get('scope') !== INTERNAL_SCOPE) return [400, { error: 'invalid_scope' }];
-      const token = await internal(client.id, 'identity');
-      tokensForIdentity.add(token);
+      const token = await internal(clientId, target);
+      if (target === 'identity') tokensForIdentity.add(token);
       return [200, { access_token: token, token_type: 'Bearer', expires_in: 600, scope: INTERNAL_SCOPE }];
     },
     '/internal/identity/revocations': async (_request, url) => {

@@ -2,6 +2,7 @@ import { createLogger, type Logger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
 import type { Service } from '@gatehouse/kit/service';
 import { createOpenApiCheck, createRequestCheck } from './openapi-check.ts';
+import { freePort } from './processes.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
 import { testDatabase } from './test-mongo.ts';
 
@@ -14,13 +15,15 @@ export type TestServiceConfig = {
   clientSecret: string;
   mongodbUri: string;
   rateLimit: 'off';
+  /** The origin of the service itself, and of others that run with it. */
+  ownUrl: string;
 };
 
 type Create = (
   config: TestServiceConfig,
   logger: Logger,
   dependencies: { broadcast: TestIssuer['broadcast'] },
-) => Service;
+) => Service | Service[];
 
 /**
  * A resource service on a port of its own, with a database and an issuer of its own, which is identity to it. Every
@@ -29,6 +32,8 @@ type Create = (
  */
 export async function startTestService<Body>(t: TestScope, name: string, create: Create) {
   const issuer = await createTestIssuer(t, name);
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
   const mongodbUri = await testDatabase(t);
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const config: TestServiceConfig = {
@@ -37,10 +42,11 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
     clientSecret: issuer.client.secret,
     mongodbUri,
     rateLimit: 'off',
+    ownUrl: base,
   };
-  const service = create(config, logger, { broadcast: issuer.broadcast });
-  const running = await run([service], {
-    port: 0,
+  const services = create(config, logger, { broadcast: issuer.broadcast });
+  const running = await run([services].flat(), {
+    port,
     host: '127.0.0.1',
     logger,
     trustedProxies: [],
@@ -49,7 +55,6 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
   });
   t.teardown(() => running.stop());
   await running.started;
-  const base = `http://127.0.0.1:${running.port}`;
   const { call, document } = await createCheckedCall<Body>(base, name);
   return { issuer, mongodbUri, base, call, document };
 }

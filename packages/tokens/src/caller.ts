@@ -1,5 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
-import type { Role } from './scopes.ts';
+import { MANAGE_APPS, type Role } from './scopes.ts';
 
 /** The maker of a request, according to its verified credential. */
 export type Caller = {
@@ -31,6 +31,14 @@ export type Caller = {
   /** `auth_time`, in seconds since the epoch, if the token carries it. */
   authTime: number | undefined;
 };
+
+/**
+ * Whether a person uses Gatehouse itself, without an application between: the token of a login, or of our own pages. No
+ * other credential can have the scope manage:apps.
+ */
+export function isFirstParty({ person, subject, scopes }: Caller): boolean {
+  return person?.id === subject && scopes.has(MANAGE_APPS);
+}
 
 /** Throws `forbidden` (RFC 6750 §3.1, insufficient_scope) unless the caller has one of the scopes. */
 export function requireScope(caller: Caller, anyOf: readonly string[]): void {

@@ -29,19 +29,23 @@ export type RevocationFeed = {
 const RETRY_DELAY_MS = { first: 200, max: 5000 };
 /** Services that start together cannot reach each other at once: failures are not logged for this long. */
 const STARTUP_GRACE_MS = 1500;
+/** How often the log says that credentials are refused for want of room. */
+const FULL_LOG_INTERVAL_MS = 60_000;
 /** The least time between two fetches, so that a flood of bad messages does not become a flood of fetches. */
 const MIN_FETCH_INTERVAL_MS = 50;
 
 /**
  * Keeps a RevocationSet up to date, from a snapshot and then from a broadcast. The broadcast may lose messages: whenever
- * one may be missing (a gap in a publisher's numbers, a silent publisher, a reconnection), the changes are fetched.
+ * one may be missing (a gap in a publisher's numbers, a silent publisher, a reconnection), the changes are fetched. They
+ * are fetched every minute in any case: a broadcast that has split passes on the messages of some publishers alone, and
+ * nothing shows that there are others.
  * Durations are measured with this machine's clock alone, and `as_of` is opaque.
  */
 export function createRevocationFeed(options: {
   broadcast: RevocationBroadcast;
   /**
-   * Resolves to `{revocations, as_of}`: those since an earlier answer's `as_of`, or all. Must settle within a few
-   * seconds.
+   * Resolves to `{revocations, as_of, more}`: those since an earlier answer's `as_of`, or all; a page of them if `more` is
+   * true. Must settle within a few seconds.
    */
   fetch: (since?: string) => Promise<unknown>;
   logger: Logger;
@@ -51,12 +55,14 @@ export function createRevocationFeed(options: {
   silentAfterSeconds?: number;
   /** The interval between fetches while messages may be missing. */
   pollSeconds?: number;
+  /** The interval between fetches while nothing seems to be missing. */
+  rereadSeconds?: number;
   set?: RevocationSet;
   /** Called for each entry received, even if it is already known. */
   onRevocation?: (revocation: Revocation) => void;
 }): RevocationFeed {
   const { broadcast, logger, staleAfterSeconds = 300, silentAfterSeconds = 5, pollSeconds = 1 } = options;
-  const { set = createRevocationSet(), onRevocation } = options;
+  const { set = createRevocationSet(), onRevocation, rereadSeconds = 60 } = options;
   const publishers = createPublisherWatch({
     silentAfter: silentAfterSeconds * 1000,
     // A publisher that has ended is not awaited for longer than credentials are accepted without news.
@@ -66,7 +72,11 @@ export function createRevocationFeed(options: {
   // If the feed is stopped before it is started, nobody awaits this.
   loaded.promise.catch(() => {});
   const unsubscribes: (() => void)[] = [];
+  /** How far the answers reach; after a fetch that was broken off, the page to continue after. */
   let asOf: string | undefined;
+  let isLoaded = false;
+  let rereadAt = Number.NEGATIVE_INFINITY;
+  let fullLoggedAt = Number.NEGATIVE_INFINITY;
   /** When it was last certain that nothing was missing. */
   let freshAt = Number.NEGATIVE_INFINITY;
   /** How many times something may have been missed, and how many of these times a fetch has covered. */
@@ -87,6 +97,10 @@ export function createRevocationFeed(options: {
   function add(revocation: Revocation): void {
     set.add(revocation);
     onRevocation?.(revocation);
+    if (set.refusedUntil === undefined || performance.now() - fullLoggedAt < FULL_LOG_INTERVAL_MS) return;
+    fullLoggedAt = performance.now();
+    const refused_until = new Date(set.refusedUntil * 1000).toISOString();
+    logger.error({ size: set.size, refused_until }, 'too many revocations: older credentials are refused');
   }
 
   function receive(message: unknown): void {
@@ -107,25 +121,35 @@ export function createRevocationFeed(options: {
   async function load(signal: AbortSignal): Promise<void> {
     const begun = performance.now();
     const covered = gaps;
-    const answer = await options.fetch(asOf);
+    while (await loadPage(signal));
     if (signal.aborted) return;
-    const { revocations, as_of: next } = Object(answer) as Record<string, unknown>;
+    closedGaps = covered;
+    freshAt = begun;
+    rereadAt = performance.now() + jittered(rereadSeconds * 1000);
+    isLoaded = true;
+    loaded.resolve();
+  }
+
+  /** Returns whether there is another. */
+  async function loadPage(signal: AbortSignal): Promise<boolean> {
+    const answer = await options.fetch(asOf);
+    if (signal.aborted) return false;
+    const { revocations, as_of: next, more } = Object(answer) as Record<string, unknown>;
     if (!Array.isArray(revocations) || typeof next !== 'string') throw new Error('the answer is malformed');
     const entries = revocations.map(readRevocation).filter((entry) => entry !== undefined);
     if (entries.length < revocations.length) logger.warn('malformed revocations were ignored');
     for (const entry of entries) add(entry);
     asOf = next;
-    closedGaps = covered;
-    freshAt = begun;
-    loaded.resolve();
+    return more === true;
   }
 
-  /** Fetches when something may be missing: at once, and then repeatedly until nothing is. */
+  /** Fetches when something may be missing: at once, and then repeatedly until nothing is. And now and then anyway. */
   const following = createPeriodicTask({
     immediately: true,
     async run(signal) {
       isSilent = publishers.silent() > 0;
-      if (isSilent || gaps > closedGaps) await load(signal);
+      const isDue = performance.now() >= rereadAt;
+      if (isSilent || gaps > closedGaps || isDue) await load(signal);
       if (signal.aborted) return;
       failures = 0;
       reportPolling(isSilent);
@@ -136,16 +160,17 @@ export function createRevocationFeed(options: {
       reportPolling(true, error);
     },
     everyMs() {
-      if (failures > 0 && asOf === undefined) {
+      if (failures > 0 && !isLoaded) {
         return jittered(Math.min(RETRY_DELAY_MS.first * 2 ** (failures - 1), RETRY_DELAY_MS.max));
       }
       if (failures === 0 && gaps > closedGaps) return 0;
-      return failures > 0 || isSilent ? jittered(pollSeconds * 1000) : publishers.nextSilence();
+      if (failures > 0 || isSilent) return jittered(pollSeconds * 1000);
+      return Math.min(publishers.nextSilence(), Math.max(0, rereadAt - performance.now()) + 1);
     },
   });
 
   function reportPolling(isPolling: boolean, error?: unknown): void {
-    if (asOf === undefined && performance.now() - startedAt < STARTUP_GRACE_MS) return;
+    if (!isLoaded && performance.now() - startedAt < STARTUP_GRACE_MS) return;
     if (isPolling && !wasPolling) {
       logger.warn({ err: error, poll_seconds: pollSeconds }, 'revocations may be missing; polling for them');
     } else if (!isPolling && wasPolling) {
@@ -176,7 +201,7 @@ export function createRevocationFeed(options: {
       if (isStale()) throw unavailable('It is not known at the moment which credentials are revoked.');
     },
     unready() {
-      if (asOf === undefined) return 'the revocations are not loaded yet';
+      if (!isLoaded) return 'the revocations are not loaded yet';
       return isStale() ? 'the revocations are out of date' : undefined;
     },
   };

@@ -15,6 +15,8 @@ export type RevocationSet = {
   add(revocation: Revocation): void;
   /** Whether a credential is revoked. `kid` names the key that signed it; undefined for API keys. */
   isRevoked(caller: Caller, kid?: string): boolean;
+  /** Credentials issued up to this time are refused, in seconds since the epoch; undefined while every entry has room. */
+  readonly refusedUntil: number | undefined;
   /** The number of signing keys withdrawn since the start; grows when the issuer's keys have changed. */
   readonly withdrawnKeys: number;
   readonly size: number;
@@ -23,20 +25,31 @@ export type RevocationSet = {
 /** Longer than API keys are cached: one may have been resolved just before its revocation came. */
 const MIN_RETENTION_SECONDS = 120;
 const SWEEP_INTERVAL_SECONDS = 30;
+/** About 70 MB. */
+const CAPACITY = 500_000;
+/** How far the clocks of the issuer and of this machine may differ. */
+const CLOCK_DIFFERENCE_SECONDS = 60;
 
-type Entry = { epoch: number; expiresAt: number };
+type Entry = { epoch: number; expiresAt: number; addedAt: number };
 
 /**
  * Revocations in memory. Expired entries are removed when others are added. An expired entry that is still there does
  * no harm: ids are never reused, and epochs only grow.
+ *
+ * When there are more than `capacity`, the oldest are dropped, and every credential that one of them could hit is refused:
+ * those that were issued before it came. Their holders get new ones, and API keys are resolved again. Withdrawn signing keys
+ * are never dropped, since whoever has one chooses the time of issue.
  */
-export function createRevocationSet(): RevocationSet {
+export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet {
   const entries = Object.fromEntries(REVOCATION_KINDS.map((kind) => [kind, new Map()])) as Record<
     RevocationKind,
     Map<string, Entry>
   >;
   const { token, grant, subject, client, api_key: apiKey, key } = entries;
   const maps = Object.values(entries);
+  const droppable = [token, grant, subject, client, apiKey];
+  const size = () => maps.reduce((sum, map) => sum + map.size, 0);
+  let refusedUntil: number | undefined;
   let withdrawnKeys = 0;
   let sweptAt = 0;
 
@@ -45,6 +58,16 @@ export function createRevocationSet(): RevocationSet {
     for (const map of maps) {
       for (const [id, { expiresAt }] of map) if (expiresAt <= now) map.delete(id);
     }
+  }
+
+  /** Drops the oldest entry of the kind that has most. */
+  function dropOldest(now: number): void {
+    const largest = droppable.reduce((most, map) => (map.size > most.size ? map : most));
+    const oldest = largest.entries().next().value;
+    if (oldest === undefined) return;
+    const [id, { addedAt, expiresAt }] = oldest;
+    largest.delete(id);
+    if (expiresAt > now) refusedUntil = Math.max(refusedUntil ?? 0, addedAt + CLOCK_DIFFERENCE_SECONDS);
   }
 
   /** Whether a credential of this epoch is older than the entry allows. */
@@ -59,13 +82,18 @@ export function createRevocationSet(): RevocationSet {
       const map = entries[kind];
       const known = map.get(id);
       if (known === undefined && kind === 'key') withdrawnKeys += 1;
+      // A map keeps the order of insertion: what has changed is as young as what is new.
+      map.delete(id);
       map.set(id, {
         epoch: Math.max(epoch, known?.epoch ?? epoch),
         expiresAt: Math.max(expiresAt, known?.expiresAt ?? 0, now + MIN_RETENTION_SECONDS),
+        addedAt: Math.floor(now),
       });
+      if (size() > capacity) dropOldest(now);
     },
-    isRevoked({ tokenId, grantId, keyId, clientId, person, epoch }, kid) {
+    isRevoked({ tokenId, grantId, keyId, clientId, person, epoch, issuedAt }, kid) {
       return (
+        (refusedUntil !== undefined && issuedAt <= refusedUntil) ||
         (tokenId !== undefined && token.has(tokenId)) ||
         (grantId !== undefined && grant.has(grantId)) ||
         (keyId !== undefined && apiKey.has(keyId)) ||
@@ -74,11 +102,14 @@ export function createRevocationSet(): RevocationSet {
         (kid !== undefined && key.has(kid))
       );
     },
+    get refusedUntil() {
+      return refusedUntil;
+    },
     get withdrawnKeys() {
       return withdrawnKeys;
     },
     get size() {
-      return maps.reduce((sum, map) => sum + map.size, 0);
+      return size();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createRevocationFeed, REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
 import t, { type Test } from 'tap';
 import { callerWith } from './callers.ts';
 
@@ -106,6 +106,52 @@ t.test('a snapshot, then what is broadcast', async (t) => {
   t.strictSame(identity.fetches, [undefined], 'nothing is fetched as long as nothing is missing');
   t.strictSame(seen, ['old', 'new']);
   t.strictSame(lines, []);
+});
+
+t.test('a snapshot of several pages; one that is broken off is continued', async (t) => {
+  const pages: Record<string, unknown> = {
+    '': { revocations: [revocationOf('a')], as_of: '1 of 3', more: true },
+    '1 of 3': { revocations: [revocationOf('b')], as_of: '2 of 3', more: true },
+    '2 of 3': { revocations: [revocationOf('c')], as_of: '3', more: false },
+  };
+  const fetches: string[] = [];
+  const { feed, isRevoked, publish } = setUp(t, {
+    silentAfterSeconds: 10,
+    async fetch(since = '') {
+      fetches.push(since);
+      if (fetches.length === 2) throw new Error('identity is away');
+      return pages[since];
+    },
+  });
+  publish('a');
+  const started = feed.start();
+  await until(() => isRevoked('a'), 'the first page');
+  t.equal(feed.unready(), 'the revocations are not loaded yet', 'by one page it vouches for nothing');
+  t.throws(() => feed.check(), AWAY);
+  await started;
+  feed.check();
+  t.ok(isRevoked('b') && isRevoked('c'));
+  t.strictSame(fetches, ['', '1 of 3', '1 of 3', '2 of 3']);
+});
+
+t.test('a broadcast that has split is noticed by fetching now and then', async (t) => {
+  const { feed, identity, publish, isRevoked, lines } = setUp(t, { rereadSeconds: 0.1 });
+  await feed.start();
+  // All is well with this one; another one is in the other part, and was never heard of.
+  publish('a');
+  identity.known = [revocationOf('elsewhere')];
+  await until(() => isRevoked('elsewhere'), 'a fetch without cause');
+  await sleep(300);
+  t.ok(identity.fetches.length < 8, `${identity.fetches.length} fetches`);
+  t.strictSame(lines, []);
+});
+
+t.test('more revocations than fit: the log says what is refused', async (t) => {
+  const { feed, identity, lines } = setUp(t, { set: createRevocationSet({ capacity: 2 }) });
+  identity.known = ['a', 'b', 'c', 'd'].map(revocationOf);
+  await feed.start();
+  t.match(lines, [{ level: 'error', msg: 'too many revocations: older credentials are refused', size: 2 }]);
+  t.equal(lines.length, 1);
 });
 
 t.test('what is broadcast during the first fetch is not missed', async (t) => {

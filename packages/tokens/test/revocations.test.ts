@@ -54,6 +54,45 @@ t.test('an entry that is over when it comes still hits what was under way', asyn
   t.notOk(set.isRevoked(caller));
 });
 
+t.test('what does not fit is refused by its time of issue', async (t) => {
+  const set = createRevocationSet({ capacity: 3 });
+  const add = (id: string, kind: 'token' | 'key' = 'token') => set.add({ kind, id, expiresAt: LATER });
+  const isRevoked = (id: string, issuedAt: number, kid?: string) =>
+    set.isRevoked(callerWith({ tokenId: id, issuedAt }), kid);
+  for (const id of ['first', 'second']) add(id);
+  add('leaked', 'key');
+  add('first');
+  t.equal(set.refusedUntil, undefined);
+  t.notOk(isRevoked('another', NOW - 1000));
+  await pass(t, 100);
+  add('fourth');
+  t.equal(set.size, 3);
+  t.ok(
+    set.refusedUntil !== undefined && Math.abs(set.refusedUntil - NOW - 60) < 5,
+    'when the oldest had come',
+  );
+  t.ok(isRevoked('second', NOW - 1000), 'the one that was dropped');
+  t.ok(isRevoked('another', NOW - 1000), 'and with it all from before');
+  t.notOk(isRevoked('another', NOW + 70), 'but nothing that came later');
+  t.ok(isRevoked('first', NOW + 70), 'which was put once more');
+  await pass(t, 100);
+  for (const id of ['fifth', 'sixth', 'seventh']) add(id);
+  t.equal(set.size, 3);
+  t.ok(
+    isRevoked('another', NOW + 900, 'leaked'),
+    'a withdrawn key is never dropped: it can sign any time of issue',
+  );
+});
+
+t.test('what has expired makes room before anything is refused', async (t) => {
+  const set = createRevocationSet({ capacity: 2 });
+  for (const id of ['a', 'b']) set.add({ kind: 'token', id, expiresAt: NOW });
+  await pass(t, 200);
+  for (const id of ['c', 'd']) set.add({ kind: 'token', id, expiresAt: LATER });
+  t.equal(set.size, 2);
+  t.equal(set.refusedUntil, undefined);
+});
+
 t.test('the size counts every kind, and withdrawn keys are counted once', async (t) => {
   const set = createRevocationSet();
   for (const kind of REVOCATION_KINDS) set.add({ kind, id: '__proto__', expiresAt: LATER });

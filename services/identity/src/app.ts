@@ -1,27 +1,36 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import { createAddressLimiter } from '@gatehouse/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
+import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { apiErrors, bearerError } from './http/api-errors.ts';
+import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
+import { providerRoutes } from './oidc/provider-routes.ts';
 import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
+import type { BrowserCookie } from './sign-in/browser-cookie.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
 import { providerPageHeaders } from './sign-in/page-response.ts';
 
 export type AppOptions = {
   issuer: string;
-  /** Signs cookies; oidc-provider uses the same. */
-  cookieKey: string;
+  /** The first signs cookies, and all are accepted; oidc-provider uses the same. */
+  cookieKeys: readonly string[];
   logger: Logger;
   toServiceError: ToServiceError;
   pageErrors: PageErrors;
   /** Whether requests are limited by address. */
   rateLimit: boolean;
+  browser: Pick<BrowserCookie, 'signedInBefore'>;
+  /** Where all replicas count them together. */
+  sharedLimits: RateLimitStore | undefined;
   routers: readonly Router[];
   provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
 };
@@ -31,14 +40,14 @@ const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
 /** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
-const API = ['/api/v1/auth', '/api/v1/applications'];
+const API = ['/api/v1/auth', '/api/v1/applications', '/api/v1/sessions'];
 
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
   const { toServiceError, pageErrors, provider, logger } = options;
   const { serverErrorOf } = provider;
   const app = new Koa();
-  app.keys = [options.cookieKey];
+  app.keys = [...options.cookieKeys];
   // oidc-provider builds its URLs from the request: they must be the issuer's, whatever the caller sends.
   const { protocol, host } = new URL(options.issuer);
   app.proxy = true;
@@ -47,25 +56,26 @@ export function createIdentityApp(options: AppOptions): Koa {
     ctx.req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     ctx.req.headers.host = host;
     const info = requestInfo(ctx.req);
-    // Routes that contain an id name themselves once they match.
-    info.route = OAUTH.some((prefix) => ctx.path.startsWith(prefix)) ? routeOf(ctx.path) : undefined;
     await next();
     const { oidc } = ctx as Partial<KoaContextWithOIDC>;
     info.client ??= oidc?.entities.Client?.clientId;
     info.subject ??= oidc?.entities.Account?.accountId;
   });
 
+  app.use(keepRenewedSignatures);
   app.use(below(PAGES, pageErrors.middleware));
   app.use(below(API, openCors));
   app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));
-  app.use(below(['/api/v1/applications', '/internal'], apiErrors(toServiceError, v2Body)));
+  app.use(
+    below(['/api/v1/applications', '/api/v1/sessions', '/internal'], apiErrors(toServiceError, v2Body)),
+  );
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
-  if (options.rateLimit) app.use(limitByAddress());
-  for (const router of options.routers) mount(app, router);
-  app.use(below(OAUTH, provider.middleware));
+  app.use(canonicalPathsOnly);
+  if (options.rateLimit) app.use(limitByAddress(options.browser, options.sharedLimits));
+  for (const router of [...options.routers, providerRoutes(provider.middleware)]) mount(app, router);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');
@@ -73,24 +83,31 @@ export function createIdentityApp(options: AppOptions): Koa {
   return app;
 }
 
-/** The path without the id of an interaction. */
-function routeOf(path: string): string {
-  return path.replace(/^(\/oauth2\/authorize)\/.+/, '$1/:uid');
-}
+/** Throws `not_found` for any other spelling of a path: limits and routes compare it as text. */
+const canonicalPathsOnly: Middleware = async (ctx, next) => {
+  if (!isCanonicalPath(pathOf(ctx.url))) throw new ServiceError('not_found', 'There is nothing here.');
+  await next();
+};
 
-/** Limits by address every request that carries a secret, and those with passwords most strictly. */
-function limitByAddress(): Middleware {
-  const token = createRateLimiter({ name: 'token', quota: 600, seconds: 60 });
-  const password = createRateLimiter({ name: 'password', quota: 60, seconds: 60 });
+/**
+ * Limits by address every request that carries a secret, and those with passwords most strictly. Only those that fail count,
+ * and requests that are stored before anybody has signed in. A browser in which somebody has signed in before counts by
+ * itself, so that its neighbours behind the same address do not hinder it.
+ */
+function limitByAddress(
+  browser: Pick<BrowserCookie, 'signedInBefore'>,
+  shared: RateLimitStore | undefined,
+): Middleware {
+  const token = createAddressLimiter({ name: 'token', quota: 600, seconds: 60 }, shared);
+  const password = createAddressLimiter({ name: 'password', quota: 60, seconds: 60 }, shared);
   return async (ctx, next) => {
-    // A request to sign in or out is stored in the database, before anybody has signed in.
-    const isStored = ctx.method === 'POST' || OAUTH_PAGES.includes(ctx.path);
-    if (isStored && !ctx.path.startsWith('/internal/')) {
-      // Our routes accept a trailing slash.
-      const path = ctx.path.replace(/\/$/, '');
-      const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
-      ctx.set(await (takesPassword ? password : token).count(addressKey(requestInfo(ctx.req).address)));
-    }
+    const isStored = OAUTH_PAGES.includes(ctx.path);
+    if ((ctx.method !== 'POST' && !isStored) || ctx.path.startsWith('/internal/')) return next();
+    const takesPassword = ctx.path === '/api/v1/auth/login' || ctx.path.startsWith('/sign-in/');
+    const limiter = takesPassword ? password : token;
+    const key = browser.signedInBefore(ctx) ?? requestInfo(ctx.req).address;
+    ctx.set(await limiter.count(key));
     await next();
+    if (!isStored && ctx.status < 400) await limiter.refund(key);
   };
 }

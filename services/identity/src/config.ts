@@ -1,6 +1,6 @@
 import {
   integer,
-  key256,
+  keys256,
   oneOf,
   optional,
   origin,
@@ -11,6 +11,7 @@ import {
   text,
   url,
 } from '@gatehouse/kit/config';
+import type { KeyList } from '@gatehouse/kit/sealing';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { MailSettings } from './accounts/mail-settings.ts';
@@ -27,8 +28,8 @@ export type IdentityConfig = {
   usersUrl: string;
   /** The broadcast between processes, unless the service is given one. May contain credentials. */
   natsUrl?: string;
-  /** Seals signing keys, and signs cookies and forms. Without it, what was sealed is lost. */
-  masterKey: Buffer;
+  /** Seal signing keys, and sign cookies and forms. Without the one in use, what was sealed is lost. */
+  masterKeys: KeyList;
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   rotateKeysEveryDays: number;
@@ -40,6 +41,8 @@ export type IdentityConfig = {
   logoutToPrivateNetworks?: 'on' | 'off';
   auditDays: number;
   rateLimit: 'on' | 'off';
+  /** Where requests are counted; in memory by default. */
+  rateLimitStore?: 'memory' | 'mongodb';
   /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */
   staleAfterSeconds?: number;
   /** Every other service, as a client. */
@@ -53,15 +56,21 @@ export type IdentityConfig = {
 export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profile');
 
 const DAY = 86_400;
+/** The longest that access tokens can be made to live, in seconds. */
+export const MAX_ACCESS_TOKEN_SECONDS = DAY;
 
 const settings = {
   ...serverSettings,
   mongodbUri: url('IDENTITY_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
   usersUrl: origin('USERS_URL'),
   natsUrl: url('NATS_URL', ['nats:', 'tls:']),
-  masterKey: key256('IDENTITY_MASTER_KEY'),
+  masterKeys: keys256('IDENTITY_MASTER_KEY'),
   accessTokenAlgorithm: oneOf('IDENTITY_ACCESS_TOKEN_ALG', SIGNING_ALGORITHMS, 'ES256'),
-  accessToken: integer('IDENTITY_ACCESS_TOKEN_SECONDS', { min: 60, max: DAY, default: 3600 }),
+  accessToken: integer('IDENTITY_ACCESS_TOKEN_SECONDS', {
+    min: 60,
+    max: MAX_ACCESS_TOKEN_SECONDS,
+    default: 3600,
+  }),
   code: integer('IDENTITY_CODE_SECONDS', { min: 10, max: 600, default: 60 }),
   refreshToken: integer('IDENTITY_REFRESH_TOKEN_SECONDS', { min: 600, max: 365 * DAY, default: 30 * DAY }),
   session: integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),

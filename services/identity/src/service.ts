@@ -2,26 +2,30 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
-import { deriveKey } from '@gatehouse/kit/sealing';
+import { deriveKeys } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
 import { authRoutes } from './api/auth-routes.ts';
+import { sessionRoutes } from './api/session-routes.ts';
 import { createIdentityApp } from './app.ts';
 import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
-import type { IdentityConfig } from './config.ts';
+import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './config.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { createToServiceError } from './http/service-error.ts';
 import { internalRoutes } from './internal/internal-routes.ts';
 import { createServiceClients, createServiceTokens } from './internal/service-tokens.ts';
 import { createKeysModule } from './keys/module.ts';
+import { LOGIN_CLIENT } from './logins/logins.ts';
+import { createLoginsModule } from './logins/module.ts';
 import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
@@ -42,7 +46,7 @@ export function createIdentityService(
   parentLogger: Logger,
   dependencies: IdentityDependencies = {},
 ): Service {
-  const { publicUrl: issuer, lifetimes, masterKey, firstApplications, rotateKeysEveryDays } = config;
+  const { publicUrl: issuer, lifetimes, masterKeys, firstApplications, rotateKeysEveryDays } = config;
   const logger = parentLogger.child({ service: 'identity' });
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
@@ -50,7 +54,7 @@ export function createIdentityService(
   const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
   const { connection } = database;
   const auditStore = createAuditStore(connection);
-  const auditKey = deriveKey(masterKey, 'audit');
+  const [auditKey] = deriveKeys(masterKeys, 'audit');
   const audit = createAudit({ store: auditStore, key: auditKey, keepDays: config.auditDays, logger });
 
   // The parts need each other: one that comes later, and is needed only later, is passed as a function.
@@ -70,12 +74,14 @@ export function createIdentityService(
       timeoutSeconds: USERS_TIMEOUT_SECONDS,
     }),
   );
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
   const common = {
     issuer,
-    masterKey,
-    cookieKey: deriveKey(masterKey, 'cookies').toString('base64url'),
+    masterKeys,
+    cookieKeys: deriveKeys(masterKeys, 'cookies').map((key) => key.toString('base64url')),
     lifetimes,
     rateLimit: config.rateLimit === 'on',
+    sharedLimits,
     connection,
     accounts,
     audit,
@@ -84,7 +90,15 @@ export function createIdentityService(
     logger,
   };
   const endGrants = (clientId: string) => store.endGrantsOfClient(clientId);
-  const managed = createApplicationsModule({ ...common, firstApplications, endGrants });
+  const managed = createApplicationsModule({
+    ...common,
+    firstApplications,
+    endGrants,
+    notifyCredential({ owner, name }, what) {
+      if (owner === null) return;
+      void signIn.mails.notify(owner, { kind: 'new_credential', what, application: name });
+    },
+  });
   const { applications, apiKeys } = managed;
   const { provider, store, handles } = createOidcModule({
     ...common,
@@ -94,16 +108,33 @@ export function createIdentityService(
     logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
     pages: () => signIn.providerPages,
   });
+  const { logins, ...loggingIn } = createLoginsModule(common);
   const signIn = createSignInModule({
     ...common,
+    logins,
+    apiKeys,
     applications,
     provider: provider.current,
     store,
     mail: config.mail,
     signUp: config.signUp === 'on',
   });
-  const keys = createKeysModule({ ...common, rotateKeysEveryDays, tokenLifetime, provider });
-  const authentication = createAuthentication({ ...common, provider, feed, apiKeys });
+  const keys = createKeysModule({
+    ...common,
+    rotateKeysEveryDays,
+    // By the limit of the setting, which may have been higher when a key signed.
+    previousForSeconds: MAX_ACCESS_TOKEN_SECONDS + CLOCK_MARGIN,
+    provider,
+  });
+  const authentication = createAuthentication({
+    ...common,
+    provider,
+    feed,
+    apiKeys,
+    onCaller({ clientId, grantId }) {
+      if (clientId === LOGIN_CLIENT && grantId !== undefined) logins.used(grantId);
+    },
+  });
   const { authenticate } = authentication;
 
   const routers = [
@@ -112,23 +143,37 @@ export function createIdentityService(
     authRoutes({
       ...common,
       authentication,
+      logins,
+      notices: signIn.notices,
       passwordLogin: config.passwordLogin === 'on',
       checkPassword: signIn.checkPassword,
       signer: provider.signer,
       endGrant: store.endGrant,
     }),
+    sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
     applicationRoutes({ applications, keys: apiKeys, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
       revocations,
       resolveApiKey: apiKeys.resolve,
-      accountChanged: createAccountChangeHandler({ revocations, store, applications, audit }),
+      accountChanged: createAccountChangeHandler({
+        ...{ revocations, store, logins, applications, audit },
+        notices: signIn.notices,
+        mails: signIn.mails,
+      }),
     }),
     ...signIn.routers,
   ];
-  const app = createIdentityApp({ ...common, provider, pageErrors: signIn.pageErrors, routers });
+  const app = createIdentityApp({
+    ...common,
+    provider,
+    browser: signIn.browser,
+    pageErrors: signIn.pageErrors,
+    routers,
+  });
 
-  const expiring = [store, signIn, managed, revoking].flatMap(({ collections }) => collections);
+  const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);
+  if (sharedLimits !== undefined) expiring.push(RATE_LIMITS);
   let started = false;
   return {
     name: 'identity',
@@ -140,9 +185,11 @@ export function createIdentityService(
       { stop: signIn.stop },
       // Stopped after everything that records, since it writes what is still buffered.
       { stop: audit.stop },
+      { start: store.prepare },
       { start: managed.createFirst },
-      keys,
+      // Before the keys, without which no token can be issued.
       revocations,
+      keys,
       feed,
       createSweeper(connection, [...expiring, auditStore.collection], { logger }),
       ...managed.resumeTasks,

@@ -6,6 +6,7 @@ import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
+import type { Service } from '@gatehouse/kit/service';
 import { CLIENT_SERVICES } from '@gatehouse/kit/services';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { freePort } from '@gatehouse/testing/processes';
@@ -77,47 +78,44 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   const outbox = await mkdtemp(join(tmpdir(), 'gatehouse-outbox-'));
   t.teardown(() => rm(outbox, { recursive: true, force: true }));
   const secret = randomBytes(32).toString('base64url');
-  const identity = createIdentityService(
-    {
-      publicUrl: base,
-      mongodbUri: options.mongodbUri ?? (await testDatabase(t)),
-      usersUrl: base,
-      masterKey: options.masterKey ?? randomBytes(32),
-      accessTokenAlgorithm: 'ES256',
-      lifetimes: { accessToken: 3600, code: 60, refreshToken: 2_592_000, session: 1_209_600 },
-      rotateKeysEveryDays: 90,
-      signUp: 'on',
-      passwordLogin: 'on',
-      auditDays: 30,
-      rateLimit: options.rateLimit ?? 'off',
-      services: CLIENT_SERVICES.map((id) => ({ id, secret })),
-      mail: { directory: outbox, onLink: (mail) => links.push(mail) },
-      firstApplications: [
-        machine(MACHINE, ['read:users', 'write:users']),
-        machine(OTHER, ['read:data']),
-        {
-          ...ofPeople,
-          clientId: WEB.client_id,
-          clientSecret: WEB.client_secret,
-          name: 'Web of Examples',
-          type: 'web',
-          redirectUris: [WEB.redirect_uri],
-        },
-        { ...ofPeople, clientId: SPA.client_id, name: 'Spa', type: 'spa', redirectUris: [SPA.redirect_uri] },
-        {
-          ...ofPeople,
-          clientId: NATIVE.client_id,
-          name: 'Native',
-          type: 'native',
-          redirectUris: [NATIVE.redirect_uri],
-        },
-        ...(options.applications ?? []),
-      ],
-      ...options.config,
-    },
-    logger,
-    { broadcast },
-  );
+  const config: IdentityConfig = {
+    publicUrl: base,
+    mongodbUri: options.mongodbUri ?? (await testDatabase(t)),
+    usersUrl: base,
+    masterKeys: [options.masterKey ?? randomBytes(32)],
+    accessTokenAlgorithm: 'ES256',
+    lifetimes: { accessToken: 3600, code: 60, refreshToken: 2_592_000, session: 1_209_600 },
+    rotateKeysEveryDays: 90,
+    signUp: 'on',
+    passwordLogin: 'on',
+    auditDays: 30,
+    rateLimit: options.rateLimit ?? 'off',
+    services: CLIENT_SERVICES.map((id) => ({ id, secret })),
+    mail: { directory: outbox, onLink: (mail) => links.push(mail) },
+    firstApplications: [
+      machine(MACHINE, ['read:users', 'write:users']),
+      machine(OTHER, ['read:data']),
+      {
+        ...ofPeople,
+        clientId: WEB.client_id,
+        clientSecret: WEB.client_secret,
+        name: 'Web of Examples',
+        type: 'web',
+        redirectUris: [WEB.redirect_uri],
+      },
+      { ...ofPeople, clientId: SPA.client_id, name: 'Spa', type: 'spa', redirectUris: [SPA.redirect_uri] },
+      {
+        ...ofPeople,
+        clientId: NATIVE.client_id,
+        name: 'Native',
+        type: 'native',
+        redirectUris: [NATIVE.redirect_uri],
+      },
+      ...(options.applications ?? []),
+    ],
+    ...options.config,
+  };
+  const identity = createIdentityService(config, logger, { broadcast });
   const users = createUsersService(
     {
       publicUrl: base,
@@ -134,16 +132,19 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
     logger,
     { broadcast },
   );
-  const running = await run([identity, users], {
-    port,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 1,
-  });
-  t.teardown(() => running.stop());
-  await running.started;
+  async function start(services: Service[], port: number): Promise<void> {
+    const running = await run(services, {
+      port,
+      host: '127.0.0.1',
+      logger,
+      trustedProxies: [],
+      requireHttps: false,
+      drainSeconds: 1,
+    });
+    t.teardown(() => running.stop());
+    await running.started;
+  }
+  await start([identity, users], port);
 
   async function post(path: string, body: BodyOf, headers: Record<string, string>) {
     const response = await fetch(base + path, { method: 'POST', headers, body });
@@ -156,7 +157,14 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   }
   return {
     base,
+    config,
     people,
+    /** Starts another replica of identity and returns its origin. */
+    async replica(changes: Partial<IdentityConfig> = {}): Promise<string> {
+      const port = await freePort();
+      await start([createIdentityService({ ...config, ...changes }, logger, { broadcast })], port);
+      return `http://127.0.0.1:${port}`;
+    },
     /** Of the mails that were sent. */
     links,
     outbox,

@@ -6,6 +6,8 @@ export type FailureLimiter = {
   consume(key: string): void;
   /** Uncounts an attempt that did not fail. */
   refund(key: string): void;
+  /** Uncounts all failures: they are over with a success. */
+  forget(key: string): void;
 };
 
 /** The number of keys kept; beyond it, the key with the oldest window is dropped. */
@@ -37,7 +39,7 @@ export function createFailureLimiter({ max, seconds }: { max: number; seconds: n
       const window = windowOf(key);
       if (window.failed >= max) {
         const retryAfter = Math.max(1, Math.ceil((window.ends - performance.now()) / 1000));
-        throw new ServiceError('rate_limited', `Too many wrong passwords: try again in ${retryAfter} s.`, {
+        throw new ServiceError('rate_limited', `Too many failures: try again in ${retryAfter} s.`, {
           headers: { 'retry-after': String(retryAfter) },
         });
       }
@@ -49,5 +51,6 @@ export function createFailureLimiter({ max, seconds }: { max: number; seconds: n
       window.failed -= 1;
       if (window.failed === 0) windows.delete(key);
     },
+    forget: (key) => void windows.delete(key),
   };
 }

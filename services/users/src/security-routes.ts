@@ -1,13 +1,19 @@
 import { ifMatch } from '@gatehouse/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
-import { bodyValidator, invalidFields } from '@gatehouse/http/schema';
+import { bodyValidator } from '@gatehouse/http/schema';
 import { documented } from '@gatehouse/openapi/operation';
 import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
+import {
+  CurrentPasswordInput,
+  currentPasswordMissing,
+  sourceOf,
+  withWrongPasswordAsField,
+} from './current-password.ts';
 import { PasswordInput } from './profiles/user-profile.ts';
-import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus, WrongPasswordError } from './user.ts';
+import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
 import { authorizeAdmin, authorizeChange, needsCurrentPassword } from './user-access.ts';
 import type { UserService } from './user-service.ts';
 
@@ -19,8 +25,10 @@ const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
 ];
 const WRITE = ['write:users'];
 
-const Current = Type.String({ description: 'Required to change one’s own password.' });
-const Password = Type.Object({ new_password: PasswordInput, current_password: Type.Optional(Current) });
+const Password = Type.Object({
+  new_password: PasswordInput,
+  current_password: Type.Optional(CurrentPasswordInput),
+});
 const Role = Type.Object({ role: Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] }) });
 const Status = Type.Object({ status: Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] }) });
 
@@ -95,20 +103,14 @@ function mountUnder(
     const { id } = request.params;
     const { new_password: newPassword, current_password: currentPassword } = body;
     if (currentPassword === undefined && needsCurrentPassword(caller, id)) {
-      throw invalidFields([{ field: 'current_password', message: 'is required' }]);
+      throw currentPasswordMissing();
     }
     const change = {
       newPassword,
       ...(currentPassword === undefined ? {} : { currentPassword }),
-      // All applications that a person owns are one source: anyone can create any number of them.
-      source: caller.subject === caller.person?.id ? caller.clientId : 'own applications',
+      ...sourceOf(caller),
     };
-    await users.changePassword(id, change, ifMatch(request)).catch((error: unknown) => {
-      // 400, since the caller can correct the field; 403 would say that they cannot.
-      throw error instanceof WrongPasswordError
-        ? invalidFields([{ field: 'current_password', message: 'is not right' }])
-        : error;
-    });
+    await withWrongPasswordAsField(users.changePassword(id, change, ifMatch(request)));
   });
 
   const role = {

@@ -14,6 +14,7 @@ import { mountResource } from '@gatehouse/resource/mount-resource';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { createFailureLimiter } from './failure-limiter.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
+import { mountExistenceRoutes } from './internal/existence-routes.ts';
 import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
 import { createUserResource } from './profiles/user-resource.ts';
@@ -26,6 +27,9 @@ import { createUserService, type UserService } from './user-service.ts';
 /** Wrong current passwords per user: more than these suggest that a token was stolen. */
 const FAILURES_PER_SOURCE = { max: 10, seconds: 300 };
 const FAILURES_PER_USER = { max: 30, seconds: 300 };
+/** NIST SP 800-63B §5.2.2. */
+const FAILURES_IN_A_ROW = { max: 100, seconds: 30 * 86_400 };
+const TAKEN_PER_USER = { max: 10, seconds: 3600 };
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
@@ -73,6 +77,8 @@ export function createUsersService(
       publishAccountChange: events.publishAccountChange,
       failuresPerSource: createFailureLimiter(FAILURES_PER_SOURCE),
       failuresPerUser: createFailureLimiter(FAILURES_PER_USER),
+      failuresInARow: createFailureLimiter(FAILURES_IN_A_ROW),
+      takenPerUser: createFailureLimiter(TAKEN_PER_USER),
     });
     return {
       routes(app, { mountOptions, authenticateInternal }) {
@@ -81,6 +87,7 @@ export function createUsersService(
         mountSecurityRoutes(app, { users, authenticate: mountOptions.authenticate });
         mountFilterGuide(app);
         mountAccountRoutes(app, { users, authenticate: authenticateInternal });
+        mountExistenceRoutes(app, { users, authenticate: authenticateInternal });
       },
       async prepare() {
         await store.prepare();

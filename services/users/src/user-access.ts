@@ -39,11 +39,26 @@ export function authorizeAdmin(actor: Actor): void {
 }
 
 /**
- * Whether a change of the password needs the current one. A person's own always does, whatever their role: a token
- * alone does not prove who is using it.
+ * Whoever controls the address can set a new password. So people change their own with the current password, and never
+ * through an application: one that got the password could keep the account.
  */
-export function needsCurrentPassword({ person }: Actor, id: string): boolean {
-  return person !== undefined && (person.role !== 'admin' || person.id === id);
+export function authorizeOwnEmailChange({ firstParty }: { firstParty: boolean }): void {
+  if (!firstParty) {
+    throw forbidden('change this email address', 'the person, without an application between, and admins');
+  }
+}
+
+/**
+ * Whether a change of the password or the email address needs the current password. A person's own always does, whatever
+ * their role: a token alone does not prove who is using it.
+ */
+export function needsCurrentPassword(actor: Actor, id: string): boolean {
+  return isOwn(actor, id) || !hasAdminRights(actor);
+}
+
+/** Whether people act on their own record, by whatever credential. */
+export function isOwn({ person }: Actor, id: string): boolean {
+  return person?.id === id;
 }
 
 function forbidden(action: string, permitted: string): ServiceError {

@@ -3,9 +3,9 @@ import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import {
   type Account,
   type AccountChanged,
+  type AccountChanges,
   type SecurityChange,
   type User,
-  type UserChanges,
   type UserEvent,
   WrongPasswordError,
 } from './user.ts';
@@ -17,7 +17,13 @@ type Revision = Pick<User, 'version' | 'updatedAt'>;
 /** An AccountChanged as sent to identity. */
 type AccountEvent = {
   subject: typeof ACCOUNT_CHANGED;
-  data: { user_id: string; epoch: number; sign_in_epoch: number; reason: AccountChanged['reason'] };
+  data: {
+    user_id: string;
+    epoch: number;
+    sign_in_epoch: number;
+    reason: AccountChanged['reason'];
+    previous_email?: string;
+  };
 };
 
 /** The account after a change, and the events of it; `accountChanges` are among those. */
@@ -47,19 +53,31 @@ export function userCreated({ id, version }: Account): UserEvent {
   return { subject: 'users.user.created', data: { user_id: id, version } };
 }
 
-/** Changes fields. A new role, status or password ends tokens, each with its own epoch and event. */
+/**
+ * Changes fields. A new role, status or password ends tokens, each with its own epoch and event. Throws a
+ * WrongPasswordError when the password has changed since it was checked.
+ */
 export function changeUser(
   current: Account,
-  changes: UserChanges & { passwordHash?: string },
+  { currentHash = current.passwordHash ?? undefined, ...changes }: AccountChanges,
   revision: Revision,
 ): AccountUpdate {
+  if (currentHash !== (current.passwordHash ?? undefined)) throw new WrongPasswordError();
   const next = { ...current, ...omitUndefined(changes) };
+  if (next.email === current.email) return updated(current, next, revision);
   // A new address is not verified.
-  return updated(
-    current,
-    { ...next, emailVerified: next.emailVerified && next.email === current.email },
-    revision,
-  );
+  return updated(current, { ...next, emailVerified: false, emailContested: false }, revision);
+}
+
+/**
+ * Undoes a change of the address. Whoever made it may know the password and be signed in, so both end: a new password
+ * is set by a link to the address.
+ */
+export function restoreEmail(current: Account, email: string, revision: Revision): AccountUpdate {
+  const restored = { email, emailVerified: true, emailContested: false, passwordHash: null };
+  return updated(current, { ...current, ...restored }, revision, [
+    { reason: 'email_restored', endsTokens: true, endsSessions: true },
+  ]);
 }
 
 /** Marks the address as verified; throws `conflict` when it is not the current one. */
@@ -69,7 +87,13 @@ export function verifyEmail(current: Account, email: string, revision: Revision)
       details: [{ field: 'email', message: 'is not the current one' }],
     });
   }
-  return updated(current, { ...current, emailVerified: true }, revision);
+  return updated(current, { ...current, emailVerified: true, emailContested: false }, revision);
+}
+
+/** Takes an address from an account that has not verified it; undefined when it has, or has it no longer. */
+export function releaseEmail(current: Account, email: string, revision: Revision): AccountUpdate | undefined {
+  if (current.emailVerified || current.email !== email) return undefined;
+  return updated(current, { ...current, email: null, emailContested: false }, revision);
 }
 
 /**
@@ -83,9 +107,8 @@ export function changeSecurity(
 ): AccountUpdate | undefined {
   switch (change.reason) {
     case 'password': {
-      const { passwordHash, currentHash = current.passwordHash } = change;
-      if (currentHash !== current.passwordHash) throw new WrongPasswordError();
-      return changeUser(current, { passwordHash }, revision);
+      const { reason: _, ...changes } = change;
+      return changeUser(current, changes, revision);
     }
     case 'role':
       return change.role === current.role ? undefined : changeUser(current, { role: change.role }, revision);
@@ -109,12 +132,24 @@ export function deleteUser(current: Account, { version }: Revision) {
   return { accountChange, events: [accountEvent(accountChange), deleted] };
 }
 
-function updated(current: Account, next: Account, revision: Revision): AccountUpdate {
+type Reason = {
+  reason: AccountChanged['reason'];
+  endsTokens: boolean;
+  endsSessions: boolean;
+  previousEmail?: string;
+};
+
+function updated(
+  current: Account,
+  next: Account,
+  revision: Revision,
+  reasons = securityChanges(current, next),
+): AccountUpdate {
   let { epoch, signInEpoch } = current;
-  const accountChanges = securityChanges(current, next).map(({ reason, endsSessions }): AccountChanged => {
-    epoch += 1;
+  const accountChanges = reasons.map(({ endsTokens, endsSessions, ...reason }): AccountChanged => {
+    epoch += endsTokens ? 1 : 0;
     signInEpoch += endsSessions ? 1 : 0;
-    return { userId: current.id, epoch, signInEpoch, reason };
+    return { userId: current.id, epoch, signInEpoch, ...reason };
   });
   const changed = Object.entries(NAMES_IN_EVENTS)
     .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
@@ -127,19 +162,25 @@ function updated(current: Account, next: Account, revision: Revision): AccountUp
   };
 }
 
-/** The reasons why tokens end, and whether sessions end too; in order, as if each had been a change of its own. */
-function securityChanges(current: Account, next: Account) {
-  const all: { reason: SecurityChange['reason']; happens: boolean; endsSessions: boolean }[] = [
-    { reason: 'role', happens: next.role !== current.role, endsSessions: false },
-    { reason: 'status', happens: next.status !== current.status, endsSessions: next.status === 'inactive' },
-    { reason: 'password', happens: next.passwordHash !== current.passwordHash, endsSessions: true },
-  ];
-  return all.filter(({ happens }) => happens);
+/** What the change means for tokens and sessions; in order, as if each had been a change of its own. */
+function securityChanges(current: Account, next: Account): Reason[] {
+  const reasons: Reason[] = [];
+  const { email, emailVerified } = current;
+  // An address that nobody has confirmed may be a stranger's, whom the account does not concern.
+  if (next.email !== email && email !== null && emailVerified)
+    reasons.push({ reason: 'email', endsTokens: false, endsSessions: false, previousEmail: email });
+  if (next.role !== current.role) reasons.push({ reason: 'role', endsTokens: true, endsSessions: false });
+  if (next.status !== current.status)
+    reasons.push({ reason: 'status', endsTokens: true, endsSessions: next.status === 'inactive' });
+  if (next.passwordHash !== current.passwordHash)
+    reasons.push({ reason: 'password', endsTokens: true, endsSessions: true });
+  return reasons;
 }
 
-function accountEvent({ userId, epoch, signInEpoch, reason }: AccountChanged): AccountEvent {
+function accountEvent({ userId, epoch, signInEpoch, reason, previousEmail }: AccountChanged): AccountEvent {
+  const data = { user_id: userId, epoch, sign_in_epoch: signInEpoch, reason };
   return {
     subject: ACCOUNT_CHANGED,
-    data: { user_id: userId, epoch, sign_in_epoch: signInEpoch, reason },
+    data: previousEmail === undefined ? data : { ...data, previous_email: previousEmail },
   };
 }

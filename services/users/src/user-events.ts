@@ -61,6 +61,13 @@ export function createAccountEvents(options: {
       await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
     },
     publishing: (store) =>
-      publisher.publishing(store, ['insert', 'update', 'verifyEmail', 'changeSecurity', 'remove']),
+      publisher.publishing(store, [
+        'insert',
+        'update',
+        'verifyEmail',
+        'restoreEmail',
+        'changeSecurity',
+        'remove',
+      ]),
   };
 }

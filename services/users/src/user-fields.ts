@@ -1,5 +1,6 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
+import { keepsToOneScript } from './username-scripts.ts';
 
 /** Checks a value; returns the problem, worded to follow the field's name, or undefined. */
 type Rule = (value: string) => string | undefined;
@@ -27,9 +28,12 @@ const username: Rule = (value) => {
   if (!/^[\p{L}\p{M}\p{N}._+-]+$/u.test(value)) {
     return 'may hold letters, digits, dot, underscore, plus and hyphen only';
   }
-  return INVISIBLE.test(value) || !/[\p{L}\p{N}]/u.test(value)
-    ? 'must be made of characters that can be seen, one of them a letter or a digit'
-    : undefined;
+  if (INVISIBLE.test(value) || !/[\p{L}\p{N}]/u.test(value)) {
+    return 'must be made of characters that can be seen, one of them a letter or a digit';
+  }
+  return keepsToOneScript(value)
+    ? undefined
+    : 'must be written in a script in common use today, without letters of another that look like its own';
 };
 
 const email: Rule = (value) => {

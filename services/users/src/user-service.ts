@@ -39,8 +39,15 @@ type UserServiceDependencies = {
   publishAccountChange(event: AccountChanged): Promise<void>;
   /** Limits wrong current passwords per user and source of the requests, such as an application. */
   failuresPerSource: FailureLimiter;
-  /** Limits them per user over all sources, since anyone can register any number of applications. */
+  /**
+   * Limits them per user over all applications, since anyone can register any number of them. Where no application is
+   * between, they are counted apart: none can keep a person from their own pages.
+   */
   failuresPerUser: FailureLimiter;
+  /** Limits those in a row, in the same two groups. */
+  failuresInARow: FailureLimiter;
+  /** Limits, per user, how often the own record is given a username or an address that turns out to be taken. */
+  takenPerUser: FailureLimiter;
 };
 
 /** The use cases. They throw ServiceErrors, and know nothing of callers: user-access.ts has the rules of access. */
@@ -48,15 +55,25 @@ export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   create(draft: NewUser): Promise<User>;
   read(id: string): Promise<User>;
+  exists(id: string): Promise<boolean>;
   list: ListSource<UserField, User>;
-  /** This and all changes below throw `precondition_failed` unless the user is at one of these versions. */
-  update(id: string, changes: UserUpdate, ifVersion?: IfVersion): Promise<User>;
+  /**
+   * This and all changes below throw `precondition_failed` unless the user is at one of these versions. With a current
+   * password it throws what changePassword throws. People claim an address for their own record, and get `rate_limited`
+   * after too many usernames and addresses that were taken.
+   */
+  update(id: string, changes: UserUpdate, ifVersion?: IfVersion, by?: Changer): Promise<User>;
   remove(id: string, ifVersion?: IfVersion): Promise<void>;
   /**
    * The user with this login and password. Undefined, after the same time, for an unknown login, a wrong password, a
    * user without a password and an inactive user. The epochs are those at the time of the check.
    */
   checkPassword(login: string, password: string): Promise<User | undefined>;
+  /**
+   * Throws a WrongPasswordError unless this is the password of the user with this id. Callers limit the attempts
+   * themselves.
+   */
+  checkCurrentPassword(id: string, password: string): Promise<void>;
   /** The user with this username or verified email, active or not. */
   lookUp(login: string): Promise<User | undefined>;
   /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
@@ -65,14 +82,27 @@ export type UserService = {
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
+  /**
+   * Gives a person, who has proved that the address is theirs, an earlier address back, verified. Ends all tokens and
+   * sessions and removes the password.
+   */
+  restoreEmail(id: string, email: string): Promise<User>;
 };
 
-type PasswordChange = {
-  newPassword: string;
-  currentPassword?: string;
-  /** Where the request comes from, such as an application: wrong passwords are counted per source. */
+/** Who makes a change. */
+type Changer = {
+  /**
+   * Where the request comes from, such as an application: wrong passwords are counted per source. Without one, they are
+   * not: identity limits the attempts on its pages itself.
+   */
   source?: string;
+  /** Whether no application is between the person and us. */
+  firstParty?: boolean;
+  /** Whether people change their own record. */
+  own?: boolean;
 };
+
+type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string };
 
 export function createUserService({
   store,
@@ -80,30 +110,62 @@ export function createUserService({
   publishAccountChange,
   failuresPerSource,
   failuresPerUser,
+  failuresInARow,
+  takenPerUser,
 }: UserServiceDependencies): UserService {
   /** Throws unless the password is the user's; returns the hash that it was checked against. */
-  async function checkCurrentPassword(id: string, password: string, source: string): Promise<string> {
-    const key = `${id} ${source}`;
-    const refund = () => {
-      failuresPerSource.refund(key);
-      failuresPerUser.refund(id);
-    };
+  async function checkPasswordOf(id: string, password: string): Promise<string> {
     const hash = await store.passwordHashOf(id);
     if (hash === undefined) throw notFound();
+    const right = await passwords.verify(hash, bounded(password));
+    if (!right || hash === null) throw new WrongPasswordError();
+    return hash;
+  }
+
+  /** The same, with the failures counted by user and source. Throws `rate_limited` after too many. */
+  async function checkLimited(
+    id: string,
+    password: string,
+    { source, firstParty = false }: Changer,
+  ): Promise<string> {
+    const ofUser = firstParty ? `${id} own` : id;
+    const counters = [
+      [failuresPerSource, `${id} ${source}`],
+      [failuresPerUser, ofUser],
+      [failuresInARow, ofUser],
+    ] as const;
     // Counted before the check, so that parallel requests cannot exceed the limit, and refunded when the password is
     // right. The limit per source comes first: what it rejects must not use up the limit of the user.
-    failuresPerSource.consume(key);
-    failuresPerUser.consume(id);
-    let right: boolean;
+    for (const [limiter, key] of counters) limiter.consume(key);
+    let failed = false;
     try {
-      right = await passwords.verify(hash, bounded(password));
+      const hash = await checkPasswordOf(id, password);
+      failuresInARow.forget(ofUser);
+      return hash;
     } catch (error) {
-      refund();
+      failed = error instanceof WrongPasswordError;
       throw error;
+    } finally {
+      if (!failed) for (const [limiter, key] of counters) limiter.refund(key);
     }
-    if (!right || hash === null) throw new WrongPasswordError();
-    refund();
-    return hash;
+  }
+
+  /** Limited where the request has a source. */
+  const checkCurrent = (id: string, password: string, by: Changer) =>
+    by.source === undefined ? checkPasswordOf(id, password) : checkLimited(id, password, by);
+
+  /** Lets nobody find out by trying who else is here. */
+  async function countingTaken<T>(id: string, write: () => Promise<T>): Promise<T> {
+    takenPerUser.consume(id);
+    let taken = false;
+    try {
+      return await write();
+    } catch (error) {
+      taken = error instanceof TakenError;
+      throw error;
+    } finally {
+      if (!taken) takenPerUser.refund(id);
+    }
   }
 
   async function published({ user, events }: { user: User; events: AccountChanged[] }): Promise<User> {
@@ -120,16 +182,16 @@ export function createUserService({
   return {
     async create(draft) {
       assertValid(draftProblems(draft));
-      const { id = newId('usr'), username, email, password } = draft;
+      const { id = newId('usr'), username, email, password, claimsEmail = false } = draft;
       // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
-      const [taken] = await store.findTaken(omitUndefined({ username, email }));
+      const [taken] = await store.findTaken(omitUndefined({ username, email, claimsEmail }));
       if (taken !== undefined) throw new TakenError(taken);
       const passwordHash = password === undefined ? null : await passwords.hash(password);
       for (let attempt = 0; ; attempt += 1) {
         const chosen = username ?? derivedUsername(draft, attempt);
         const record = recordOf(draft, { id, username: chosen });
         try {
-          await store.insert({ ...record, passwordHash });
+          await store.insert({ ...record, passwordHash }, { claimsEmail });
           return userOf(record);
         } catch (error) {
           const isLast = username !== undefined || attempt + 1 === MAX_DERIVATIONS;
@@ -143,12 +205,19 @@ export function createUserService({
       return existing(await store.findById(id));
     },
 
+    exists: async (id) => (await store.findById(id)) !== undefined,
+
     list: { byOffset: store.byOffset, byKeyset: store.byKeyset, count: store.count },
 
-    async update(id, { password, ...changes }, ifVersion) {
+    async update(id, { password, currentPassword, ...changes }, ifVersion, { own = false, ...by } = {}) {
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
+      const checked =
+        currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
-      return published(await store.update(id, { ...changes, ...hashed }, ifVersion));
+      const write = () =>
+        store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion);
+      const mayBeTaken = changes.username !== undefined || changes.email !== undefined;
+      return published(await (own && mayBeTaken ? countingTaken(id, write) : write()));
     },
 
     async remove(id, ifVersion) {
@@ -161,18 +230,20 @@ export function createUserService({
       return right && account?.user.status === 'active' ? account.user : undefined;
     },
 
+    async checkCurrentPassword(id, password) {
+      await checkPasswordOf(id, password);
+    },
+
     async lookUp(login) {
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, source = '' }, ifVersion) {
+    async changePassword(id, { newPassword, currentPassword, ...by }, ifVersion) {
       assertValid(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
       const checked =
-        currentPassword === undefined
-          ? {}
-          : { currentHash: await checkCurrentPassword(id, currentPassword, source) };
+        currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const passwordHash = await passwords.hash(newPassword);
       return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
     },
@@ -182,6 +253,8 @@ export function createUserService({
     changeStatus: (id, status, ifVersion) => changeSecurity(id, { reason: 'status', status }, ifVersion),
 
     verifyEmail: store.verifyEmail,
+
+    restoreEmail: async (id, email) => published(await store.restoreEmail(id, email)),
   };
 }
 

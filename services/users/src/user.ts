@@ -40,7 +40,11 @@ export type UserField = (typeof USER_FIELDS)[number];
 export type UserRecord = Omit<User, 'name'> & { name: string | null };
 
 /** A user with the fields that are never returned. Without a password hash, they cannot sign in with a password. */
-export type Account = UserRecord & { passwordHash: string | null };
+export type Account = UserRecord & {
+  passwordHash: string | null;
+  /** Whether somebody else had the address before, and neither has confirmed it: whoever does gets it. */
+  emailContested?: boolean;
+};
 
 export function userOf(record: UserRecord): User {
   const { name, firstName, lastName, username } = record;
@@ -63,7 +67,10 @@ export type NewUser = {
   lastName?: string;
   role?: UserRole;
   status?: UserStatus;
-};
+} & EmailClaim;
+
+/** With `claimsEmail`, an address that another user has and has not confirmed counts as free. */
+export type EmailClaim = { claimsEmail?: boolean };
 
 /**
  * Fields to change; absent ones stay. A new email is unverified, and a new role or status ends tokens, as a
@@ -81,8 +88,14 @@ export type UserChanges = {
   status?: UserStatus;
 };
 
-/** Changes as requested, with a new password in plain text, which ends tokens and sessions. */
-export type UserUpdate = UserChanges & { password?: string };
+/**
+ * Changes as requested, with a new password in plain text, which ends tokens and sessions. With the current password,
+ * they are made only if it is right.
+ */
+export type UserUpdate = UserChanges & { password?: string; currentPassword?: string };
+
+/** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked. */
+export type AccountChanges = UserChanges & { passwordHash?: string; currentHash?: string };
 
 /**
  * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
@@ -93,12 +106,17 @@ export type SecurityChange =
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus };
 
-/** The event of a SecurityChange or a deletion: the new epochs. */
+/**
+ * The event of a change on which the security of the account depends, with the epochs after it. A new address (`email`)
+ * raises none.
+ */
 export type AccountChanged = {
   userId: string;
   epoch: number;
   signInEpoch: number;
-  reason: SecurityChange['reason'] | 'deleted';
+  reason: SecurityChange['reason'] | 'email' | 'email_restored' | 'deleted';
+  /** The verified address before a change of the address. */
+  previousEmail?: string;
 };
 
 /**
@@ -122,7 +140,7 @@ export type Login = { usernameKey: string } | { emailKey: string };
  */
 export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
-  insert(account: Account): Promise<void>;
+  insert(account: Account, claim?: EmailClaim): Promise<void>;
   findById(id: string): Promise<User | undefined>;
   /** By a username or a verified email, in one query. */
   findByLogin(login: Login): Promise<{ user: User; passwordHash: string | null } | undefined>;
@@ -131,11 +149,16 @@ export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError, as insert does. */
   update(
     id: string,
-    changes: UserChanges & { passwordHash?: string },
+    changes: AccountChanges & EmailClaim,
     ifVersion?: IfVersion,
   ): Promise<{ user: User; events: AccountChanged[] }>;
-  /** Marks the address as verified; throws `conflict` when it is no longer the current one. */
+  /**
+   * Marks the address as verified, and takes it from another user who has not verified it. Throws `conflict` when it is
+   * no longer the current one, and a TakenError when another user has verified it.
+   */
   verifyEmail(id: string, email: string): Promise<User>;
+  /** Gives the account an address back, verified as by verifyEmail; ends tokens and sessions, and removes the password. */
+  restoreEmail(id: string, email: string): Promise<{ user: User; events: AccountChanged[] }>;
   /** Undefined when nothing changes; throws a WrongPasswordError when currentHash is no longer the current one. */
   changeSecurity(
     id: string,
@@ -145,7 +168,9 @@ export type UserStore = ListSource<UserField, User> & {
   /** Deletes everything but the epochs, the version and undelivered events. */
   remove(id: string, ifVersion?: IfVersion): Promise<AccountChanged>;
   /** Which of the two belong to existing users. */
-  findTaken(names: { username?: string; email?: string | null }): Promise<('username' | 'email')[]>;
+  findTaken(
+    names: { username?: string; email?: string | null } & EmailClaim,
+  ): Promise<('username' | 'email')[]>;
 };
 
 export class TakenError extends ServiceError {

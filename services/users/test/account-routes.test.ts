@@ -2,6 +2,7 @@ import { internalRoutesOf, isUnder, SERVICE_NAMES } from '@gatehouse/kit/service
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';
+import { mountExistenceRoutes } from '../src/internal/existence-routes.ts';
 import type { UserService } from '../src/user-service.ts';
 import { build } from './build.ts';
 
@@ -96,7 +97,8 @@ t.test('an account is created, read and changed, field by field', async (t) => {
 });
 
 t.test('errors of a new account, field by field', async (t) => {
-  const { username, email } = await created();
+  const { id, username, email } = await created();
+  await call('PUT', `/internal/users/accounts/${id}/verified-email`, token, { email });
   const cases: [unknown, number, { field: string; message: string }[] | undefined][] = [
     [draft({ username: username.toUpperCase() }), 409, [{ field: 'username', message: 'is already taken' }]],
     [draft({ email: email.toUpperCase() }), 409, [{ field: 'email', message: 'is already taken' }]],
@@ -153,6 +155,21 @@ t.test('a password check', async (t) => {
   for (const body of [{}, { login: 'x' }, { login: 'x', password: 1 }, { login: {}, password: 'x' }, 'x']) {
     t.equal((await call('POST', '/internal/users/password-checks', token, body)).status, 400);
   }
+});
+
+t.test('a check of the current password goes by id, whatever the account is called by now', async (t) => {
+  const one = await created();
+  const other = await created({ password: 'another horse' });
+  const checkCurrent = async (path: string, password: string) =>
+    (await call('POST', `${path}/password-checks`, token, { password })).status;
+  t.equal(await checkCurrent(one.path, PASSWORD), 204);
+  const name = String((await call('GET', one.path, token)).body.username);
+  t.equal((await call('PATCH', one.path, token, { username: `${name}-2` })).status, 200);
+  t.equal((await call('PATCH', other.path, token, { username: name })).status, 200);
+  t.equal(await checkCurrent(one.path, PASSWORD), 204);
+  t.equal(await checkCurrent(one.path, 'another horse'), 403);
+  t.equal(await checkCurrent('/internal/users/accounts/usr_nobody', PASSWORD), 404);
+  t.equal((await call('POST', `${one.path}/password-checks`, token, {})).status, 400);
 });
 
 t.test('a lookup', async (t) => {
@@ -238,10 +255,8 @@ t.test('only identity has access, with a token for this audience', async (t) => 
     ['without the scope', await internal({ scope: 'read:users' }), 403],
     ['expired', await internal({ exp: Math.floor(Date.now() / 1000) - 1 }), 401],
   ];
-  for (const { callers } of internalRoutesOf('users')) {
-    for (const name of SERVICE_NAMES.filter((service) => !callers.includes(service))) {
-      cases.push([`the service ${name}`, await issuer.internal(name, 'users'), 403]);
-    }
+  for (const name of SERVICE_NAMES.filter((service) => service !== 'identity')) {
+    cases.push([`the service ${name}`, await issuer.internal(name, 'users'), 403]);
   }
   for (const [name, credential, expected] of cases) {
     for (const [method, url, body] of routes) {
@@ -254,11 +269,26 @@ t.test('only identity has access, with a token for this audience', async (t) => 
   t.match(await call('GET', path, token), { body: { name: /^inner/, epoch: 0 } }, 'nothing has changed');
 });
 
+t.test('whether a user exists is told to commerce, and to nobody else', async (t) => {
+  const commerce = await issuer.internal('commerce', 'users');
+  const existence = (id: string, credential: string | undefined) =>
+    call('GET', `/internal/users/existence/${id}`, credential);
+  const machine = await issuer.machine('write:users');
+  const { id } = (await call('POST', '/users', machine, { name: 'Somebody' })).body;
+  t.match(await existence(id, commerce), { status: 200, body: { exists: true } });
+  t.match(await existence('usr_nobody', commerce), { status: 200, body: { exists: false } });
+  for (const name of SERVICE_NAMES.filter((service) => service !== 'commerce')) {
+    t.equal((await existence('usr_nobody', await issuer.internal(name, 'users'))).status, 403, name);
+  }
+  t.equal((await existence('usr_nobody', undefined)).status, 401);
+});
+
 t.test('every mounted internal route has an entry', async (t) => {
   const app = Fastify();
   const mounted: string[] = [];
   app.addHook('onRoute', ({ url }) => void mounted.push(url));
   mountAccountRoutes(app, { users: {} as UserService, authenticate: async () => {} });
+  mountExistenceRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   t.ok(mounted.length > 0, 'there are routes');
   for (const { prefix } of internalRoutesOf('users')) {
     t.ok(

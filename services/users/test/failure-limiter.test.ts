@@ -18,10 +18,13 @@ t.test('an attempt that did not fail is refunded', async (t) => {
   }
   limiter.consume('a');
   limiter.consume('a');
-  t.throws(() => limiter.consume('a'), /Too many wrong passwords/);
+  t.throws(() => limiter.consume('a'), /Too many failures/);
   limiter.refund('a');
   limiter.consume('a');
   limiter.refund('nobody');
+  t.throws(() => limiter.consume('a'));
+  limiter.forget('a');
+  limiter.consume('a');
 });
 
 t.test('a window ends', async (t) => {
@@ -37,5 +40,5 @@ t.test('the number of keys is bounded', async (t) => {
   limiter.consume('first');
   for (let i = 0; i < 20_000; i += 1) limiter.consume(`k${i}`);
   limiter.consume('first');
-  t.throws(() => limiter.consume('k19999'), /Too many wrong passwords/, 'the latest are kept');
+  t.throws(() => limiter.consume('k19999'), /Too many failures/, 'the latest are kept');
 });

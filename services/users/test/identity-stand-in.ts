@@ -12,6 +12,7 @@ export type AccountChange = {
   epoch: number;
   sign_in_epoch: number;
   reason: string;
+  previous_email?: string;
   at: string;
 };
 

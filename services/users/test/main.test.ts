@@ -58,6 +58,7 @@ t.test('it waits for MongoDB, responds with 503 while that is unreachable, and r
     // Nobody is there: it polls for what is broadcast.
     NATS_URL: `nats://127.0.0.1:${await freePort()}`,
     TRUSTED_PROXIES: '127.0.0.1',
+    SHUTDOWN_DELAY_SECONDS: '0',
     DRAIN_SECONDS: '1',
   });
   t.teardown(() => child.kill('SIGKILL'));

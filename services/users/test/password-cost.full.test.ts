@@ -23,6 +23,8 @@ const users = createUserService({
   publishAccountChange: async () => {},
   failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
   failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
+  failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
+  takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

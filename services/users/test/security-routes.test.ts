@@ -1,7 +1,7 @@
 import t from 'tap';
 import { build } from './build.ts';
 
-const { issuer, call, internal } = await build(t);
+const { issuer, call, internal, identity: standIn } = await build(t);
 const WRITE = 'read:users write:users';
 const machine = await issuer.machine(WRITE);
 const identity = await internal();
@@ -57,6 +57,74 @@ t.test('people change their own password with the current one', async (t) => {
   t.equal(await signedIn(ann.username, PASSWORD), null);
 });
 
+t.test('people change their own address with their password, and not through an application', async (t) => {
+  const wrong = { current_password: 'wrong' };
+  const right = { current_password: PASSWORD };
+  const routes = [
+    ['PUT', '/v1/users'],
+    ['PATCH', '/v1/users'],
+    ['PUT', '/v2/users'],
+    ['PUT', '/users'],
+  ] as const;
+  for (const [method, prefix] of routes) {
+    for (const role of ['user', 'admin'] as const) {
+      const ann = await created();
+      const own = { sub: ann.id, roles: [role], scope: WRITE };
+      const login = await issuer.sign({
+        ...own,
+        client_id: 'gatehouse-login',
+        scope: `${WRITE} manage:apps`,
+      });
+      const application = await issuer.person(ann.id, role, WRITE);
+      const key = issuer.apiKey({ scopes: ['write:users'], trusted: false, owner: ann.id, role }).key;
+      const email = `new-${ann.email}`;
+      const cases: [string, string, object, number, unknown][] = [
+        ['an application', application, { email }, 403, /FORBIDDEN|forbidden/],
+        ['an application with the password', application, { email, ...right }, 403, /FORBIDDEN|forbidden/],
+        ['an API key with the password', key, { email, ...right }, 403, /FORBIDDEN|forbidden/],
+        ['an application, the same again', application, { email: ann.email }, 200, undefined],
+        ['a login', login, { email }, 400, /INVALID_INPUT|invalid_parameter/],
+        ['a login, wrong password', login, { email, ...wrong }, 400, /INVALID_INPUT|invalid_parameter/],
+        ['a login, its own password', login, { email, ...right }, 200, undefined],
+      ];
+      for (const [name, token, body, status, code] of cases) {
+        const answer = await call(method, `${prefix}/${ann.id}`, token, body);
+        const about = `${method} ${prefix}, ${role}: ${name}`;
+        t.equal(answer.status, status, about);
+        if (code !== undefined) t.match(answer.body, { error: { code } }, about);
+        const stored = await call('GET', `/internal/users/accounts/${ann.id}`, identity);
+        t.equal(stored.body.email, status === 200 && 'current_password' in body ? email : ann.email, about);
+      }
+    }
+  }
+});
+
+t.test('machines and admins change the addresses of others, unverified', async (t) => {
+  const admin = await issuer.person('usr_admin', 'admin', WRITE);
+  for (const token of [machine, admin]) {
+    const ann = await created();
+    const path = `/internal/users/accounts/${ann.id}`;
+    await call('PUT', `${path}/verified-email`, identity, { email: ann.email });
+    t.equal((await call('PUT', ann.path, token, { email: `new-${ann.email}` })).status, 200);
+    t.match((await call('GET', path, identity)).body, { email: `new-${ann.email}`, email_verified: false });
+    const told = { user_id: ann.id, reason: 'email', previous_email: ann.email };
+    t.match(
+      standIn.changes.filter(({ user_id }) => user_id === ann.id),
+      [told],
+      'identity is told, which tells the old address',
+    );
+  }
+});
+
+t.test('wrong passwords count for a new address as for a new password', async (t) => {
+  const ann = await created();
+  const own = { sub: ann.id, client_id: 'gatehouse-login', roles: ['user'] };
+  const login = await issuer.sign({ ...own, scope: `${WRITE} manage:apps` });
+  const body = { email: `new-${ann.email}`, current_password: 'wrong' };
+  for (let i = 0; i < 10; i += 1) t.equal((await call('PUT', ann.path, login, body)).status, 400);
+  t.equal((await call('PUT', ann.path, login, { ...body, current_password: PASSWORD })).status, 429);
+});
+
 t.test('ten wrong guesses, then 429 with Retry-After', async (t) => {
   const ann = await created();
   const token = await issuer.person(ann.id, 'user', WRITE);
@@ -93,6 +161,24 @@ t.test('the limit per user holds over all applications', async (t) => {
   };
   for (let n = 0; n < 30; n += 1) t.equal(await guess(`app_${n % 6}`, 'wrong'), 400, `guess ${n}`);
   t.equal(await guess('app_another', PASSWORD), 429);
+});
+
+t.test('applications close neither the own pages nor a login', async (t) => {
+  const ann = await created();
+  const own = { sub: ann.id, roles: ['user'] };
+  const login = await issuer.sign({ ...own, client_id: 'gatehouse-login', scope: `${WRITE} manage:apps` });
+  const body = { new_password: 'second horse', current_password: 'wrong' };
+  for (let n = 0; n < 31; n += 1) {
+    const token = await issuer.sign({ ...own, client_id: `app_${n % 6}`, scope: WRITE });
+    t.equal((await call('PUT', `${ann.path}/password`, token, body)).status, n < 30 ? 400 : 429);
+  }
+  const right = { ...body, current_password: PASSWORD };
+  const page = `/internal/users/accounts/${ann.id}/password`;
+  t.equal((await call('PUT', page, identity, { ...right, new_password: PASSWORD })).status, 200);
+  t.equal((await call('PUT', `${ann.path}/password`, login, body)).status, 401, 'ended by the new one');
+  const next = { ...own, client_id: 'gatehouse-login', scope: `${WRITE} manage:apps` };
+  const again = await issuer.sign({ ...next, epoch: { client: 0, subject: 1 } });
+  t.equal((await call('PUT', `${ann.path}/password`, again, right)).status, 204);
 });
 
 t.test('attempts beyond the limit of one application do not count against the user', async (t) => {

@@ -6,6 +6,7 @@ import {
   changeSecurity,
   changeUser,
   deleteUser,
+  restoreEmail,
   userCreated,
   verifyEmail,
 } from '../src/user-changes.ts';
@@ -23,6 +24,7 @@ const ANN: Account = {
   role: 'user',
   status: 'active',
   passwordHash: 'hash',
+  emailContested: false,
   epoch: 5,
   signInEpoch: 2,
   version: 7,
@@ -48,7 +50,7 @@ const CHANGES: [Changes, ends: [string, number, number][], changed: string[]][] 
     ['name', 'first_name', 'last_name', 'picture'],
   ],
   [{ email: 'ann@example.org' }, [], []],
-  [{ email: 'ANN@example.org' }, [], ['email', 'email_verified']],
+  [{ email: 'ANN@example.org' }, [['email', 5, 2]], ['email', 'email_verified']],
   [{ role: 'editor' }, [['role', 6, 2]], ['role']],
   [{ status: 'inactive' }, [['status', 6, 3]], ['status']],
   [{ passwordHash: 'new' }, [['password', 6, 3]], ['password']],
@@ -137,6 +139,25 @@ t.test('only the current address can be verified', async (t) => {
   }
 });
 
+t.test('a confirmed address, and no other, is told of the next one', async (t) => {
+  const [told] = changeUser(ANN, { email: 'x@example.org' }, REVISION).events;
+  t.match(told?.data, { reason: 'email', previous_email: 'ann@example.org', epoch: 5, sign_in_epoch: 2 });
+  for (const email of ['ann@example.org', null]) {
+    const unverified = { ...ANN, email, emailVerified: false };
+    t.strictSame(changeUser(unverified, { email: 'x@example.org' }, REVISION).accountChanges, []);
+  }
+});
+
+t.test('an address that is given back ends whatever the account was open to', async (t) => {
+  const taken = { ...ANN, email: 'mallory@example.org' };
+  const update = restoreEmail(taken, 'ann@example.org', REVISION);
+  const closed = { passwordHash: null, epoch: 6, signInEpoch: 3 };
+  t.strictSame(update.next, { ...ANN, ...closed, ...REVISION });
+  t.strictSame(learned(update), [[['email_restored', 6, 3]], ['email', 'password']]);
+  const without = restoreEmail({ ...taken, passwordHash: null }, 'ann@example.org', REVISION);
+  t.match(without.next, closed, 'an account without a password, too');
+});
+
 t.test('a deletion ends tokens and sessions', async (t) => {
   t.strictSame(deleteUser(ANN, REVISION), {
     accountChange: { userId: 'usr_ann', epoch: 6, signInEpoch: 3, reason: 'deleted' },
@@ -166,11 +187,12 @@ t.test('for any change, epochs increase by one per event, and the input is not m
     let current: Account = frozen;
     for (const change of all) {
       const { next, accountChanges } = changeUser(Object.freeze(current), change, REVISION);
-      const ends = accountChanges.filter((it) => it.reason !== 'role' && next.signInEpoch >= it.signInEpoch);
+      const ends = accountChanges.filter((it) => !['role', 'email'].includes(it.reason));
+      const raising = accountChanges.filter(({ reason }) => reason !== 'email');
       const isRisen =
-        next.epoch === current.epoch + accountChanges.length &&
+        next.epoch === current.epoch + raising.length &&
         next.signInEpoch <= current.signInEpoch + ends.length &&
-        accountChanges.every(({ epoch }, i) => epoch === current.epoch + i + 1);
+        raising.every(({ epoch }, i) => epoch === current.epoch + i + 1);
       if (!isRisen || (next.email !== current.email && next.emailVerified)) return false;
       current = next;
     }

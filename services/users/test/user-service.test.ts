@@ -24,6 +24,8 @@ const users = createUserService({
   publishAccountChange: async (event) => void announced.push(event),
   failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
   failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
+  failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
+  takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
 });
 
 const PASSWORD = 'correct horse';
@@ -203,7 +205,7 @@ t.test('wrong current passwords are limited', async (t) => {
   const { id } = await created();
   const other = await created();
   const guess = (currentPassword: string) =>
-    users.changePassword(id, { newPassword: 'another horse', currentPassword });
+    users.changePassword(id, { newPassword: 'another horse', currentPassword, source: 'app_1' });
   const kinds = async (guesses: Promise<unknown>[]) =>
     (await Promise.allSettled(guesses)).map((it) => (it.status === 'rejected' ? it.reason.kind : 'done'));
   for (let i = 0; i < 3; i += 1) t.same(await kinds([guess(`wrong horse ${i}`)]), ['forbidden']);
@@ -211,9 +213,12 @@ t.test('wrong current passwords are limited', async (t) => {
   t.equal(many.filter((kind) => kind === 'forbidden').length, 7, 'ten in all, also when they come at a time');
   t.equal(many.filter((kind) => kind === 'rate_limited').length, 13);
   t.same(await kinds([guess(PASSWORD)]), ['rate_limited'], 'the right one is not told either');
+  t.match(await failure(users.checkCurrentPassword(id, 'wrong horse')), new WrongPasswordError());
+  await users.checkCurrentPassword(id, PASSWORD);
   t.match(await users.changePassword(id, { newPassword: 'another horse' }), { id }, 'an admin can');
   for (let i = 0; i < 12; i += 1) {
-    await users.changePassword(other.id, { newPassword: PASSWORD, currentPassword: PASSWORD });
+    const change = { newPassword: PASSWORD, currentPassword: PASSWORD, source: 'app_1' };
+    await users.changePassword(other.id, change);
   }
 });
 
@@ -302,10 +307,14 @@ t.test('a missing username is derived from the email or the name', async (t) => 
     [{ name: '..a..' }, /^a-[0-9a-z]{5}$/],
     [{ name: `${'x'.repeat(63)} y` }, /^x{63}$/],
     [{ name: '\u0301abc' }, /^abc$/],
-    [{ name: 'x\u200dy\u3164z' }, /^x\.y\.z$/],
+    [{ name: 'x\u200dy\u3164z' }, /^xyz$/],
+    [{ name: 'Иван Гроз' }, /^иван\.гроз$/],
+    [{ name: 'Ив' }, /^ив-\d{5}$/],
+    [{ name: 'Иван Smith' }, /^user-[0-9a-z]{5}$/],
     [{ name: '\u{1d51e}\u{1d51f}'.repeat(60) }, /^(?:ab){32}$/],
     [{ name: 'ﷺ'.repeat(200) }, /^.{3,64}$/u],
-    [{ name: '\u{10428}'.repeat(100) }, /^\u{10428}{64}$/u],
+    [{ name: '\u{20000}'.repeat(100) }, /^\u{20000}{64}$/u],
+    [{ name: '\u{10428}'.repeat(100) }, /^user-[0-9a-z]{5}$/],
     [{ name: '$ne' }, /^ne-[0-9a-z]{5}$/],
   ];
   for (const [draft, expected] of cases) {
@@ -443,4 +452,122 @@ t.test('a thousand concurrent creations: no duplicates', async (t) => {
     if (others.length === 0) t.fail(`nobody has what ${JSON.stringify(draft)} wanted`);
   }
   t.comment(`${made.length} created, ${failures.length} refused`);
+});
+
+t.test(
+  'an address that nobody has confirmed can be claimed, and goes to whoever confirms it first',
+  async (t) => {
+    const email = 'Claimed@example.org';
+    const first = await created({ email });
+    await t.rejects(created({ email }), new TakenError('email'), 'an admin or a machine does not claim it');
+    const second = await created({ email: 'claimed@EXAMPLE.org', claimsEmail: true });
+    const third = await created();
+    await t.rejects(users.update(third.id, { email }), new TakenError('email'));
+    t.match(await users.update(third.id, { email }, undefined, { own: true }), {
+      email,
+      emailVerified: false,
+    });
+    await users.update(third.id, { name: 'Third' });
+
+    t.match(await users.verifyEmail(third.id, email), { email, emailVerified: true });
+    t.match(await users.lookUp(email), { id: third.id });
+    t.match(await users.read(first.id), { email: null, emailVerified: false });
+    const rejected = users.verifyEmail(second.id, 'claimed@EXAMPLE.org');
+    await t.rejects(rejected, new TakenError('email'), 'what has been confirmed stays');
+    await t.rejects(created({ email, claimsEmail: true }), new TakenError('email'));
+    await t.rejects(users.update(first.id, { email }, undefined, { own: true }), new TakenError('email'));
+
+    await users.update(third.id, { email: 'elsewhere@example.org' });
+    t.match(await users.verifyEmail(second.id, 'claimed@EXAMPLE.org'), { emailVerified: true });
+    await users.update(second.id, { email: 'elsewhere2@example.org' });
+    await created({ email });
+    t.match(await users.restoreEmail(third.id, email), { email, emailVerified: true }, 'as by confirming it');
+  },
+);
+
+t.test('of many who confirm an address at once, one gets it', async (t) => {
+  const email = 'many-claims@example.org';
+  const claims = [];
+  for (let i = 0; i < 6; i += 1) claims.push(await created({ email, claimsEmail: true }));
+  const results = await Promise.allSettled(claims.map(({ id }) => users.verifyEmail(id, email)));
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+t.test('usernames keep to one script, as far as UTS #39 has it moderately restrictive', async (t) => {
+  const cases: [string, boolean][] = [
+    ['ann.lee-2', true],
+    ['zoë_müller', true],
+    ['иван.2', true],
+    ['σίσυφος', true],
+    ['ann李小龍', true],
+    ['suzuki鈴木ジロー', true],
+    ['kim김철수', true],
+    ['annराम', true],
+    ['עמית.5', true],
+    ['аnn', false], // The first letter is Cyrillic.
+    ['ıвaн', false],
+    ['αlpha', false],
+    ['рауpal', false],
+    ['𝛼лфа', false], // A mathematical alpha.
+    ['カ가나', false],
+    ['עמיתアミト', false],
+    ['ᏣᎳᎩ', false], // Cherokee is not in common use today.
+  ];
+  for (const [name, allowed] of cases) {
+    const problem = await failure(created({ username: name }));
+    const expected = allowed ? 'no failure' : { kind: 'invalid', details: [{ field: 'username' }] };
+    t.match(problem, expected, name);
+    const { id } = await created();
+    t.match(await failure(users.update(id, { username: `${name}9` })), expected, `${name}, as a change`);
+  }
+});
+
+t.test('ı and i are two letters', async (t) => {
+  await created({ username: 'ilgin' });
+  await created({ username: 'ılgın' });
+  await t.rejects(created({ username: 'ILGIN' }), new TakenError('username'));
+  t.match(await users.lookUp('ılgın'), { username: 'ılgın' });
+});
+
+t.test('whoever tries which names and addresses are taken must wait after ten', async (t) => {
+  const taken = await created();
+  await users.verifyEmail(taken.id, taken.email ?? '');
+  const { id } = await created();
+  const own = { own: true };
+  for (let i = 0; i < 10; i += 1) {
+    const change = i % 2 === 0 ? { username: taken.username } : { email: taken.email ?? '' };
+    t.match(await failure(users.update(id, change, undefined, own)), { kind: 'conflict' });
+    t.match(await failure(users.update(id, { name: `Name ${i}` }, undefined, own)), 'no failure');
+  }
+  for (const change of [{ username: taken.username }, { username: `free-${taken.username}`.slice(0, 64) }]) {
+    t.match(await failure(users.update(id, change, undefined, own)), { kind: 'rate_limited' });
+  }
+  t.equal(
+    await failure(users.update(id, { name: 'Other' }, undefined, own)),
+    'no failure',
+    'all else goes on',
+  );
+  t.match(await failure(users.update(id, { username: taken.username })), { kind: 'conflict' }, 'an admin');
+});
+
+t.test('a hundred wrong current passwords in a row are the last by way of applications', async (t) => {
+  const { id } = await created();
+  const unlimited = createFailureLimiter({ max: 1e6, seconds: 60 });
+  const limited = createUserService({
+    store,
+    passwords: { ...passwords, verify: async (_hash, password) => password === PASSWORD },
+    publishAccountChange: async () => {},
+    failuresPerSource: unlimited,
+    failuresPerUser: unlimited,
+    failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
+    takenPerUser: unlimited,
+  });
+  const change = (currentPassword: string, source: string) =>
+    failure(limited.changePassword(id, { newPassword: PASSWORD, currentPassword, source }));
+  for (let i = 0; i < 99; i += 1) t.match(await change('wrong', `app_${i}`), { kind: 'forbidden' });
+  t.equal(await change(PASSWORD, 'app_a'), 'no failure', 'a right one ends the row');
+  for (let i = 0; i < 100; i += 1) t.match(await change('wrong', `app_${i}`), { kind: 'forbidden' });
+  t.match(await change(PASSWORD, 'app_a'), { kind: 'rate_limited' });
+  const { name } = await limited.changePassword(id, { newPassword: PASSWORD, currentPassword: PASSWORD });
+  t.ok(name, 'the own page is open');
 });

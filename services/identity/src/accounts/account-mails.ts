@@ -1,13 +1,20 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
-import { emailChangedMail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../pages/mails.ts';
+import {
+  emailChangedMail,
+  type Notice,
+  newPasswordMail,
+  noticeMail,
+  verifyEmailMail,
+} from '../pages/mails.ts';
 import type { Account, Accounts } from './account.ts';
 import type { MailSender } from './mail.ts';
-import type { OneTimeLinks } from './one-time-link.ts';
+import type { LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 
 /** How long a link works. */
 export const NEW_PASSWORD_SECONDS = 30 * 60;
 const VERIFY_EMAIL_SECONDS = 24 * 3600;
+const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
 
 /** The mails about a person's account. One that cannot be sent is logged, and not an error. */
 export type AccountMails = {
@@ -15,9 +22,10 @@ export type AccountMails = {
   sendVerification(account: Account): Promise<void>;
   /** Sends a link to the verified address of the account with this login, if there is one. */
   sendNewPassword(login: string): Promise<void>;
-  notifyPasswordChanged(account: Account): Promise<void>;
-  /** Notifies the address that the account had before. */
-  notifyEmailChanged(before: Account): Promise<void>;
+  /** Tells the person with this id at their verified address, some times an hour for each kind. */
+  notify(userId: string, notice: Notice): Promise<void>;
+  /** Sends a link that undoes the change to the address that the account had before. */
+  notifyEmailChanged(userId: string, previousEmail: string): Promise<void>;
 };
 
 export function createAccountMails(options: {
@@ -26,8 +34,8 @@ export function createAccountMails(options: {
   links: OneTimeLinks;
   mail: MailSender;
   logger: Logger;
-  /** Counts a mail for a forgotten password to this account; throws `rate_limited`. */
-  countMail(userId: string): Promise<unknown>;
+  /** Counts a mail of this kind to this account; throws `rate_limited`. */
+  countMail(userId: string, kind: 'new_password' | Notice['kind']): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
@@ -41,17 +49,12 @@ export function createAccountMails(options: {
 
   async function linkTo(
     path: string,
-    account: Account,
-    purpose: 'new_password' | 'verify_email',
+    { id: userId, sign_in_epoch: epoch }: Account,
+    email: string,
+    purpose: LinkPurpose,
     seconds: number,
   ) {
-    const token = await links.issue({
-      purpose,
-      userId: account.id,
-      email: account.email ?? '',
-      epoch: account.sign_in_epoch,
-      seconds,
-    });
+    const token = await links.issue({ purpose, userId, email, epoch, seconds });
     return `${issuer}${path}?token=${token}`;
   }
 
@@ -60,33 +63,59 @@ export function createAccountMails(options: {
       attempt('verification', async () => {
         const { email, username } = account;
         if (email === null || account.email_verified) return;
-        const link = await linkTo('/account/verify-email', account, 'verify_email', VERIFY_EMAIL_SECONDS);
+        const link = await linkTo(
+          '/account/verify-email',
+          account,
+          email,
+          'verify_email',
+          VERIFY_EMAIL_SECONDS,
+        );
         await mail.send({ to: email, ...verifyEmailMail({ link, username }) });
       }),
     sendNewPassword: (login) =>
       attempt('new password', async () => {
         const account = await accounts.lookUp(login);
         // An address that nobody has confirmed may be a stranger's.
-        if (account === undefined || account.email === null || !account.email_verified) return;
+        if (account === undefined) return;
+        const { email } = account;
+        if (email === null || !account.email_verified) return;
         if (account.status !== 'active') return;
-        await options.countMail(account.id);
-        const link = await linkTo('/account/new-password', account, 'new_password', NEW_PASSWORD_SECONDS);
+        await options.countMail(account.id, 'new_password');
+        const link = await linkTo(
+          '/account/new-password',
+          account,
+          email,
+          'new_password',
+          NEW_PASSWORD_SECONDS,
+        );
         await mail.send({
-          to: account.email,
+          to: email,
           ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
         });
       }),
-    notifyEmailChanged: (before) =>
+    notifyEmailChanged: (userId, previousEmail) =>
       attempt('email changed', async () => {
-        if (before.email !== null && before.email_verified) {
-          await mail.send({ to: before.email, ...emailChangedMail({ username: before.username }) });
-        }
+        const account = await accounts.find(userId);
+        if (account === undefined) return;
+        const link = await linkTo(
+          '/account/undo-email-change',
+          account,
+          previousEmail,
+          'undo_email_change',
+          UNDO_EMAIL_CHANGE_SECONDS,
+        );
+        const { username } = account;
+        await mail.send({
+          to: previousEmail,
+          ...emailChangedMail({ link, username, hours: UNDO_EMAIL_CHANGE_SECONDS / 3600 }),
+        });
       }),
-    notifyPasswordChanged: (account) =>
-      attempt('password changed', async () => {
-        if (account.email !== null && account.email_verified) {
-          await mail.send({ to: account.email, ...passwordChangedMail() });
-        }
+    notify: (userId, notice) =>
+      attempt(notice.kind, async () => {
+        const account = await accounts.find(userId);
+        if (account === undefined || account.email === null || !account.email_verified) return;
+        await options.countMail(account.id, notice.kind);
+        await mail.send({ to: account.email, ...noticeMail(notice, account) });
       }),
   };
 }

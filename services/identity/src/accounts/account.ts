@@ -30,6 +30,8 @@ export type Accounts = {
   find(id: string): Promise<Account | undefined>;
   /** Undefined for an unknown login, a wrong password or an inactive account alike. */
   checkPassword(login: string, password: string): Promise<Account | undefined>;
+  /** Throws `forbidden` unless this is the password of the account with this id, whatever it is called by now. */
+  checkCurrentPassword(id: string, password: string): Promise<void>;
   /** By username or verified email address. */
   lookUp(login: string): Promise<Account | undefined>;
   create(draft: { username: string; email: string; password: string; name?: string }): Promise<Account>;
@@ -38,4 +40,6 @@ export type Accounts = {
   changePassword(id: string, passwords: { next: string; current?: string }): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
+  /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */
+  restoreEmail(id: string, email: string): Promise<Account>;
 };

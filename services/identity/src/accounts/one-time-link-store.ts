@@ -4,7 +4,7 @@ import type { LinkPurpose, OneTimeLink, OneTimeLinkStore, StoredLink } from './o
 
 const COLLECTION = 'one_time_links';
 
-/** One document for each person and purpose, so that a new link replaces the earlier one. */
+/** One document for each person and purpose, so that a new link replaces the earlier one (see idOf). */
 const schema = new Schema(
   {
     _id: { type: String, required: true },
@@ -58,12 +58,25 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
     async take(purpose, tokenHash) {
       return linkOf(await links.findOneAndDelete(unexpired(purpose, tokenHash)).lean());
     },
+    async removeAfter(purpose, userId, time) {
+      const ids = idPrefix(purpose, userId);
+      await links.deleteMany({ _id: { $gte: `${ids}:`, $lt: `${ids};` }, expires_at: { $gt: time } });
+    },
   };
 }
 
-function documentOf({ purpose, userId, email, epoch, tokenHash, expiresAt }: StoredLink): LinkDocument {
+const idPrefix = (purpose: LinkPurpose, userId: string) => `${purpose}:${userId}`;
+
+/** Whoever changes the address again must not void the link to the first one: each address has its own. */
+function idOf({ purpose, userId, email }: StoredLink): string {
+  const prefix = idPrefix(purpose, userId);
+  return purpose === 'undo_email_change' ? `${prefix}:${email}` : prefix;
+}
+
+function documentOf(link: StoredLink): LinkDocument {
+  const { purpose, userId, email, epoch, tokenHash, expiresAt } = link;
   return {
-    _id: `${purpose}:${userId}`,
+    _id: idOf(link),
     purpose,
     user_id: userId,
     email,

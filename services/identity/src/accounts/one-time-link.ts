@@ -1,9 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** What a mailed link is for. */
-export type LinkPurpose = 'new_password' | 'verify_email';
+/** What a link is for; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
+export type LinkPurpose = 'new_password' | 'verify_email' | 'undo_email_change' | 'end_credentials';
 
-/** What a link refers to. Its user must compare `email` and `epoch` with the account's: a change voids the link. */
+/**
+ * What a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`
+ * with the account's: a change voids the link.
+ */
 export type OneTimeLink = {
   userId: string;
   /** The address it was sent to. */
@@ -18,7 +21,10 @@ export type StoredLink = OneTimeLink & { purpose: LinkPurpose; tokenHash: string
 
 export type OneTimeLinkStore = {
   collection: string;
-  /** Replaces the person's earlier one of the same purpose. Durable when it resolves. */
+  /**
+   * Replaces the person's earlier one of the same purpose; to undo a change of the address, only one to the same address.
+   * Durable when it resolves.
+   */
   put(link: StoredLink): Promise<void>;
   /** The same, unless there is a later one by now. */
   restore(link: StoredLink): Promise<void>;
@@ -26,6 +32,8 @@ export type OneTimeLinkStore = {
   find(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
   /** Finds and removes it. Of several concurrent calls, one gets it. */
   take(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
+  /** Removes the person's links of this purpose that expire after the time. */
+  removeAfter(purpose: LinkPurpose, userId: string, time: Date): Promise<void>;
 };
 
 export type OneTimeLinks = {
@@ -37,6 +45,10 @@ export type OneTimeLinks = {
   consume(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
   /** Makes a link that was consumed to no effect work again, for the rest of its time. */
   restore(purpose: LinkPurpose, token: string, link: OneTimeLink): Promise<void>;
+  /** Consumes a link for the action; returns whether there was one. When the action fails, the link works again. */
+  use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean>;
+  /** Voids the person's links of this purpose that were made after this one. */
+  voidLater(purpose: LinkPurpose, link: OneTimeLink): Promise<void>;
 };
 
 /** 256 bits as base64url. */
@@ -44,7 +56,7 @@ const TOKEN = /^[\w-]{43}$/;
 
 /** Links that are mailed to a person and work once. Only the hashes of their tokens are stored. */
 export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
-  return {
+  const links: OneTimeLinks = {
     async issue({ purpose, userId, email, epoch, seconds }) {
       const token = randomBytes(32).toString('base64url');
       const expiresAt = new Date(Date.now() + seconds * 1000);
@@ -58,7 +70,27 @@ export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
       return TOKEN.test(token) ? store.take(purpose, hashToken(token)) : undefined;
     },
     restore: (purpose, token, link) => store.restore({ ...link, purpose, tokenHash: hashToken(token) }),
+    async use(purpose, token, action) {
+      const link = await links.consume(purpose, token);
+      if (link === undefined) return false;
+      await action().catch(async (error: unknown) => {
+        await links.restore(purpose, token, link);
+        throw error;
+      });
+      return true;
+    },
+    // All links of a purpose work for the same time.
+    voidLater: (purpose, { userId, expiresAt }) => store.removeAfter(purpose, userId, expiresAt),
   };
+  return links;
+}
+
+/** Whether the link was sent to the account's present address in its present sign-in epoch. */
+export function isCurrentLink(
+  link: OneTimeLink | undefined,
+  account: { id: string; email: string | null; sign_in_epoch: number },
+): link is OneTimeLink {
+  return link?.userId === account.id && link.email === account.email && link.epoch === account.sign_in_epoch;
 }
 
 function hashToken(token: string): string {

@@ -25,6 +25,10 @@ export function createUsersClient(internal: InternalClient): Accounts {
       return answer.body as Account;
     },
     checkPassword: (login, password) => perhaps('/password-checks', { login, password }),
+    async checkCurrentPassword(id, password) {
+      const answer = await internal.request('POST', `${pathOf(id)}/password-checks`, { password });
+      if (answer.status >= 400) throw refusal(answer.status, answer.body);
+    },
     lookUp: (login) => perhaps('/account-lookups', { login }),
     create: (draft) => required('POST', '/accounts', draft),
     update: (id, changes) => required('PATCH', pathOf(id), changes),
@@ -34,6 +38,7 @@ export function createUsersClient(internal: InternalClient): Accounts {
         ...(current === undefined ? {} : { current_password: current }),
       }),
     verifyEmail: (id, email) => required('PUT', `${pathOf(id)}/verified-email`, { email }),
+    restoreEmail: (id, email) => required('PUT', `${pathOf(id)}/restored-email`, { email }),
   };
 }
 

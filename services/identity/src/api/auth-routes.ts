@@ -3,21 +3,18 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
+import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../accounts/account.ts';
+import type { Notices } from '../accounts/notices.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { readJson } from '../http/request-body.ts';
+import { LOGIN_CLIENT, type Logins, MAX_LOGIN_AGE } from '../logins/logins.ts';
 import type { Lifetimes } from '../oidc/provider.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 import type { PasswordCheck } from '../sign-in/password-check.ts';
-
-/** The client_id of tokens that are issued by a login at the API. */
-export const LOGIN_CLIENT = 'gatehouse-login';
-
-/** For how many seconds after the login its token can be renewed. */
-const MAX_LOGIN_AGE = 30 * 86_400;
 
 export type AuthRoutesOptions = {
   issuer: string;
@@ -28,8 +25,10 @@ export type AuthRoutesOptions = {
   checkPassword: PasswordCheck;
   audit: Audit;
   signer(): TokenSigner;
-  authentication: Pick<Authentication, 'authenticate' | 'verifyCredential'>;
-  revocations: Pick<Revocations, 'writeOnce'>;
+  authentication: Pick<Authentication, 'authenticate' | 'countUnauthenticated' | 'verifySignature'>;
+  logins: Logins;
+  notices: Pick<Notices, 'signedIn'>;
+  revocations: Pick<Revocations, 'write'>;
   endGrant(id: string): Promise<void>;
 };
 
@@ -37,20 +36,39 @@ const readLogin = bodyValidator(Type.Object({ username: Type.String(), password:
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {
-  const { accounts, audit, revocations } = options;
-  const { authenticate, verifyCredential } = options.authentication;
+  const { accounts, audit, revocations, logins } = options;
+  const { authenticate, countUnauthenticated, verifySignature } = options.authentication;
   const router = new Router({ prefix: '/api/v1/auth', sensitive: true });
 
-  async function issue(account: Account, authTime: number): Promise<{ token: string; user_id: string }> {
-    const { token } = await options.signer()({
+  /** A token for a login, which must be stored before it is handed out. */
+  async function sign(account: Account, login: string, authTime: number) {
+    const { token, jti } = await options.signer()({
       subject: account.id,
       clientId: LOGIN_CLIENT,
       audience: apiAudience(options.issuer),
       scope: [...ceilingOf(account.role), MANAGE_APPS].join(' '),
       lifetime: options.lifetimes.accessToken,
-      claims: { roles: [account.role], epoch: { client: 0, subject: account.epoch }, auth_time: authTime },
+      claims: {
+        gid: login,
+        roles: [account.role],
+        epoch: { client: 0, subject: account.epoch },
+        auth_time: authTime,
+      },
     });
-    return { token, user_id: account.id };
+    return { tokenId: jti, answer: { token, user_id: account.id } };
+  }
+
+  /** Ends the login whose token has been renewed, and comes again to be renewed. */
+  async function endIfReused(ctx: Context, thrown: unknown): Promise<void> {
+    if (!(thrown instanceof ServiceError) || thrown.kind !== 'unauthenticated') return;
+    const [, token = ''] = /^Bearer +(\S+)$/i.exec(ctx.get('authorization')) ?? [];
+    const caller = await verifySignature(token).catch(() => undefined);
+    const { clientId, grantId: id, tokenId, subject } = caller ?? {};
+    if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined) return;
+    if (await logins.reused({ id, tokenId })) {
+      const details = { reason: 'a renewed token came again' };
+      await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: subject ?? '', details });
+    }
   }
 
   router.use(async (ctx, next) => {
@@ -75,7 +93,11 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (account === undefined) {
       throw new ServiceError('unauthenticated', 'The username or the password is not right.');
     }
-    ctx.body = await issue(account, Math.floor(Date.now() / 1000));
+    const id = logins.newId();
+    const { tokenId, answer } = await sign(account, id, Math.floor(Date.now() / 1000));
+    await logins.begin({ id, account, tokenId }, originOf(ctx));
+    await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
+    ctx.body = answer;
   });
 
   router.get('/status', async (ctx) => {
@@ -83,18 +105,22 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token must be given only once.');
     const anonymous = ctx.get('authorization') === '' && (inQuery === undefined || inQuery === '');
     if (anonymous) {
+      await countUnauthenticated(ctx);
       ctx.body = { authenticated: false, user_id: null };
       return;
     }
-    const caller = inQuery ? await verifyCredential(inQuery) : await authenticate(ctx);
+    const caller = await authenticate(ctx, inQuery ? `Bearer ${inQuery}` : undefined);
     ctx.body = { authenticated: true, user_id: personIn(caller) ?? null };
   });
 
   router.post('/logout', async (ctx) => {
     const caller = await authenticate(ctx);
     if (caller.tokenId === undefined) throw new ServiceError('forbidden', 'An API key cannot be logged out.');
-    await revocations.writeOnce({ kind: 'token', id: caller.tokenId });
-    if (caller.grantId !== undefined) await options.endGrant(caller.grantId);
+    await revocations.write([{ kind: 'token', id: caller.tokenId }]);
+    if (caller.grantId !== undefined) {
+      const ofLogin = caller.clientId === LOGIN_CLIENT;
+      await (ofLogin ? logins.end(caller.subject, caller.grantId) : options.endGrant(caller.grantId));
+    }
     await audit.record({
       action: 'sign_out',
       origin: originOf(ctx),
@@ -105,11 +131,15 @@ export function authRoutes(options: AuthRoutesOptions): Router {
   });
 
   router.post('/refresh', async (ctx) => {
-    const caller = await authenticate(ctx);
-    if (caller.clientId !== LOGIN_CLIENT || caller.tokenId === undefined || caller.authTime === undefined) {
+    const caller = await authenticate(ctx).catch(async (error: unknown) => {
+      await endIfReused(ctx, error);
+      throw error;
+    });
+    const { clientId, grantId: id, tokenId, authTime } = caller;
+    if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined || authTime === undefined) {
       throw new ServiceError('forbidden', 'Only a token from a login can be renewed here.');
     }
-    if (Date.now() / 1000 - caller.authTime > MAX_LOGIN_AGE) {
+    if (Date.now() / 1000 - authTime > MAX_LOGIN_AGE) {
       throw unauthenticated('The login was too long ago: log in again.', 'invalid_token');
     }
     const account = await accounts.find(caller.subject);
@@ -120,11 +150,12 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (account.epoch !== caller.epoch.subject) {
       throw unauthenticated('The account has changed since then: log in again.', 'invalid_token');
     }
+    const next = await sign(account, id, authTime);
     // Of several concurrent requests, one gets the new token.
-    if (!(await revocations.writeOnce({ kind: 'token', id: caller.tokenId }))) {
+    if (!(await logins.renew({ id, tokenId }, { account, tokenId: next.tokenId }, originOf(ctx)))) {
       throw unauthenticated('The access token has been revoked.', 'invalid_token');
     }
-    ctx.body = await issue(account, caller.authTime);
+    ctx.body = next.answer;
   });
 
   router.get('/permissions', async (ctx) => {

@@ -69,6 +69,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
       if (problems.length > 0) throw invalidFields(problems);
       const { key, ...made } = make({ clientId, name, scopes, lifetime: expiresIn ?? null });
       await insert(made);
+      options.notifyCredential(application, 'an API key');
       await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
       return { ...made, key };
     },
@@ -93,7 +94,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
     },
 
     async rotate(manager, clientId, id, overlapSeconds) {
-      await findManaged(store, manager, clientId);
+      const application = await findManaged(store, manager, clientId);
       const old = await findKey(clientId, id);
       const taken = new ServiceError(
         'conflict',
@@ -119,6 +120,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
           });
         }, overlapSeconds * 1000).unref();
       }
+      options.notifyCredential(application, 'an API key');
       await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
       return { ...made, key };
     },

@@ -1,15 +1,14 @@
 import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { PAGE_SIZE } from '@gatehouse/lists/paging';
-import { type Caller, requireScope } from '@gatehouse/tokens/caller';
-import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
+import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { type TObject, Type } from 'typebox';
 import { originOf } from '../audit/audit.ts';
+import { requireFirstParty } from '../http/first-party.ts';
 import { readJson } from '../http/request-body.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { APPLICATION_TYPES, type ApplicationChanges, type Profiles } from './application.ts';
@@ -80,12 +79,8 @@ export function applicationRoutes(options: {
 
   async function managerOf(ctx: Context): Promise<Manager> {
     const caller = await options.authenticate(ctx);
-    requireScope(caller, [MANAGE_APPS]);
-    const { person, subject, clientId, keyId } = caller;
-    if (person === undefined || person.id !== subject || keyId !== undefined) {
-      throw new ServiceError('forbidden', 'Applications are managed by people, not by machines.');
-    }
-    return { ...person, clientId, origin: originOf(ctx) };
+    const person = requireFirstParty(caller, 'Applications');
+    return { ...person, clientId: caller.clientId, origin: originOf(ctx) };
   }
 
   function created(ctx: Context, path: string, body: object): void {

@@ -1,7 +1,12 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import { type Application, isConfidential } from './application.ts';
-import { logoutUriProblem, MAX_REDIRECT_URIS, redirectUriProblem } from './redirect-uris.ts';
+import {
+  logoutUriProblem,
+  MAX_REDIRECT_URIS,
+  postLogoutUriProblem,
+  redirectUriProblem,
+} from './redirect-uris.ts';
 
 const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
@@ -30,8 +35,13 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, dpopBound, trusted } = settings;
   const problems = [
     ...nameProblems(settings.name),
-    ...uriProblems('redirect_uris', settings.redirectUris, settings),
-    ...uriProblems('post_logout_redirect_uris', settings.postLogoutRedirectUris, settings),
+    ...uriProblems('redirect_uris', settings.redirectUris, settings, redirectUriProblem),
+    ...uriProblems(
+      'post_logout_redirect_uris',
+      settings.postLogoutRedirectUris,
+      settings,
+      postLogoutUriProblem,
+    ),
   ];
   const refuse = (when: boolean, field: string, message: string) => {
     if (when) problems.push({ field, message });
@@ -67,7 +77,12 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   return problems;
 }
 
-function uriProblems(field: string, uris: readonly string[], settings: Settings): FieldProblem[] {
+function uriProblems(
+  field: string,
+  uris: readonly string[],
+  settings: Settings,
+  problemOf: typeof redirectUriProblem,
+): FieldProblem[] {
   if (uris.length === 0) return [];
   if (settings.type === 'machine') return [{ field, message: 'is not for machines, which have no browser' }];
   if (uris.length > MAX_REDIRECT_URIS) {
@@ -75,7 +90,7 @@ function uriProblems(field: string, uris: readonly string[], settings: Settings)
   }
   if (new Set(uris).size < uris.length) return [{ field, message: 'must not contain duplicates' }];
   return uris.flatMap((uri, i) => {
-    const message = redirectUriProblem(uri, settings);
+    const message = problemOf(uri, settings);
     return message === undefined ? [] : [{ field: `${field}.${i}`, message }];
   });
 }

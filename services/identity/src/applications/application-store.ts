@@ -48,6 +48,8 @@ type ApplicationDocument = {
   created_at: Date;
   updated_at?: Date;
   deleted_at?: Date;
+  /** The epoch of the owner's account for which this one's was raised last. */
+  owner_epoch?: number;
   /** 1 from when the epoch is raised until the revocation has been written. */
   revocation_due?: 1;
 };
@@ -85,6 +87,7 @@ const schema = new Schema<ApplicationDocument>(
     created_at: { type: Date, required: true },
     updated_at: { type: Date },
     deleted_at: { type: Date },
+    owner_epoch: { type: Number },
     revocation_due: { type: Number },
   },
   { versionKey: false, strict: 'throw' },
@@ -117,21 +120,6 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
   }
 
   const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
-
-  async function raiseEpoch(
-    id: string,
-    filter: { _id: string; deleted_at?: null },
-    set: Partial<ApplicationDocument> = {},
-  ): Promise<Application | undefined> {
-    const update = {
-      $set: { ...set, revocation_due: 1 as const },
-      $inc: { epoch: 1 },
-      ...(set.deleted_at === undefined ? {} : { $unset: { slot: 1 as const } }),
-    };
-    const changing = applications.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean();
-    const document = await writing(id, changing.exec());
-    return document === null ? undefined : applicationOf(document);
-  }
 
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
@@ -192,7 +180,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
             // Documents of earlier versions have none.
             { ...notDeleted(read.id), updated_at: { $in: [read.updatedAt, null] } },
             {
-              $set: { ...set, updated_at: updatedAt, ...(shrinks ? { revocation_due: 1 } : {}) },
+              $set: { ...set, updated_at: updatedAt, revocation_due: 1 },
               ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((name) => [name, 1])) }),
               ...(shrinks ? { $inc: { epoch: 1 } } : {}),
             },
@@ -203,19 +191,39 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       return document === null ? undefined : applicationOf(document);
     },
 
-    raiseEpoch: (id) => raiseEpoch(id, notDeleted(id)),
-
-    // It may be repeated: a deletion that was interrupted is found and completed.
-    markDeleted: (id) => raiseEpoch(id, { _id: id }, { deleted_at: new Date(), secrets: [] }),
-
-    async revocationWritten(id, epoch) {
-      const { deletedCount } = await applications.deleteOne({ _id: id, deleted_at: { $ne: null } });
-      if (deletedCount === 0)
-        await applications.updateOne({ _id: id, epoch }, { $unset: { revocation_due: 1 } });
+    async raiseEpochsOf(owner, ownerEpoch) {
+      await applications.updateMany(
+        { owner, trusted: false, deleted_at: null, owner_epoch: { $not: { $gte: ownerEpoch } } },
+        { $set: { owner_epoch: ownerEpoch, revocation_due: 1 }, $inc: { epoch: 1 } },
+      );
     },
 
-    async awaitingRevocation() {
-      const documents = await applications.find({ revocation_due: 1 }).limit(BATCH).lean();
+    // It may be repeated: a deletion that was interrupted is found and completed.
+    async markDeleted(id) {
+      const update = {
+        $set: { deleted_at: new Date(), secrets: [], revocation_due: 1 },
+        $inc: { epoch: 1 },
+        $unset: { slot: 1 },
+      };
+      const changing = applications.findOneAndUpdate({ _id: id }, update, { returnDocument: 'after' }).lean();
+      const document = await writing(id, changing.exec());
+      return document === null ? undefined : applicationOf(document);
+    },
+
+    async revocationWritten(id, epoch) {
+      const written = { _id: id, epoch };
+      const { matchedCount } = await applications.updateOne(
+        { ...written, deleted_at: null },
+        { $unset: { revocation_due: 1 } },
+      );
+      if (matchedCount === 0) await applications.deleteOne({ ...written, deleted_at: { $ne: null } });
+    },
+
+    async awaitingRevocation(owner) {
+      const documents = await applications
+        .find({ revocation_due: 1, ...omitUndefined({ owner }) })
+        .limit(BATCH)
+        .lean();
       return documents.map((document) => ({
         application: applicationOf(document),
         deleted: document.deleted_at !== undefined,
@@ -237,14 +245,17 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     async removeSecret(id, secretId) {
-      const { modifiedCount } = await writing(
+      const document = await writing(
         id,
-        applications.updateOne(
-          { ...notDeleted(id), 'secrets.id': secretId },
-          { $pull: { secrets: { id: secretId } } },
-        ),
+        applications
+          .findOneAndUpdate(
+            { ...notDeleted(id), 'secrets.id': secretId },
+            { $pull: { secrets: { id: secretId } }, $set: { revocation_due: 1 } },
+            { returnDocument: 'after' },
+          )
+          .lean(),
       );
-      return modifiedCount > 0;
+      return document === null ? undefined : applicationOf(document);
     },
 
     async secretUsed(id, secretId, at) {

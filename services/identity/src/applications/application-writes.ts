@@ -6,12 +6,16 @@ import type { Application, ApplicationChanges, ApplicationStore, Trust } from '.
 /** How often a change is tried when others change the application at the same time. */
 const MAX_TRIES = 5;
 
+type Revoked = { application: Application; deleted?: boolean };
+
 export type ApplicationWrites = {
   /**
-   * Revokes what has been issued to an application, up to its epoch or, when it was deleted, all. Durable when it
-   * resolves.
+   * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications anew. Durable
+   * when it resolves. Only then are the marks removed by which it would be resumed after a crash.
    */
-  revoke(application: Application, deleted: boolean): Promise<void>;
+  revoke(applications: readonly Revoked[]): Promise<void>;
+  /** The same for marked applications, of an owner or of all. Returns how many there were; others may be left. */
+  revokeWhatIsDue(owner?: string): Promise<number>;
   /**
    * Changes an application, and revokes what was issued to it if that permits more than it would now. With the trust in
    * it, its API keys end. Undefined when it has been changed or deleted since it was read.
@@ -31,22 +35,31 @@ export function createApplicationWrites(options: {
 }): ApplicationWrites {
   const { store, keys, revocations } = options;
 
-  async function revoke({ id, epoch }: Application, deleted: boolean): Promise<void> {
-    await revocations.write([{ kind: 'client', id, ...(deleted ? {} : { epoch }) }]);
-    if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
-    // Only now is the mark removed by which it would be resumed after a crash.
-    await store.revocationWritten(id, epoch);
+  async function revoke(applications: readonly Revoked[]): Promise<void> {
+    await revocations.write(
+      applications.map(({ application: { id, epoch } }) => ({ kind: 'client', id, epoch })),
+    );
+    await Promise.all(
+      applications.map(async ({ application: { id, epoch }, deleted = false }) => {
+        if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
+        await store.revocationWritten(id, epoch);
+      }),
+    );
   }
 
   return {
     revoke,
+    async revokeWhatIsDue(owner) {
+      const due = await store.awaitingRevocation(owner);
+      if (due.length > 0) await revoke(due);
+      return due.length;
+    },
     async change(before, changes) {
       const next = { ...before, ...changes };
       // Before the trust: after a crash in between, it still is to be ended.
       if (before.trusted && !next.trusted) await keys.removeAll(before.id);
-      const shrinks = isLess(next, before);
-      const changed = await store.change(before, changes, shrinks);
-      if (changed !== undefined && shrinks) await revoke(changed, false);
+      const changed = await store.change(before, changes, isLess(next, before));
+      if (changed !== undefined) await revoke([{ application: changed }]);
       return changed;
     },
   };

@@ -94,8 +94,8 @@ export type ApplicationStore = {
     limit: number;
   }): Promise<Application[]>;
   /**
-   * Undefined when it was changed or deleted since it was read. `shrinks`: as raiseEpoch() in addition. The trust is
-   * removed from an application that is no longer trusted.
+   * Undefined when it was changed or deleted since it was read. Marks it until revocationWritten(). `shrinks`: raises the
+   * epoch, too. The trust is removed from an application that is no longer trusted.
    */
   change(
     read: Application,
@@ -104,16 +104,19 @@ export type ApplicationStore = {
   ): Promise<Application | undefined>;
   /** Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none. */
   markDeleted(id: string): Promise<Application | undefined>;
-  /** Raises the epoch and marks the application until revocationWritten(). */
-  raiseEpoch(id: string): Promise<Application | undefined>;
+  /**
+   * Raises the epochs of an owner's applications that are not trusted, and marks each until revocationWritten(). Not those
+   * for which this was done for this epoch of the owner's account, so that it can be repeated until it is complete.
+   */
+  raiseEpochsOf(owner: string, ownerEpoch: number): Promise<void>;
   /** The revocation up to this epoch has been written: removes the mark, or the application if it was deleted. */
   revocationWritten(id: string, epoch: number): Promise<void>;
-  /** Those whose revocations may not have been written, including deleted ones. */
-  awaitingRevocation(): Promise<{ application: Application; deleted: boolean }[]>;
+  /** Those, of an owner or of all, whose revocations may not have been written, including deleted ones; some at a time. */
+  awaitingRevocation(owner?: string): Promise<{ application: Application; deleted: boolean }[]>;
   /** Adds a secret unless there are MAX_SECRETS; returns whether it did, undefined without an application. */
   addSecret(id: string, secret: ClientSecret): Promise<boolean | undefined>;
-  /** Returns whether there was one. */
-  removeSecret(id: string, secretId: string): Promise<boolean>;
+  /** Undefined when there is none. Marks the application until revocationWritten(). */
+  removeSecret(id: string, secretId: string): Promise<Application | undefined>;
   secretUsed(id: string, secretId: string, at: Date): Promise<void>;
   /** Drops an application from the cache, as somebody else has changed it. */
   forget(id: string): void;

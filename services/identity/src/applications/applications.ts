@@ -44,6 +44,11 @@ export type ApplicationDependencies = {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   audit: Pick<Audit, 'record'>;
   logger: Logger;
+  /** Tells the owner of an application what it has been given. Never rejects. */
+  notifyCredential(
+    application: Pick<Application, 'owner' | 'name'>,
+    what: 'a client secret' | 'an API key' | 'public keys',
+  ): void;
   /** Ends every grant to an application that is gone. */
   endGrants(clientId: string): Promise<void>;
 };
@@ -71,6 +76,8 @@ export type Applications = {
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
+  /** Revokes the access tokens that the application has. Durable when it resolves. */
+  endTokens(manager: Manager, id: string): Promise<void>;
   /** Whether this is a live client_secret of the application; its use is recorded. */
   checkSecret(id: string, secret: string): Promise<boolean>;
   /** The role that a person has in an application, which may be less than their own. */
@@ -78,10 +85,12 @@ export type Applications = {
   /** The origins of an application's pages. */
   originsOf(id: string): Promise<string[]>;
   /**
-   * Revokes the tokens of a person's applications, except of those that stay trusted: the trust ends that rested on a role
-   * which the person no longer has, or on an account that is inactive or gone. Durable when it resolves.
+  /**
+   * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
+   * the person's account: the trust ends that rested on a role which the person no longer has, or on an account that is
+   * inactive or gone. Durable when it resolves. Repeated after it was broken off, it goes on where it was.
    */
-  ownerChanged(owner: string): Promise<void>;
+  ownerChanged(owner: string, epoch: number): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
@@ -146,6 +155,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
       }
       const application = trust === undefined ? made : await settled(made);
+      if (withSecret) options.notifyCredential(application, 'a client secret');
+      if (application.jwks !== undefined) options.notifyCredential(application, 'public keys');
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });
       return { application, ...(withSecret ? { secret } : {}) };
@@ -176,6 +187,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const changed = await writes.change(before, { ...changes, ...trust });
         if (changed === undefined) return undefined;
         const application = grants ? await settled(changed) : changed;
+        if (changes.jwks !== undefined) options.notifyCredential(changed, 'public keys');
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
@@ -187,7 +199,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     async remove(manager, id) {
       await findManaged(store, manager, id);
       const deleted = await store.markDeleted(id);
-      if (deleted !== undefined) await writes.revoke(deleted, true);
+      if (deleted !== undefined) await writes.revoke([{ application: deleted, deleted: true }]);
       await record(manager, 'application.deleted', id);
     },
 
@@ -206,6 +218,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
         );
       }
+      options.notifyCredential(application, 'a client secret');
       await record(manager, 'secret.added', id, { secret: added.id });
       return { ...added, secret };
     },
@@ -216,10 +229,17 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async removeSecret(manager, id, secretId) {
       const { secrets } = await findManaged(store, manager, id);
-      if (!(await store.removeSecret(id, secretId))) {
-        throw new ServiceError('not_found', 'There is no such secret.');
-      }
+      const left = await store.removeSecret(id, secretId);
+      if (left === undefined) throw new ServiceError('not_found', 'There is no such secret.');
+      await writes.revoke([{ application: left }]);
       await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
+    },
+
+    async endTokens(manager, id) {
+      const changed = await retried(async () =>
+        store.change(await findManaged(store, manager, id), {}, true),
+      );
+      await writes.revoke([{ application: changed }]);
     },
 
     async checkSecret(id, secret) {
@@ -240,26 +260,20 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
 
-    async ownerChanged(owner) {
+    async ownerChanged(owner, epoch) {
       const account = await accounts.find(owner);
       for (let after: string | undefined; ; ) {
         const page = await store.list({ owner, after, limit: PAGE });
-        for (const { id, trusted } of page) {
-          if (trusted) await trusts.endUnearned(id, account);
-          else {
-            const raised = await store.raiseEpoch(id);
-            if (raised !== undefined) await writes.revoke(raised, false);
-          }
-        }
-        if (page.length < PAGE) return;
+        for (const { id, trusted } of page) if (trusted) await trusts.endUnearned(id, account);
+        if (page.length < PAGE) break;
         after = page.at(-1)?.id;
       }
+      await store.raiseEpochsOf(owner, epoch);
+      while ((await writes.revokeWhatIsDue(owner)) > 0);
     },
 
     async resumeRevocations() {
-      for (const { application, deleted } of await store.awaitingRevocation()) {
-        await writes.revoke(application, deleted);
-      }
+      await writes.revokeWhatIsDue();
     },
   };
 }

@@ -6,11 +6,10 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** The characters of RFC 3986 §2, except `*`: whoever writes it means a wildcard. */
 const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
+type OfApplication = { type: ApplicationType; legacyImplicit: boolean };
+
 /** What is wrong with a redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
-export function redirectUriProblem(
-  uri: string,
-  application: { type: ApplicationType; legacyImplicit: boolean },
-): string | undefined {
+export function redirectUriProblem(uri: string, application: OfApplication): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);
   if (problem !== undefined || url === null) return problem;
@@ -32,6 +31,18 @@ export function redirectUriProblem(
         ? undefined
         : 'must use https, or a private-use scheme that contains a dot, such as com.example.app:/callback';
   }
+}
+
+/**
+ * What is wrong with a post-logout redirect URI. As for redirect URIs, except that only a native application may send the
+ * browser to the person's own machine, where nothing need be listening that belongs to it.
+ */
+export function postLogoutUriProblem(uri: string, application: OfApplication): string | undefined {
+  const problem = redirectUriProblem(uri, application);
+  if (problem !== undefined || application.type === 'native') return problem;
+  // RFC 6761 §6.3: names below localhost are loopback, too.
+  const isLocal = /^(?:(?:.+\.)?localhost\.?|127\.[\d.]+|\[::1\])$/.test(new URL(uri).hostname);
+  return isLocal ? 'must not be on localhost: that is only for applications of type native' : undefined;
 }
 
 /** The origins of redirect URIs, from which the application's pages may be served. */

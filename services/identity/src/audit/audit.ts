@@ -22,6 +22,7 @@ type ImmediateAction =
   | 'account.deleted'
   | 'password.changed'
   | 'email.verified'
+  | 'email.restored'
   | 'consent.granted'
   | 'grant.revoked'
   | 'application.created'

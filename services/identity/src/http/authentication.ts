@@ -1,4 +1,7 @@
 import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
+
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
+import { requestInfo } from '@gatehouse/kit/requests';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
@@ -8,17 +11,19 @@ import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import type { JWTVerifyGetKey } from 'jose';
 import type { Context } from 'koa';
 
-type Authenticate = (ctx: Context) => Promise<Caller>;
-
 /** Who makes a request. All of these throw `unauthenticated` for a credential that is not valid. */
 export type Authentication = {
-  /** A caller of the API. Throws `rate_limited` as well. */
-  authenticate: Authenticate;
+  /**
+   * A caller of the API, by the Authorization header or what is given in its place. Throws `rate_limited` as well.
+   */
+  authenticate(ctx: Context, authorization?: string): Promise<Caller>;
+  /** Counts a request that is answered without a credential. Throws `rate_limited`. */
+  countUnauthenticated(ctx: Context): Promise<void>;
   /** A service that calls the internal routes. */
-  authenticateService: Authenticate;
+  authenticateService(ctx: Context): Promise<Caller>;
   verifyAccessToken(token: string): Promise<Caller>;
-  /** An access token or an API key. */
-  verifyCredential(credential: string): Promise<Caller>;
+  /** The same for a token that may have been revoked. */
+  verifySignature(token: string): Promise<Caller>;
 };
 
 /** Verifies as the other services do, except that keys and API keys need not be fetched. */
@@ -28,11 +33,18 @@ export function createAuthentication(options: {
   feed: RevocationFeed;
   apiKeys: Pick<Parameters<typeof createApiKeyResolver>[0], 'resolve'>;
   rateLimit: boolean;
+  /** Called for each caller of the API. */
+  onCaller(caller: Caller): void;
+  sharedLimits: RateLimitStore | undefined;
 }): Authentication {
   const { issuer, provider, feed, apiKeys } = options;
   const verifierFor = (audience: string) =>
     createTokenVerifier({ issuer, audience, keys: provider.publicKeys, revocations: feed.set });
   const tokens = verifierFor(apiAudience(issuer));
+  const signatures = createTokenVerifier({
+    ...{ issuer, audience: apiAudience(issuer), keys: provider.publicKeys },
+    cacheSize: 100,
+  });
   const credentials = createCredentialVerifier({
     tokens,
     apiKeys: createApiKeyResolver({ resolve: apiKeys.resolve, set: feed.set }),
@@ -45,16 +57,35 @@ export function createAuthentication(options: {
     publicUrl: issuer,
   });
 
-  function authenticateWith(verifier: CredentialVerifier, limits?: CallLimits): Authenticate {
-    return (ctx) =>
-      identifyCaller(ctx.req, { credentials: verifier, limits, setHeaders: (headers) => ctx.set(headers) });
+  const limits = options.rateLimit ? createCallLimits(options.sharedLimits) : undefined;
+
+  function authenticateWith(
+    verifier: CredentialVerifier,
+    limits?: CallLimits,
+  ): Authentication['authenticate'] {
+    return (ctx, authorization) =>
+      identifyCaller(ctx.req, {
+        credentials: verifier,
+        limits,
+        authorization,
+        setHeaders: (headers) => ctx.set(headers),
+      });
   }
 
+  const authenticate = authenticateWith(credentials, limits);
+
   return {
-    authenticate: authenticateWith(credentials, options.rateLimit ? createCallLimits() : undefined),
+    async authenticate(ctx, authorization) {
+      const caller = await authenticate(ctx, authorization);
+      options.onCaller(caller);
+      return caller;
+    },
+    async countUnauthenticated(ctx) {
+      const { address } = requestInfo(ctx.req);
+      if (limits !== undefined) ctx.set(await limits.unauthenticated.count(address));
+    },
     authenticateService: authenticateWith(internal),
     verifyAccessToken: tokens.verify,
-    verifyCredential: (credential) =>
-      credentials.verify({ authorization: `Bearer ${credential}`, dpop: undefined, method: 'GET', path: '' }),
+    verifySignature: signatures.verify,
   };
 }

@@ -5,12 +5,16 @@ import type Router from '@koa/router';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 
-/** Mounts a router. Throws `method_not_allowed` for a method that a path does not support, naming those it does. */
+/**
+ * Mounts a router, which must be case-sensitive. Throws `method_not_allowed` for a method that a path does not support,
+ * naming those it does.
+ */
 export function mount(app: Koa, router: Router): void {
+  if (router.opts.sensitive !== true) throw new Error('a router must be made with sensitive: true');
   app.use(async (ctx, next) => {
     const { path: layers, pathAndMethod } = router.match(ctx.path, ctx.method);
     const routes = layers.filter(({ methods }) => methods.length > 0);
-    if (routes.length > 0) requestInfo(ctx.req).route = String(routes.at(-1)?.path);
+    if (routes.length > 0) requestInfo(ctx.req).route ??= String(routes.at(-1)?.path);
     // The router's own middleware matches every method, but is not a route.
     if (routes.length > 0 && pathAndMethod.every(({ methods }) => methods.length === 0)) {
       const allow = [...new Set(routes.flatMap(({ methods }) => methods))].join(', ');

@@ -17,6 +17,7 @@ const AccountChange = Type.Object({
   epoch: Type.Integer(),
   sign_in_epoch: Type.Integer(),
   reason: Type.String(),
+  previous_email: Type.Optional(Type.String()),
 });
 const readChange = bodyValidator(AccountChange);
 export type AccountChange = Type.Static<typeof AccountChange>;

@@ -17,7 +17,7 @@ export type KeyRotationSchedulerOptions = {
   sealer: Sealer;
   /** How long a key signs. */
   rotateEveryDays: number;
-  /** How long a key stays published after it has stopped signing: the lifetime of tokens, and a margin. */
+  /** How long a key stays published after it has stopped signing: the longest lifetime of tokens, and a margin. */
   previousForSeconds: number;
   /** How soon a rotation by another replica or from the command line is noticed. */
   checkEverySeconds?: number;

@@ -17,7 +17,7 @@ export const PUBLISHED_BEFORE_SIGNING = 15 * 60;
 export type RotationOptions = {
   /** Both by default. */
   algorithm?: SigningAlgorithm;
-  /** The keys may have leaked: those that have signed are dropped at once, and not published as previous. */
+  /** The keys may have leaked: all that are stored are dropped at once, the next one included, and new ones are made. */
   compromised?: boolean;
   /** Does not rotate a key that has signed for less; 0 by default. */
   minAgeSeconds?: number;
@@ -37,8 +37,9 @@ export type Rotation = {
 };
 
 /**
- * Makes the next key current, and a new next one. Of several rotations that start from the same current key, one takes
- * effect. Throws when the stored keys were sealed under another master key.
+ * Makes the next key current, and a new next one; after a compromise both are new, since the next key is stored beside
+ * the current one and leaks with it. Of several rotations that start from the same keys, one takes effect. Throws when the
+ * stored keys were sealed under another master key.
  */
 export async function rotateSigningKeys(
   store: SigningKeyStore,
@@ -60,18 +61,17 @@ async function rotateRing(
 ): Promise<Rotation | undefined> {
   const { algorithm } = seen;
   if (!isDue(seen, options, new Date())) return undefined;
-  const suspects = seen.keys.filter(({ state }) => state !== 'next').map(({ kid }) => kid);
-  let fresh: StoredKey | undefined;
+  const fresh: StoredKey[] = [];
   for (let ring: KeyRing | undefined = seen; ring !== undefined; ) {
-    const now = new Date();
+    const kids = ring.keys.map(({ kid }) => kid);
     const concerned = options.compromised
-      ? ring.keys.some(({ kid }) => suspects.includes(kid))
+      ? seen.keys.some(({ kid }) => kids.includes(kid))
       : keyIn(ring, 'current').kid === keyIn(seen, 'current').kid;
     if (!concerned) return undefined;
-    fresh ??= await makeKey(algorithm, sealer);
-    const changed = options.compromised
-      ? withoutCompromised(ring, suspects, fresh, now)
-      : rotated(ring, fresh, now);
+    const needed = options.compromised ? 2 : 1;
+    while (fresh.length < needed) fresh.push(await makeKey(algorithm, sealer));
+    const now = new Date();
+    const changed = options.compromised ? replaced(ring, fresh, now) : rotated(ring, fresh, now);
     if (await store.replace(changed)) return describe(ring, changed, now);
     ring = (await store.all()).find((it) => it.algorithm === algorithm);
     // What another process wrote in the meantime must open, too, before it is overwritten.
@@ -101,24 +101,21 @@ export function withoutRetired(ring: KeyRing, before: Date): KeyRing | undefined
   return { ...ring, version: ring.version + 1, keys, dropped };
 }
 
-function rotated(ring: KeyRing, fresh: StoredKey, now: Date): KeyRing {
+function rotated(ring: KeyRing, fresh: readonly StoredKey[], now: Date): KeyRing {
   const keys = ring.keys.map((key): StoredKey => {
     if (key.state === 'current') return { ...key, state: 'previous', retiredAt: now };
     return key.state === 'next' ? { ...key, state: 'current', activatedAt: now } : key;
   });
-  return { ...ring, version: ring.version + 1, keys: [...keys, fresh] };
+  return { ...ring, version: ring.version + 1, keys: [...keys, ...fresh] };
 }
 
-/** Drops the suspects. A current key that is not one, as others have rotated meanwhile, continues to sign. */
-function withoutCompromised(ring: KeyRing, suspects: string[], fresh: StoredKey, now: Date): KeyRing {
-  const isSuspect = ({ kid }: StoredKey) => suspects.includes(kid);
-  const { keys } = isSuspect(keyIn(ring, 'current')) ? rotated(ring, fresh, now) : ring;
-  const dropped = keys.filter(isSuspect).map(({ kid }) => ({ kid, droppedAt: now }));
+/** Drops every key, also one that others have made meanwhile, and begins with new ones. */
+function replaced(ring: KeyRing, fresh: readonly StoredKey[], now: Date): KeyRing {
   return {
     ...ring,
     version: ring.version + 1,
-    keys: keys.filter((key) => !isSuspect(key)),
-    dropped: [...ring.dropped, ...dropped],
+    keys: fresh.map((key, i) => (i === 0 ? { ...key, state: 'current', activatedAt: now } : key)),
+    dropped: [...ring.dropped, ...ring.keys.map(({ kid }) => ({ kid, droppedAt: now }))],
   };
 }
 

@@ -1,31 +1,36 @@
 import { parseArgs } from 'node:util';
-import { key256, readSettings, url } from '@gatehouse/kit/config';
+import { keys256, readSettings, url } from '@gatehouse/kit/config';
 import { readOrExit } from '@gatehouse/kit/process';
-import { rotateKeysCommand } from './rotate-command.ts';
+import { type KeysTask, keysCommand } from './keys-command.ts';
 
-// `node services/identity/src/keys/main.ts [--compromised]` rotates the signing keys of a deployment. With
-// --compromised, what was signed with the old keys becomes invalid.
-const values = readArguments();
+// `node services/identity/src/keys/main.ts` rotates the signing keys of a deployment. With --compromised, what was signed
+// with the old keys becomes invalid. With --reseal, they stay, and are sealed under the first key of IDENTITY_MASTER_KEY.
+const task = readTask();
 const settings = readOrExit((env) =>
   readSettings(
     {
       mongodbUri: url('IDENTITY_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
-      masterKey: key256('IDENTITY_MASTER_KEY'),
+      masterKeys: keys256('IDENTITY_MASTER_KEY'),
     },
     env,
   ),
 );
-process.exitCode = await rotateKeysCommand({
+process.exitCode = await keysCommand({
   ...settings,
-  compromised: values.compromised,
+  task,
   write: (line) => process.stdout.write(`${line}\n`),
 });
 
-function readArguments(): { compromised: boolean } {
+function readTask(): KeysTask {
+  const flag = { type: 'boolean', default: false } as const;
   try {
-    return parseArgs({ options: { compromised: { type: 'boolean', default: false } } }).values;
+    const { compromised, reseal } = parseArgs({ options: { compromised: flag, reseal: flag } }).values;
+    if (compromised && reseal) throw new Error('The options exclude each other.');
+    if (reseal) return 'reseal';
+    return compromised ? 'rotate compromised' : 'rotate';
   } catch (error) {
-    process.stderr.write(`${(error as Error).message.split('.')[0]}: the only option is --compromised.\n`);
+    const problem = (error as Error).message.split('.')[0];
+    process.stderr.write(`${problem}: the only options are --compromised and --reseal, one at a time.\n`);
     process.exit(1);
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
 import type { Audit } from '../audit/audit.ts';
 import type { Revocations } from '../revocations/revocations.ts';
@@ -9,22 +10,21 @@ import { createSigningKeySealer, type SigningKeySet } from './signing-keys.ts';
 /** The signing keys of this service, and their rotation. */
 export function createKeysModule(options: {
   connection: Connection;
-  masterKey: Buffer;
+  masterKeys: KeyList;
   rotateKeysEveryDays: number;
-  tokenLifetime: number;
+  previousForSeconds: number;
   provider: { reload(keys: SigningKeySet): Promise<void> };
   revocations: Pick<Revocations, 'write'>;
   audit: Audit;
   logger: Logger;
 }): KeyRotationScheduler {
-  const { connection, masterKey, tokenLifetime, provider, revocations, audit } = options;
+  const { connection, masterKeys, provider, revocations, audit } = options;
   const recordRotation = createRotationAudit(audit);
   return createKeyRotationScheduler({
     ...options,
     rotateEveryDays: options.rotateKeysEveryDays,
     store: createSigningKeyStore(connection),
-    sealer: createSigningKeySealer(masterKey),
-    previousForSeconds: tokenLifetime,
+    sealer: createSigningKeySealer(masterKeys),
     async onChange(keys) {
       await provider.reload(keys);
       await recordRotation(keys);

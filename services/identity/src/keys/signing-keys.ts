@@ -1,14 +1,14 @@
 import { newId } from '@gatehouse/kit/ids';
-import { createSealer, deriveKey, type Sealer } from '@gatehouse/kit/sealing';
+import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/kit/sealing';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 
 /** ES256 signs access tokens; OpenID Connect Discovery §3 requires RS256 of every provider. */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** Seals the private keys for storage under the deployment's master key. */
-export function createSigningKeySealer(masterKey: Buffer): Sealer {
-  return createSealer(deriveKey(masterKey, 'signing keys'));
+/** Seals the private keys for storage under the deployment's master keys. */
+export function createSigningKeySealer(masterKeys: KeyList): Sealer {
+  return createSealer(deriveKeys(masterKeys, 'signing keys'));
 }
 
 /**
@@ -136,7 +136,8 @@ function openKey({ kid, sealed }: StoredKey, sealer: Sealer): JWK {
     return JSON.parse(sealer.open(sealed, kid)) as JWK;
   } catch (error) {
     throw new Error(
-      'The signing keys in the database were sealed under another master key: use that one, or another database.',
+      'The signing keys in the database were sealed under another master key: use that one, also as a further one ' +
+        'after a comma, or another database.',
       { cause: error },
     );
   }

@@ -27,6 +27,8 @@ export function createOidcModule(
     denyToken: (id) => revocations.write([{ kind: 'token', id }]),
     denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
     reuseGrace: REUSE_GRACE,
+    // Refresh tokens of a confidential client can be extended beyond that, but a code so old is no threat any more.
+    keepExchangedCode: options.lifetimes.refreshToken,
   });
   return { handles, store, provider: createReloadableProvider({ ...rest, store }) };
 }

@@ -26,6 +26,7 @@ import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
+import { ROUTES } from './provider-routes.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 
 /** In seconds. */
@@ -41,8 +42,8 @@ export type Lifetimes = {
 export type ProviderOptions = {
   issuer: string;
   keys: { keys: JWK[] };
-  /** For signing cookies. */
-  cookieKey: string;
+  /** The first signs cookies, and all are accepted. */
+  cookieKeys: readonly string[];
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   applications: Pick<Applications, 'find' | 'checkSecret'>;
@@ -92,7 +93,7 @@ export function createProvider(options: ProviderOptions): Provider {
     adapter: options.store.adapterFor,
     jwks: options.keys,
     cookies: {
-      keys: [options.cookieKey],
+      keys: [...options.cookieKeys],
       names: {
         session: sessionCookieName(issuer),
         interaction: 'gatehouse_interaction',
@@ -101,15 +102,7 @@ export function createProvider(options: ProviderOptions): Provider {
       long: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true },
       short: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true },
     },
-    routes: {
-      authorization: '/oauth2/authorize',
-      token: '/oauth2/token',
-      revocation: '/oauth2/revoke',
-      introspection: '/oauth2/introspect',
-      pushed_authorization_request: '/oauth2/par',
-      end_session: '/oauth2/logout',
-      jwks: '/.well-known/jwks.json',
-    },
+    routes: ROUTES,
     // A scope that is not listed here would be granted to any client that asks.
     scopes: ALL_SCOPES,
     extraParams: [ANOTHER_ACCOUNT],
@@ -293,6 +286,10 @@ export function createProvider(options: ProviderOptions): Provider {
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
     const { owner, application } = permitted;
+    const { AuthorizationCode: code, Client: issuedTo } = ctx.oidc.entities;
+    if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
+      throw new errors.InvalidGrant('the redirect_uri is no longer registered');
+    }
     const { epoch: client, profiles } = application;
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
     if (token.accountId !== undefined) {
@@ -307,6 +304,10 @@ export function createProvider(options: ProviderOptions): Provider {
   /** The grant of this session, unless it has ended or is from before the account's current sign-in epoch. */
   async function loadExistingGrant(ctx: KoaContextWithOIDC) {
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
+    // oidc-provider checks it when a request comes, and not again when the person has signed in.
+    if (!ctx.oidc.client?.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri))) {
+      throw new errors.InvalidRedirectUri();
+    }
     // Only now is the person known: nobody should be asked to allow what their role cannot have.
     for (const server of Object.values(ctx.oidc.resourceServers ?? {})) {
       server.scope = withinCeiling(parseScope(server.scope), account.role).join(' ');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -27,6 +28,11 @@ export type SignInEpochs = {
 export function trackSignInEpochs(provider: Provider): SignInEpochs {
   storeFields(provider.Session, ['epoch', 'device']);
   storeFields(provider.Grant, ['epoch']);
+  // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
+  provider.Session.prototype.resetIdentifier = function reset(this: { jti: string; touched: boolean }) {
+    this.jti = randomBytes(32).toString('base64url');
+    this.touched = true;
+  };
   return {
     areCurrent(ctx, account, ofToken) {
       if (ofToken) {

@@ -49,7 +49,7 @@ export function userInfoRoutes(options: {
 }
 
 /** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow, without unknown values. */
-function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string, string> {
+function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string, string | boolean> {
   const profile = scopes.has('profile') || scopes.has('read:profile');
   const fields = {
     sub: account.id,
@@ -60,9 +60,10 @@ function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string,
       picture: account.picture,
       updated_at: account.updated_at,
     }),
-    ...(scopes.has('email') && { email: account.email }),
+    ...(scopes.has('email') &&
+      account.email !== null && { email: account.email, email_verified: account.email_verified }),
   };
   return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'),
+    Object.entries(fields).filter((field): field is [string, string | boolean] => field[1] !== null),
   );
 }

@@ -2,7 +2,7 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import { permissionGroups } from './consent-page.ts';
 import { form, type PageForm } from './form.ts';
-import { day, hostname } from './formatting.ts';
+import { dateAndTime, day, hostname } from './formatting.ts';
 import { type Html, html } from './html.ts';
 import { describeScopes } from './scope-descriptions.ts';
 
@@ -15,26 +15,64 @@ export type AuthorizedApplication = {
   revoke: PageForm;
 };
 
+/** An application that the person has registered. */
+export type OwnApplicationView = {
+  name: string;
+  clientId: string;
+  hasPublicKeys: boolean;
+  secrets: readonly { createdAt: Date; lastUsedAt: Date | null }[];
+  keys: readonly { name: string; lastUsedAt: Date | null }[];
+};
+
 export type ApplicationsModel = {
   frame: AccountFrame;
   role: Role;
   applications: readonly AuthorizedApplication[];
-  notice?: 'revoked' | undefined;
+  own: readonly OwnApplicationView[];
+  /** Takes from all own applications what they can authenticate by. */
+  endCredentials: PageForm;
+  notice?: keyof typeof NOTICES | undefined;
+};
+
+const NOTICES = {
+  revoked: 'The application can no longer use your account.',
+  credentials_ended: 'The secrets and keys of your own applications no longer work.',
 };
 
 export function applicationsPage(model: ApplicationsModel): string {
-  const { applications, role } = model;
+  const { applications, role, own } = model;
   return accountDocument({
     title: 'Applications',
-    notice: model.notice && 'The application can no longer use your account.',
+    notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'applications',
-    body:
+    body: html`${
       applications.length === 0
         ? html`<p class="empty">No application may use your account. When you allow one, it appears here.</p>`
         : html`<p>These applications may use your account. Take back what you no longer need: it takes effect at once, and you can allow it again later.</p>
-<ul class="cards">${applications.map((application, index) => card(application, index, role))}</ul>`,
+<ul class="cards">${applications.map((application, index) => card(application, index, role))}</ul>`
+    }
+${own.length > 0 && ownApplications(own, model.endCredentials)}`,
   });
+}
+
+function ownApplications(own: readonly OwnApplicationView[], end: PageForm): Html {
+  const haveCredentials = own.some((it) => it.hasPublicKeys || it.secrets.length + it.keys.length > 0);
+  return html`<h2>Your own applications</h2>
+<p>You have registered these. If you do not recognise one of them, or one of their secrets and keys, change your password, then end all secrets and keys.</p>
+<ul class="cards">${own.map(ownCard)}</ul>
+${haveCredentials && form(end, html`<button class="danger">End all secrets and keys</button>`, { class: 'after-cards' })}`;
+}
+
+function ownCard({ name, clientId, hasPublicKeys, secrets, keys }: OwnApplicationView): Html {
+  const used = (at: Date | null) => (at === null ? html`never used` : html`last used on ${dateAndTime(at)}`);
+  return html`<li class="card"><h3><bdi>${name}</bdi></h3>
+<dl class="card-facts">
+<div><dt>Client ID</dt><dd>${hostname(clientId)}</dd></div>
+${secrets.map((it) => html`<div><dt>Secret</dt><dd>of ${day(it.createdAt)}, ${used(it.lastUsedAt)}</dd></div>`)}
+${keys.map((it) => html`<div><dt>API key</dt><dd><bdi>${it.name}</bdi>, ${used(it.lastUsedAt)}</dd></div>`)}
+${hasPublicKeys && html`<div><dt>Public keys</dt><dd>It signs its requests with keys of its own.</dd></div>`}
+</dl></li>`;
 }
 
 function card(application: AuthorizedApplication, index: number, role: Role): Html {

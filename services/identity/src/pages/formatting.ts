@@ -11,8 +11,13 @@ const DATE_AND_TIME = new Intl.DateTimeFormat('en-GB', {
 });
 
 /** The date and time in words, in UTC. */
+export function dateAndTimeText(date: Date): string {
+  return `${DATE_AND_TIME.format(date)} UTC`;
+}
+
+/** The same as markup. */
 export function dateAndTime(date: Date): Html {
-  return html`<time datetime="${date.toISOString()}">${DATE_AND_TIME.format(date)} UTC</time>`;
+  return html`<time datetime="${date.toISOString()}">${dateAndTimeText(date)}</time>`;
 }
 
 /** The date in words, in UTC. */

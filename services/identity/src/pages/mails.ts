@@ -1,5 +1,5 @@
 import { PRODUCT } from './document.ts';
-import { duration } from './formatting.ts';
+import { dateAndTimeText, duration } from './formatting.ts';
 import { type Content, type Html, html, render } from './html.ts';
 
 /** A mail without its addresses; `text` and `html` say the same. */
@@ -8,7 +8,7 @@ export type Mail = { subject: string; text: string; html: string };
 export function verifyEmailMail(model: { link: string; username: string }): Mail {
   return mail('Confirm your email address', [
     `The ${PRODUCT} account “${oneLine(model.username)}” has this email address. Is it yours?`,
-    'Open this link and press the button there:',
+    'Open this link, sign in to that account, and press the button there:',
     { link: model.link, label: 'Confirm my email address' },
     'If you have no such account, you need not do anything. Somebody may have mistyped an address.',
   ]);
@@ -24,20 +24,56 @@ export function newPasswordMail(model: { link: string; minutes: number }): Mail 
   ]);
 }
 
-export function passwordChangedMail(): Mail {
-  return mail('Your password has been changed', [
-    `The password of your ${PRODUCT} account has just been changed, and you are signed out everywhere else.`,
-    'If it was you, you need not do anything.',
-    'If it was not you, somebody else may be in your account. Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”.',
-  ]);
+/** What a person is told of, as somebody else may have done it. */
+export type Notice =
+  | { kind: 'password_changed' }
+  /** A new password was set with a mailed link. */
+  | { kind: 'recovery_used' }
+  | { kind: 'new_device'; device: string; address: string; at: Date }
+  | { kind: 'new_credential'; what: 'a client secret' | 'an API key' | 'public keys'; application: string };
+
+export function noticeMail(notice: Notice, { username }: { username: string }): Mail {
+  const account = `your ${PRODUCT} account ${oneLine(username)}`;
+  const fine = 'If it was you, you need not do anything.';
+  const ask =
+    'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”.';
+  switch (notice.kind) {
+    case 'password_changed':
+      return mail('Your password has been changed', [
+        `The password of ${account} has just been changed, and you are signed out everywhere else.`,
+        fine,
+        `If it was not you, somebody else may be in your account. ${ask}`,
+      ]);
+    case 'recovery_used':
+      return mail('A link for a new password was used', [
+        `A link that we sent to this address was just used to choose a new password for ${account}.`,
+        fine,
+        `If it was not you, somebody else can read your mail. Change the password of your mailbox first. Then: ${ask}`,
+      ]);
+    case 'new_device':
+      return mail('A sign-in from a new device', [
+        `Somebody has just signed in to ${account} from a device that we have not seen before:`,
+        `${oneLine(notice.device)}, at the address ${notice.address}, on ${dateAndTimeText(notice.at)}.`,
+        fine,
+        'If it was not you, somebody else knows your password. Sign in, change the password, and look at the sessions of your account.',
+      ]);
+    case 'new_credential':
+      return mail('A new way into the API was created', [
+        `An application of ${account}, “${oneLine(notice.application)}”, has just been given ${notice.what}.`,
+        fine,
+        'If it was not you, somebody else is in your account. Sign in, change the password, and end the secrets and keys of your applications, which the page offers after that.',
+      ]);
+  }
 }
 
-/** For the address that the account had before. */
-export function emailChangedMail(model: { username: string }): Mail {
+/** For the address that the account had before. `hours`: how long the link works. */
+export function emailChangedMail(model: { link: string; username: string; hours: number }): Mail {
   return mail('Your email address has been changed', [
     `The ${PRODUCT} account ${oneLine(model.username)} has just been given another email address than this one.`,
     'If it was you, you need not do anything.',
-    'If it was not you, somebody else knows your password. Sign in with your username, change the password, and put this address back.',
+    'If it was not you, somebody else may be in your account. Open this link to put this address back:',
+    { link: model.link, label: 'Put this address back' },
+    `It works once, for ${model.hours} hours. It signs everybody out, and you choose a new password. Give the link to nobody.`,
   ]);
 }
 

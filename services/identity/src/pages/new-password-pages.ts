@@ -11,6 +11,7 @@ import {
 } from './form.ts';
 import { duration, named } from './formatting.ts';
 import { html } from './html.ts';
+import { offerToEndCredentials } from './password-page.ts';
 
 export type ForgottenPasswordModel = {
   form: PageForm;
@@ -57,16 +58,19 @@ export type NewPasswordModel = {
   /** With the token of the mailed link in `hidden`. */
   form: PageForm;
   username: string;
+  /** The address that the account has just got back. */
+  restoredEmail?: string | undefined;
   /** Problems of `new_password`. */
   problems?: readonly FieldProblem[] | undefined;
 };
 
 export function newPasswordPage(model: NewPasswordModel): string {
-  const { problems = [] } = model;
+  const { problems = [], restoredEmail } = model;
   return standalonePage({
     title: 'Choose a new password',
     failed: problems.length > 0,
     body: html`<h1>Choose a new password</h1>
+${restoredEmail !== undefined && html`<p class="notice" role="status">The account has the address ${named(restoredEmail)} again. Everybody is signed out, and the old password no longer works.</p>`}
 <p>It is for the account ${named(model.username)}. You will be signed out everywhere else.</p>
 ${problemSummary(problems, ['new_password'])}
 ${form(
@@ -78,13 +82,27 @@ ${field({ name: 'new_password', label: 'New password', hint: 'At least 8 charact
   });
 }
 
-export type NewPasswordDoneModel = { links: { signIn: string } };
+export type NewPasswordDoneModel = {
+  links: { signIn: string };
+  /** Offered to somebody who has applications of their own. */
+  endCredentials?: PageForm | undefined;
+};
 
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
     body: html`<h1>Your new password is saved</h1>
 <p>You are signed out everywhere. Sign in with it now, or go back to the application you came from.</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
+${model.endCredentials !== undefined && offerToEndCredentials(model.endCredentials)}`,
+  });
+}
+
+export function credentialsEndedPage(model: { links: { signIn: string } }): string {
+  return standalonePage({
+    title: 'The secrets and keys have ended',
+    body: html`<h1>The secrets and keys have ended</h1>
+<p>Those of your own applications no longer work. Sign in to see what applications you have.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
   });
 }

@@ -10,7 +10,7 @@ import {
   usernameForPasswordManagers,
 } from './form.ts';
 import { duration } from './formatting.ts';
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
 
 export type PasswordModel = {
   frame: AccountFrame;
@@ -20,9 +20,18 @@ export type PasswordModel = {
   /** Seconds to wait when the current password was wrong too often. */
   retryAfter?: number | undefined;
   notice?: 'saved' | undefined;
+  /** Offered after a change to somebody who has applications of their own. */
+  endCredentials?: PageForm | undefined;
 };
 
 const FIELDS = ['current_password', 'new_password'];
+
+/** After a new password, which does not end what the person's own applications have. */
+export function offerToEndCredentials(end: PageForm): Html {
+  return html`<section class="card"><h2>Did somebody else know your password?</h2>
+<p>Then they may have made secrets and keys for applications of yours, which still work. End them all, and give your applications new ones.</p>
+${form(end, html`<button class="danger">End all secrets and keys</button>`)}</section>`;
+}
 
 export function passwordPage(model: PasswordModel): string {
   const { problems = [], retryAfter } = model;
@@ -40,7 +49,8 @@ export function passwordPage(model: PasswordModel): string {
     notice: model.notice && 'Your new password is saved. All other devices and applications are signed out.',
     frame: model.frame,
     current: 'password',
-    body: html`<p>A new password ends all your other sessions and the access of all applications.</p>
+    body: html`${model.endCredentials !== undefined && offerToEndCredentials(model.endCredentials)}
+<p>A new password ends all your other sessions and the access of all applications that you have allowed.</p>
 ${retryAfter !== undefined && alertBox('Too many attempts', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${problemSummary(problems, FIELDS)}
 ${form(

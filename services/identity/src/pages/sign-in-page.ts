@@ -7,6 +7,7 @@ import { html } from './html.ts';
 export type SignInProblem =
   | { kind: 'wrong_password' }
   | { kind: 'too_many_attempts'; retryAfter: number }
+  | { kind: 'known_devices_only' }
   | { kind: 'unavailable' };
 
 export type SignInModel = {
@@ -58,6 +59,11 @@ function problemBox(problem: SignInProblem) {
       return alertBox(
         'Too many attempts',
         html`<p>Please wait ${duration(problem.retryAfter)}, then try again.</p>`,
+      );
+    case 'known_devices_only':
+      return alertBox(
+        'Too many wrong passwords in a row',
+        html`<p>You can sign in to this account only in a browser in which you have done so before. Or choose “Forgotten your password?” and follow the link in the mail.</p>`,
       );
     case 'unavailable':
       return alertBox(

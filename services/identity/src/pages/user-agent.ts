@@ -18,11 +18,20 @@ const SYSTEMS: [pattern: RegExp, name: string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ];
 
+const UNKNOWN = 'Unknown device';
+
 /** Browser and system in words, as a User-Agent header claims them: "Firefox on Windows". */
 export function describeUserAgent(userAgent: string | undefined): string {
   const text = (userAgent ?? '').slice(0, 512);
   const browser = BROWSERS.find(([pattern]) => pattern.test(text))?.[1];
   const system = SYSTEMS.find(([pattern]) => pattern.test(text))?.[1];
   if (browser && system) return `${browser} on ${system}`;
-  return browser ?? (system ? `Unknown browser on ${system}` : 'Unknown device');
+  return browser ?? (system ? `Unknown browser on ${system}` : UNKNOWN);
+}
+
+/** The program that a User-Agent header claims: a browser, or else its first product (RFC 9110 §10.1.5). */
+export function describeProgram(userAgent: string | undefined): string {
+  const known = describeUserAgent(userAgent);
+  if (known !== UNKNOWN) return known;
+  return /^[\w!#$%&'*+.^`|~-]{1,60}(?:\/[\w.+-]{1,30})?/.exec(userAgent ?? '')?.[0] ?? 'Unknown program';
 }

@@ -16,8 +16,18 @@ export type RevocationStore = {
   /** Those that have not been announced since they were written, at most a few hundred. */
   pending(): Promise<StoredRevocation[]>;
   announced(entry: StoredRevocation): Promise<void>;
-  /** The unexpired ones that were written at or after the time; without a time, all. */
-  since(time: Date | undefined): Promise<StoredRevocation[]>;
+  /** Tokens are being issued that have expired at this time. */
+  issuingUntil(time: Date): Promise<void>;
+  /** The latest time that a replica has given to issuingUntil(), whether it still runs or not. */
+  lastExpiry(): Promise<Date | undefined>;
+  /** The next unexpired ones in the order in which they were written last: from a time on, after another, or all. */
+  page(query: {
+    from?: Date;
+    after?: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'>;
+    limit: number;
+  }): Promise<StoredRevocation[]>;
+  /** When one was written last; undefined when there is none. */
+  lastUpdate(): Promise<Date | undefined>;
 };
 
 const COLLECTION = 'revocations';
@@ -43,12 +53,20 @@ const schema = new Schema(
 );
 type RevocationDocument = InferSchemaType<typeof schema>;
 schema.index({ expires_at: 1 });
-schema.index({ updated_at: 1 });
+schema.index({ updated_at: 1, _id: 1 });
 schema.index({ pending: 1 }, { sparse: true });
 
-/** The revocations in MongoDB; defines its model on the connection. */
+/** A single document. */
+const issued = new Schema(
+  { _id: { type: String, required: true }, last_expiry: { type: Date, required: true } },
+  { versionKey: false, strict: 'throw' },
+);
+const ISSUED_ID = 'access_tokens';
+
+/** The revocations in MongoDB; defines its models on the connection. */
 export function createRevocationStore(connection: Connection): RevocationStore {
   const model = connection.model<RevocationDocument>('Revocation', schema, COLLECTION);
+  const issuedTokens = connection.model('IssuedTokens', issued, 'issued_tokens');
   return {
     collection: COLLECTION,
     async put({ kind, id, epoch, expiresAt }) {
@@ -73,15 +91,34 @@ export function createRevocationStore(connection: Connection): RevocationStore {
     async announced({ kind, id, revision }) {
       await model.updateOne({ _id: `${kind}:${id}`, revision }, { $unset: { pending: 1 } });
     },
-    async since(time) {
+    async issuingUntil(time) {
+      await issuedTokens.updateOne({ _id: ISSUED_ID }, { $max: { last_expiry: time } }, { upsert: true });
+    },
+    async lastExpiry() {
+      return (await issuedTokens.findById(ISSUED_ID).lean())?.last_expiry;
+    },
+    async page({ from, after, limit }) {
       const documents = await model
         .find({
-          ...(time === undefined ? {} : { updated_at: { $gte: time } }),
+          ...(from === undefined ? {} : { updated_at: { $gte: from } }),
+          ...(after === undefined ? {} : laterThan(after)),
           expires_at: { $gt: new Date() },
         })
+        .sort({ updated_at: 1, _id: 1 })
+        .limit(limit)
         .lean();
       return documents.map(stored);
     },
+    async lastUpdate() {
+      const last = await model.findOne({}, { updated_at: 1 }).sort({ updated_at: -1, _id: -1 }).lean();
+      return last?.updated_at;
+    },
+  };
+}
+
+function laterThan({ kind, id, updatedAt }: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'>) {
+  return {
+    $or: [{ updated_at: { $gt: updatedAt } }, { updated_at: updatedAt, _id: { $gt: `${kind}:${id}` } }],
   };
 }
 

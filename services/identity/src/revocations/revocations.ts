@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { Logger } from '@gatehouse/kit/logger';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
+import { readPosition, writePosition } from './feed-position.ts';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 
 /** How often listeners hear that all is well, and how soon a missed announcement is repeated. */
@@ -11,20 +13,27 @@ const HEARTBEAT_MS = 2000;
 const REPEAT_MS = 1000;
 /** How far a listener's query reaches back beyond what it has seen, as writes of other replicas may overtake. */
 const OVERLAP_MS = 5000;
+const PAGE = 5000;
+/** How often it is noted until when the tokens that are being issued can be used. */
+const ISSUING_MS = 30_000;
 /** Longer than verifiers keep our public keys. */
 const KEY_CACHE_SECONDS = 900;
 
 /** What is to be revoked; its expiry follows from when it is written. */
 export type RevocationEntry = Omit<Revocation, 'expiresAt'>;
 
+export type RevocationPage = { revocations: Revocation[]; as_of: string; more: boolean };
+
 export type Revocations = {
   /** Revokes credentials until the last one issued before now has expired. Durable when it resolves. */
   write(entries: readonly RevocationEntry[]): Promise<void>;
-  /** The same; resolves with false when it was revoked already. Of several concurrent calls, one gets true. */
-  writeOnce(entry: RevocationEntry): Promise<boolean>;
-  /** What a listener that has seen everything up to `since` has missed; without `since`, all that is in force. */
-  list(since: string | undefined): Promise<{ revocations: Revocation[]; as_of: string }>;
-  start(): void;
+  /**
+   * What a listener that has seen everything up to `since` has missed; without `since`, all that is in force. When there
+   * is more than a page of it, `more` is true, and `as_of` leads to the next one.
+   */
+  list(since: string | undefined): Promise<RevocationPage>;
+  /** Must have resolved before the first token is issued. */
+  start(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -32,15 +41,21 @@ export type Revocations = {
  * The source of the revocation feed: a revocation is stored first, then announced. When the announcement fails,
  * because the broadcast is away or the process dies, this or another replica repeats it.
  *
+ * A revocation lasts until every token that exists has expired. How long tokens live is a setting, which may have been
+ * longer when they were issued, or be longer at another replica: each notes in the database until when what it issues can
+ * be used, and that note outlives it.
+ *
+ * @param options.pageSize how many revocations list() returns at a time
  * @param options.tokenLifetime how long a credential issued now can be used, in seconds, clock skew included
  */
 export function createRevocations(options: {
   store: RevocationStore;
   broadcast: Broadcast;
   tokenLifetime: number;
+  pageSize?: number;
   logger: Logger;
 }): Revocations {
-  const { store, broadcast, tokenLifetime, logger } = options;
+  const { store, broadcast, tokenLifetime, pageSize = PAGE, logger } = options;
   const from = randomUUID();
   let count = 0;
 
@@ -63,7 +78,9 @@ export function createRevocations(options: {
   }
 
   const onError = (error: unknown) => logger.debug({ err: error }, 'the revocation feed could not be served');
+  const issuing = () => store.issuingUntil(new Date(Date.now() + tokenLifetime * 1000 + 2 * ISSUING_MS));
   const tasks = [
+    createPeriodicTask({ run: issuing, everyMs: ISSUING_MS, onError }),
     createPeriodicTask({ run: () => send(), everyMs: HEARTBEAT_MS, onError }),
     createPeriodicTask({
       run: async () => {
@@ -74,10 +91,14 @@ export function createRevocations(options: {
     }),
   ];
 
-  async function put({ kind, id, epoch }: RevocationEntry): Promise<StoredRevocation> {
+  async function put(
+    { kind, id, epoch }: RevocationEntry,
+    lastExpiry: Date | undefined,
+  ): Promise<StoredRevocation> {
     // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
     const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
-    const written = await store.put({ kind, id, epoch, expiresAt: new Date(Date.now() + seconds * 1000) });
+    const expiresAt = new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
+    const written = await store.put({ kind, id, epoch, expiresAt });
     // Not awaited: it is stored, and a failed announcement is repeated.
     void announce(written);
     return written;
@@ -85,17 +106,28 @@ export function createRevocations(options: {
 
   return {
     async write(entries) {
-      await Promise.all(entries.map(put));
+      const lastExpiry = await store.lastExpiry();
+      await Promise.all(entries.map((entry) => put(entry, lastExpiry)));
     },
-    writeOnce: async (entry) => (await put(entry)).revision === 1,
     async list(since) {
-      const time = since === undefined ? undefined : Date.parse(since);
-      const known = time === undefined || Number.isNaN(time) ? undefined : time;
-      const entries = await store.since(known === undefined ? undefined : new Date(known - OVERLAP_MS));
-      const latest = Math.max(known ?? 0, ...entries.map(({ updatedAt }) => updatedAt.getTime()));
-      return { revocations: entries.map(revocationOf), as_of: new Date(latest).toISOString() };
+      const { known, after } = readPosition(since);
+      // Before the first page, since those of other replicas may be written while the later pages are read.
+      const asOf = after === undefined ? ((await store.lastUpdate()) ?? known) : known;
+      const entries = await store.page({
+        ...(after === undefined && known !== undefined
+          ? { from: new Date(known.getTime() - OVERLAP_MS) }
+          : omitUndefined({ after })),
+        limit: pageSize,
+      });
+      const position = { known: asOf, after: entries.length < pageSize ? undefined : entries.at(-1) };
+      return {
+        revocations: entries.map(revocationOf),
+        as_of: writePosition(position),
+        more: position.after !== undefined,
+      };
     },
-    start() {
+    async start() {
+      await issuing();
       for (const task of tasks) task.start();
     },
     async stop() {

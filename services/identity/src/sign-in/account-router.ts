@@ -13,7 +13,11 @@ export const ACCOUNT_PAGES = {
   password: '/account/password',
   applications: '/account/applications',
   sessions: '/account/sessions',
+  verification: '/account/verify-email',
 };
+
+/** Takes from all own applications what they can authenticate by. */
+export const END_CREDENTIALS = '/account/applications/end-credentials';
 
 /** What every account page needs. */
 export type AccountPage = { signedIn: SignedIn; frame: AccountFrame; csrf: string };
@@ -43,7 +47,7 @@ export function createAccountRouter(options: {
 
   router.get(stylesheet.path, (ctx) => {
     ctx.type = 'text/css; charset=utf-8';
-    ctx.set({ 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' });
+    ctx.set('cache-control', 'public, max-age=31536000, immutable');
     ctx.body = stylesheet.text;
   });
 

@@ -36,7 +36,7 @@ export function createAccountService(options: {
 
   /** Runs a check of the account's password, which throws `forbidden` for a wrong one, as an attempt to sign in. */
   async function throttled<T>(account: Account, { address }: Origin, check: () => Promise<T>): Promise<T> {
-    const attempt = { login: account.username, address, knownDevice: true };
+    const attempt = { userId: account.id, address, knownDevice: true };
     await throttle.before(attempt);
     const result = await check().catch(async (error: unknown) => {
       const wrong = error instanceof ServiceError && error.kind === 'forbidden';
@@ -47,10 +47,12 @@ export function createAccountService(options: {
     return result;
   }
 
-  async function checkCurrentPassword({ username }: Account, password: string): Promise<void> {
-    if ((await accounts.checkPassword(username, password)) !== undefined) return;
-    const problem = { field: 'current_password', message: 'is not right' };
-    throw new ServiceError('forbidden', 'The current password is not right.', { details: [problem] });
+  async function checkCurrentPassword({ id }: Account, password: string): Promise<void> {
+    await accounts.checkCurrentPassword(id, password).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.kind !== 'forbidden') throw error;
+      const problem = { field: 'current_password', message: 'is not right' };
+      throw new ServiceError('forbidden', error.message, { details: [problem] });
+    });
   }
 
   /** Sends the link, counted by who asks, from where, and who receives it. Throws `rate_limited`. */
@@ -70,7 +72,6 @@ export function createAccountService(options: {
       const details = { fields: Object.keys(changes) };
       await audit.record({ action: 'account.changed', origin, subject: account.id, details });
       if (changes.email === undefined) return { linkSent: false };
-      await mails.notifyEmailChanged(account);
       try {
         await sendVerification(changed, origin);
         return { linkSent: true };
@@ -82,7 +83,6 @@ export function createAccountService(options: {
     async changePassword(account, passwords, origin) {
       const changed = await throttled(account, origin, () => accounts.changePassword(account.id, passwords));
       await audit.record({ action: 'password.changed', origin, subject: account.id });
-      await mails.notifyPasswordChanged(changed);
       return changed;
     },
     sendVerification,

@@ -27,29 +27,40 @@ export function createAuthorizedApplications(options: {
   const { store, applications } = options;
   return {
     async list(accountId) {
-      const grants = await store.grantsOf(accountId);
-      const byClient = Map.groupBy(grants, ({ payload }) => String(payload.clientId));
+      const byClient = new Map<string, { scope: string; since: number }>();
+      for await (const { payload } of store.grantsOf(accountId)) {
+        const client = String(payload.clientId);
+        const known = byClient.get(client);
+        const scope = (payload.openid as { scope?: string } | undefined)?.scope ?? '';
+        byClient.set(client, {
+          // A person may have as many grants as sessions: what is known already is not repeated.
+          scope: [...new Set(parseScope(`${known?.scope ?? ''} ${scope}`))].join(' '),
+          since: Math.min(known?.since ?? Number.POSITIVE_INFINITY, Number(payload.iat) * 1000),
+        });
+      }
       byClient.delete(ACCOUNT_CLIENT);
       const authorizations = await Promise.all(
-        [...byClient].map(async ([clientId, ofClient]) => {
+        [...byClient].map(async ([clientId, { scope, since }]) => {
           const client = await applications.find(clientId);
-          const scopes = ofClient.map(({ payload }) => (payload.openid as { scope?: string })?.scope ?? '');
           return {
             clientId,
             name: client?.name ?? clientId,
             host: URL.parse(client?.redirectUris[0] ?? '')?.host || undefined,
-            scopes: parseScope(scopes.join(' ')),
-            since: new Date(Math.min(...ofClient.map(({ payload }) => Number(payload.iat) * 1000))),
+            scopes: parseScope(scope),
+            since: new Date(since),
           };
         }),
       );
       return authorizations.sort((a, b) => a.name.localeCompare(b.name, 'en'));
     },
     async revoke(accountId, clientId) {
-      const grants = await store.grantsOf(accountId);
-      const concerned = grants.filter(({ payload }) => payload.clientId === clientId);
-      for (const { id } of concerned) await store.endGrant(id);
-      return concerned.length > 0;
+      let found = false;
+      for await (const { id, payload } of store.grantsOf(accountId)) {
+        if (payload.clientId !== clientId) continue;
+        await store.endGrant(id);
+        found = true;
+      }
+      return found;
     },
   };
 }

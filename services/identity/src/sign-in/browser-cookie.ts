@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Context } from 'koa';
 
 /** How many accounts a browser is known to have signed in to. */
@@ -12,17 +13,22 @@ export type BrowserCookie = {
   id(ctx: Context): string;
   /** Whether somebody has signed in to this account in this browser before. */
   isKnownDevice(ctx: Context, login: string): boolean;
-  rememberDevice(ctx: Context, login: string): void;
+  rememberDevice(ctx: Context, ...logins: string[]): void;
+  /** The id of this browser if somebody has signed in to any account in it. */
+  signedInBefore(ctx: Context): string | undefined;
 };
 
-/** `key` hides the accounts that a browser has signed in to. */
-export function createBrowserCookie(key: Buffer): BrowserCookie {
+/** The keys hide the accounts that a browser has signed in to. */
+export function createBrowserCookie(keys: KeyList): BrowserCookie {
   const read = (ctx: Context) => (ctx.cookies.get(nameOf(ctx), { signed: true }) ?? '').split('.');
-  const markOf = (browser: string, login: string) =>
-    createHmac('sha256', key)
-      .update(`device ${browser} ${foldedKey(login)}`)
-      .digest('base64url')
-      .slice(0, 16);
+  /** One for each key. */
+  const marksOf = (browser: string, login: string) =>
+    keys.map((key) =>
+      createHmac('sha256', key)
+        .update(`device ${browser} ${foldedKey(login)}`)
+        .digest('base64url')
+        .slice(0, 16),
+    );
 
   function write(ctx: Context, id: string, marks: readonly string[]): void {
     ctx.cookies.set(nameOf(ctx), [id, ...marks].join('.'), {
@@ -48,18 +54,25 @@ export function createBrowserCookie(key: Buffer): BrowserCookie {
 
   return {
     id,
-    isKnownDevice: (ctx, login) =>
-      read(ctx)
+    isKnownDevice(ctx, login) {
+      const marks = marksOf(id(ctx), login);
+      return read(ctx)
         .slice(1)
-        .includes(markOf(id(ctx), login)),
-    rememberDevice(ctx, login) {
+        .some((mark) => marks.includes(mark));
+    },
+    rememberDevice(ctx, ...logins) {
       const browser = id(ctx);
-      const mark = markOf(browser, login);
+      const marks = logins.map((login) => marksOf(browser, login));
       const others = read(ctx)
         .slice(1)
-        .filter((other) => other !== mark);
-      write(ctx, browser, [mark, ...others].slice(0, MAX_DEVICE_MARKS));
+        .filter((other) => !marks.flat().includes(other));
+      write(
+        ctx,
+        browser,
+        [...marks.flatMap((those) => those.slice(0, 1)), ...others].slice(0, MAX_DEVICE_MARKS),
+      );
     },
+    signedInBefore: (ctx) => (read(ctx).length > 1 ? id(ctx) : undefined),
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -7,23 +8,30 @@ import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/sign
 
 export type SignedIn = { session: StampedSession; account: Account };
 
+/** How many sessions of an account are listed at most. */
+export const MAX_LISTED = 200;
+
 /** One of an account's sessions. */
 export type ListedSession = { uid: string; device: Device | undefined; signedInAt: Date; lastSeenAt: Date };
 
 export type BrowserSessions = {
   /** Who is signed in in this browser; undefined when nobody is. */
   find(ctx: Context): Promise<SignedIn | undefined>;
-  /** Continues under a new id after a password change, which ended every earlier session. */
+  /** Begins another session after a password change, which ended every earlier one. */
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;
   /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Ends the session of this browser, as `end` does. */
   endCurrent(ctx: Context, signedIn: SignedIn): Promise<void>;
-  /** Ends one of the account's sessions and the grants made in it, and notifies the applications that listen. */
-  end(accountId: string, uid: string): Promise<void>;
+  /**
+   * Ends one of the account's sessions and the grants made in it, and notifies the applications that listen. Returns
+   * whether there was one.
+   */
+  end(accountId: string, uid: string): Promise<boolean>;
+  endAll(accountId: string): Promise<void>;
   /** Ends all but the one with this uid. */
   endOthers(accountId: string, uid: string): Promise<void>;
-  /** The last used one first. */
+  /** The last used MAX_LISTED. */
   list(accountId: string): Promise<ListedSession[]>;
 };
 
@@ -56,9 +64,18 @@ export function createBrowserSessions(options: {
     }
   }
 
-  async function endWhere(accountId: string, which: (uid: unknown) => boolean): Promise<void> {
-    for (const session of await store.sessionsOf(accountId)) {
-      if (which(session.payload.uid)) await end(accountId, session);
+  async function endOne(accountId: string, uid: string): Promise<boolean> {
+    let found = false;
+    for await (const session of store.sessionsOf(accountId, uid)) {
+      await end(accountId, session);
+      found = true;
+    }
+    return found;
+  }
+
+  async function endAllBut(accountId: string, uid?: string): Promise<void> {
+    for await (const session of store.sessionsOf(accountId)) {
+      if (session.id !== uid) await end(accountId, session);
     }
   }
 
@@ -97,6 +114,8 @@ export function createBrowserSessions(options: {
       return { session, account };
     },
     async renew(ctx, { session, account }) {
+      await store.endSession(account.id, session.uid);
+      session.uid = randomUUID();
       session.resetIdentifier();
       // The grants made in it ended with the old password.
       session.authorizations = {};
@@ -109,17 +128,20 @@ export function createBrowserSessions(options: {
       return store.endSession(session.accountId, session.uid);
     },
     async endCurrent(ctx, { account, session }) {
-      await endWhere(account.id, (other) => other === session.uid);
+      await endOne(account.id, session.uid);
       // A changed cookie also makes browsers drop the pages that they keep for going back.
       setCookie(ctx, null);
     },
-    end: (accountId, uid) => endWhere(accountId, (other) => other === uid),
-    endOthers: (accountId, uid) => endWhere(accountId, (other) => other !== uid),
+    end: endOne,
+    endAll: (accountId) => endAllBut(accountId),
+    endOthers: endAllBut,
     async list(accountId) {
-      const all = (await store.sessionsOf(accountId)).map(listed);
-      all.sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
-      // Two requests at once may have left a session twice.
-      return all.filter(({ uid }, index) => all.findIndex((other) => other.uid === uid) === index);
+      const sessions: ListedSession[] = [];
+      for await (const session of store.sessionsOf(accountId)) {
+        sessions.push(listed(session));
+        if (sessions.length === MAX_LISTED) break;
+      }
+      return sessions;
     },
   };
 }

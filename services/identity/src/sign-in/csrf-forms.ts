@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isStorable } from '@gatehouse/http/json-body';
 import { readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Context } from 'koa';
 import type { BrowserCookie } from './browser-cookie.ts';
 
@@ -24,13 +25,13 @@ export type CsrfForms = {
   read(ctx: Context, context: string): Promise<Map<string, string>>;
 };
 
-export function createCsrfForms(key: Buffer, browser: BrowserCookie): CsrfForms {
-  const token = (ctx: Context, context: string) =>
+export function createCsrfForms(keys: KeyList, browser: BrowserCookie): CsrfForms {
+  const tokenOf = (key: Buffer, ctx: Context, context: string) =>
     createHmac('sha256', key)
       .update(`form ${browser.id(ctx)} ${context}`)
       .digest('base64url');
   return {
-    token,
+    token: (ctx, context) => tokenOf(keys[0], ctx, context),
     async read(ctx, context) {
       if (ctx.is(FORM) !== FORM) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
@@ -44,9 +45,11 @@ export function createCsrfForms(key: Buffer, browser: BrowserCookie): CsrfForms 
         }
         fields.set(name, value);
       }
-      const expected = Buffer.from(token(ctx, context));
       const given = Buffer.from(fields.get('csrf') ?? '');
-      const fits = given.length === expected.length && timingSafeEqual(given, expected);
+      const fits = keys.some((key) => {
+        const expected = Buffer.from(tokenOf(key, ctx, context));
+        return given.length === expected.length && timingSafeEqual(given, expected);
+      });
       if (!fits || ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
       return fields;
     },

@@ -6,6 +6,7 @@ import type Provider from 'oidc-provider';
 import type { Interaction, InteractionResults } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { AccountMails } from '../accounts/account-mails.ts';
+import type { Notices } from '../accounts/notices.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
 import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
@@ -19,6 +20,7 @@ import type { BrowserSessions } from './browser-sessions.ts';
 import type { CsrfForms } from './csrf-forms.ts';
 import { formTarget, seeOther, sendPage } from './page-response.ts';
 import type { PasswordCheck } from './password-check.ts';
+import { KnownDevicesOnly } from './sign-in-throttle.ts';
 
 export type InteractionRoutesOptions = {
   provider(): Provider;
@@ -26,6 +28,7 @@ export type InteractionRoutesOptions = {
   sessions: Pick<BrowserSessions, 'switchAccount'>;
   checkPassword: PasswordCheck;
   mails: AccountMails;
+  notices: Pick<Notices, 'signedIn'>;
   audit: Audit;
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;
@@ -55,12 +58,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   const router = new Router({ sensitive: true });
 
   async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
-    const details = await options
-      .provider()
-      .interactionDetails(ctx.req, ctx.res)
-      .catch((error: Error) => {
-        throw error.name === 'SessionNotFound' ? new SignInExpired() : error;
-      });
+    const details = await options.provider().interactionDetails(ctx.req, ctx.res);
     if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
     return details;
   }
@@ -117,8 +115,15 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     sendPage(ctx, html, { status: shown.status ?? 200, formTargets: formTarget(redirectUriOf(details)) });
   }
 
-  async function signIn(ctx: Context, details: Interaction, account: Account, login: string): Promise<void> {
+  async function signIn(
+    ctx: Context,
+    details: Interaction,
+    account: Account,
+    { login, isKnown }: { login: string; isKnown: boolean },
+  ): Promise<void> {
     browser.rememberDevice(ctx, login);
+    const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
+    await options.notices.signedIn(account, by);
     // Otherwise oidc-provider would sign the other account out, with a form that a script submits.
     if ((await options.sessions.switchAccount(ctx, account.id)) && details.session !== undefined) {
       delete details.session;
@@ -134,14 +139,15 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const details = await load(ctx, 'login');
     if (fields.has('cancel')) return finish(ctx, refused, false);
     const login = (fields.get('username') ?? '').trim();
+    const isKnown = browser.isKnownDevice(ctx, login);
     try {
       const account = await options.checkPassword(ctx, {
         login,
         password: fields.get('password') ?? '',
         client: String(details.params.client_id),
-        knownDevice: browser.isKnownDevice(ctx, login),
+        knownDevice: isKnown,
       });
-      if (account !== undefined) return await signIn(ctx, details, account, login);
+      if (account !== undefined) return await signIn(ctx, details, account, { login, isKnown });
       return await showSignIn(ctx, details, {
         username: login,
         problem: { kind: 'wrong_password' },
@@ -194,7 +200,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       });
       await audit.record({ action: 'account.created', origin, subject: account.id });
       await mails.sendVerification(account);
-      return await signIn(ctx, details, account, account.username);
+      return await signIn(ctx, details, account, { login: account.username, isKnown: true });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
       return showCreateAccount(ctx, details, { values, error });
@@ -281,6 +287,7 @@ function anotherAccount({ params }: Interaction): string {
 
 function signInProblem(error: unknown): SignInProblem | undefined {
   if (!(error instanceof ServiceError)) return undefined;
+  if (error instanceof KnownDevicesOnly) return { kind: 'known_devices_only' };
   const retryAfter = Number(error.headers['retry-after'] ?? 1);
   if (error.kind === 'rate_limited') return { kind: 'too_many_attempts', retryAfter };
   return error.kind === 'unavailable' ? { kind: 'unavailable' } : undefined;

@@ -1,16 +1,21 @@
-import { addressKey, createRateLimiter } from '@gatehouse/http/rate-limit';
+import { createAddressLimiter } from '@gatehouse/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
 import type { Logger } from '@gatehouse/kit/logger';
-import { deriveKey } from '@gatehouse/kit/sealing';
+import { deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
 import type Provider from 'oidc-provider';
 import type { Accounts } from '../accounts/account.ts';
 import { createAccountMails } from '../accounts/account-mails.ts';
 import { createMailSender, type MailSettings } from '../accounts/mail-settings.ts';
+import { createNotices } from '../accounts/notices.ts';
 import { createOneTimeLinks } from '../accounts/one-time-link.ts';
 import { createOneTimeLinkStore } from '../accounts/one-time-link-store.ts';
+import { createSeenStore } from '../accounts/seen-store.ts';
+import type { ApiKeys } from '../applications/api-keys.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { ToServiceError } from '../http/service-error.ts';
+import type { Logins } from '../logins/logins.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
 import type { Lifetimes } from '../oidc/provider.ts';
 import { addAccessRoutes } from './access-routes.ts';
@@ -21,6 +26,7 @@ import { createBrowserCookie } from './browser-cookie.ts';
 import { createBrowserSessions } from './browser-sessions.ts';
 import { createCsrfForms } from './csrf-forms.ts';
 import { interactionRoutes } from './interaction-routes.ts';
+import { createOwnApplications } from './own-applications.ts';
 import { createPageErrors } from './page-errors.ts';
 import { createPasswordCheck } from './password-check.ts';
 import { addProfileRoutes } from './profile-routes.ts';
@@ -28,6 +34,7 @@ import { createProviderPages } from './provider-pages.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { createSignInThrottle } from './sign-in-throttle.ts';
 import { createSignInThrottleStore } from './sign-in-throttle-store.ts';
+import { addVerificationRoutes } from './verification-routes.ts';
 
 /** How many accounts can be created from one address. */
 const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
@@ -35,56 +42,74 @@ const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
 /** The pages on which people sign in and manage their account, with the mails and the throttling they need. */
 export function createSignInModule(options: {
   issuer: string;
-  masterKey: Buffer;
+  masterKeys: KeyList;
   connection: Connection;
   provider(): Provider;
   store: OidcStore;
+  logins: Logins;
   accounts: Accounts;
-  applications: Pick<Applications, 'find' | 'roleIn'>;
+  applications: Applications;
+  apiKeys: ApiKeys;
   audit: Audit;
   toServiceError: ToServiceError;
   mail: MailSettings | undefined;
+  sharedLimits: RateLimitStore | undefined;
   lifetimes: Lifetimes;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
   logger: Logger;
 }) {
-  const { masterKey, connection, applications } = options;
+  const { masterKeys, connection, applications } = options;
   const counters = createSignInThrottleStore(connection);
-  const throttle = createSignInThrottle({ store: counters, key: deriveKey(masterKey, 'sign-in guard') });
+  const [throttleKey] = deriveKeys(masterKeys, 'sign-in guard');
+  const throttle = createSignInThrottle({ store: counters, key: throttleKey });
   const linkStore = createOneTimeLinkStore(connection);
   const links = createOneTimeLinks(linkStore);
   const mail = createMailSender(options.mail);
-  const countMail = (userId: string) => throttle.countMail({ userId });
-  const mails = createAccountMails({ ...options, links, mail, countMail });
+  const mails = createAccountMails({
+    ...options,
+    links,
+    mail,
+    // Each kind by itself: what one causes must not keep another from being sent.
+    countMail: (userId, kind) =>
+      throttle.countMail({ userId: kind === 'new_password' ? userId : `${kind} ${userId}` }),
+  });
+  const seen = createSeenStore(connection);
+  const notices = createNotices({ mails, seen });
 
-  const formKey = deriveKey(masterKey, 'forms');
-  const browser = createBrowserCookie(formKey);
-  const forms = createCsrfForms(formKey, browser);
+  const formKeys = deriveKeys(masterKeys, 'forms');
+  const browser = createBrowserCookie(formKeys);
+  const forms = createCsrfForms(formKeys, browser);
   const sessions = createBrowserSessions({ ...options, lifetime: options.lifetimes.session });
-  const signUps = createRateLimiter(SIGN_UPS);
-  const shared = { ...options, throttle, links, mails, browser, forms, sessions };
+  const signUps = createAddressLimiter(SIGN_UPS, options.sharedLimits);
+  const shared = { ...options, throttle, links, mails, notices, browser, forms, sessions };
   const checkPassword = createPasswordCheck(shared);
   const pageErrors = createPageErrors(options.toServiceError);
 
   const pages = createAccountRouter(shared);
-  addProfileRoutes(pages, { account: createAccountService(shared), sessions });
-  addAccessRoutes(pages, { ...shared, applications: createAuthorizedApplications(options) });
+  const own = createOwnApplications(options);
+  addProfileRoutes(pages, { account: createAccountService(shared), sessions, own });
+  addVerificationRoutes(pages, shared);
+  addAccessRoutes(pages, { ...shared, own, applications: createAuthorizedApplications(options) });
   return {
+    browser,
     checkPassword,
     pageErrors,
+    sessions,
+    mails,
+    notices,
     providerPages: createProviderPages({ ...shared, pageErrors }),
     routers: [
       interactionRoutes({
         ...shared,
         checkPassword,
         roleIn: applications.roleIn,
-        countSignUp: (address) => signUps.count(addressKey(address)),
+        countSignUp: signUps.count,
       }),
       pages.router,
-      recoveryRoutes({ ...shared, countRequest: (address) => throttle.countMail({ address }) }),
+      recoveryRoutes({ ...shared, own, countRequest: (address) => throttle.countMail({ address }) }),
     ],
-    collections: [counters.collection, linkStore.collection],
+    collections: [counters.collection, linkStore.collection, seen.collection],
     stop: mail.stop,
   };
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context, Middleware } from 'koa';
-import type { ErrorOut } from 'oidc-provider';
+import { type ErrorOut, errors } from 'oidc-provider';
 import type { ToServiceError } from '../http/service-error.ts';
 import { type ErrorPageKind, errorPage } from '../pages/error-page.ts';
 import { CsrfError } from './csrf-forms.ts';
@@ -26,7 +26,9 @@ const KIND_OF_REFUSAL: Record<string, ErrorPageKind> = {
 
 export function createPageErrors(toServiceError: ToServiceError): PageErrors {
   function show(ctx: Context, thrown: unknown): void {
-    const error = toServiceError(ctx, thrown);
+    // As an interaction that has expired, and a session that has ended while the request was on its way.
+    const isOver = thrown instanceof errors.SessionNotFound;
+    const error = toServiceError(ctx, isOver ? new SignInExpired() : thrown);
     const retryAfter = Number(error.headers['retry-after']);
     ctx.set(error.headers);
     const html = errorPage({

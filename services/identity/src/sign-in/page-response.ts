@@ -31,7 +31,6 @@ export function setPageHeaders(ctx: Context, formTargets: readonly string[] = []
       "frame-ancestors 'none'",
     ].join('; '),
     'x-frame-options': 'DENY',
-    'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
   });

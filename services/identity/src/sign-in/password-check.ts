@@ -29,7 +29,9 @@ export function createPasswordCheck(options: {
 }): PasswordCheck {
   const { accounts, throttle, audit } = options;
   return async (ctx, { login, password, client, knownDevice }) => {
-    const attempt = { login, address: requestInfo(ctx.req).address, knownDevice };
+    const known = await accounts.lookUp(login);
+    const by = known === undefined ? { login } : { userId: known.id };
+    const attempt = { ...by, address: requestInfo(ctx.req).address, knownDevice };
     await throttle.before(attempt);
     const account = await accounts.checkPassword(login, password).catch(async (error: unknown) => {
       await throttle.abandoned(attempt);

@@ -4,9 +4,10 @@ import type { AccountChanges } from '../accounts/account.ts';
 import { originOf } from '../audit/audit.ts';
 import { passwordPage } from '../pages/password-page.ts';
 import { type ProfileNotice, profilePage } from '../pages/profile-page.ts';
-import { ACCOUNT_PAGES, type AccountPage, type AccountRouter } from './account-router.ts';
+import { ACCOUNT_PAGES, type AccountPage, type AccountRouter, END_CREDENTIALS } from './account-router.ts';
 import type { AccountService } from './account-service.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
+import type { OwnApplications } from './own-applications.ts';
 import { sendPage } from './page-response.ts';
 
 const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
@@ -18,8 +19,10 @@ const CORRECTABLE = new Set(['invalid', 'conflict', 'forbidden', 'rate_limited']
 /** The account pages for the profile and the password. */
 export function addProfileRoutes(
   { get, post, page }: AccountRouter,
-  { account: service, sessions }: { account: AccountService; sessions: BrowserSessions },
+  options: { account: AccountService; sessions: BrowserSessions; own: Pick<OwnApplications, 'list'> },
 ): void {
+  const { account: service, sessions, own } = options;
+
   function showProfile(
     ctx: Context,
     { signedIn: { account }, frame, csrf }: AccountPage,
@@ -76,12 +79,15 @@ export function addProfileRoutes(
     return `${ACCOUNT_PAGES.profile}?done=link_sent`;
   });
 
-  function showPassword(ctx: Context, { frame, csrf }: AccountPage, done: unknown, error?: ServiceError) {
+  async function showPassword(ctx: Context, page: AccountPage, done: unknown, error?: ServiceError) {
+    const { frame, csrf, signedIn } = page;
+    const offers = done === 'saved' && (await own.list(signedIn.account.id, originOf(ctx))).length > 0;
     const limited = error?.kind === 'rate_limited';
     const html = passwordPage({
       frame,
       form: { action: ACCOUNT_PAGES.password, csrf },
       notice: done === 'saved' ? 'saved' : undefined,
+      endCredentials: offers ? { action: END_CREDENTIALS, csrf } : undefined,
       retryAfter: limited ? Number(error.headers['retry-after']) : undefined,
       problems: error === undefined || limited ? undefined : passwordProblems(error),
     });
@@ -101,7 +107,7 @@ export function addProfileRoutes(
       return `${ACCOUNT_PAGES.password}?done=saved`;
     } catch (error) {
       if (!(error instanceof ServiceError) || !CORRECTABLE.has(error.kind)) throw error;
-      showPassword(ctx, page(ctx, signedIn), undefined, error);
+      await showPassword(ctx, page(ctx, signedIn), undefined, error);
       return undefined;
     }
   });

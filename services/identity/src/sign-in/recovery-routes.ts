@@ -3,17 +3,22 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
-import type { LinkPurpose, OneTimeLinks } from '../accounts/one-time-link.ts';
+import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../pages/mailed-link-pages.ts';
+import type { PageForm } from '../pages/form.ts';
+import { linkInvalidPage, undoEmailChangePage } from '../pages/mailed-link-pages.ts';
 import {
+  credentialsEndedPage,
   forgottenPasswordPage,
   forgottenPasswordSentPage,
   newPasswordDonePage,
   newPasswordPage,
 } from '../pages/new-password-pages.ts';
+import type { BrowserCookie } from './browser-cookie.ts';
 import type { CsrfForms } from './csrf-forms.ts';
+import type { OwnApplications } from './own-applications.ts';
 import { sendPage } from './page-response.ts';
+import type { SignInThrottle } from './sign-in-throttle.ts';
 
 export type RecoveryRoutesOptions = {
   accounts: Accounts;
@@ -21,18 +26,22 @@ export type RecoveryRoutesOptions = {
   mails: AccountMails;
   audit: Audit;
   forms: CsrfForms;
+  browser: Pick<BrowserCookie, 'rememberDevice'>;
+  throttle: Pick<SignInThrottle, 'forgive'>;
+  own: OwnApplications;
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
 
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
-const VERIFY_EMAIL = '/account/verify-email';
+const UNDO_EMAIL_CHANGE = '/account/undo-email-change';
+const END_CREDENTIALS = `${NEW_PASSWORD}/end-credentials`;
 const ACCOUNT = '/account';
 
-/** Forgotten passwords and the verification of email addresses: the pages that links in mails lead to. */
+/** Forgotten passwords and addresses that somebody else has changed: pages that mailed links lead to, without a sign-in. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
-  const { accounts, links, audit, forms } = options;
+  const { accounts, links, audit, forms, own } = options;
   const router = new Router({ sensitive: true });
 
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
@@ -64,8 +73,8 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     sendPage(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
   });
 
-  function refuseLink(ctx: Context, purpose: 'new_password' | 'email'): void {
-    const retry = purpose === 'email' ? ACCOUNT : FORGOTTEN;
+  function refuseLink(ctx: Context, purpose: 'new_password' | 'undo'): void {
+    const retry = purpose === 'new_password' ? FORGOTTEN : ACCOUNT;
     sendPage(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
   }
 
@@ -73,27 +82,18 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
-    const fits =
-      account?.status === 'active' &&
-      account.email === link?.email &&
-      account.sign_in_epoch === link.epoch &&
-      (purpose === 'verify_email' || account.email_verified);
+    const fits = account?.status === 'active' && isCurrentLink(link, account) && account.email_verified;
     return fits ? account : undefined;
   }
 
-  /** Consumes a link for the action; returns whether there was one. When the action fails, the link works again. */
-  async function use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean> {
-    const link = await links.consume(purpose, token);
-    if (link === undefined) return false;
-    await action().catch(async (error: unknown) => {
-      await links.restore(purpose, token, link);
-      throw error;
-    });
-    return true;
-  }
-
-  function showNewPassword(ctx: Context, account: Account, token: string, error?: ServiceError): void {
+  function showNewPassword(
+    ctx: Context,
+    account: Account,
+    token: string,
+    { error, restoredEmail }: { error?: ServiceError; restoredEmail?: string } = {},
+  ): void {
     const html = newPasswordPage({
+      restoredEmail,
       form: { action: NEW_PASSWORD, csrf: forms.token(ctx, NEW_PASSWORD), hidden: { token } },
       username: account.username,
       problems:
@@ -119,34 +119,82 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     if (account === undefined) return refuseLink(ctx, 'new_password');
     const next = fields.get('new_password') ?? '';
     try {
-      const used = await use('new_password', token, () => accounts.changePassword(account.id, { next }));
+      const used = await links.use('new_password', token, () =>
+        accounts.changePassword(account.id, { next }),
+      );
       if (!used) return refuseLink(ctx, 'new_password');
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
-      return showNewPassword(ctx, account, token, error);
+      return showNewPassword(ctx, account, token, { error });
     }
+    // Whoever guesses passwords could otherwise close the account again before the person signs in.
+    await options.throttle.forgive(account.id);
+    options.browser.rememberDevice(ctx, account.username, account.email ?? '');
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
-    await options.mails.notifyPasswordChanged(account);
-    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT } }));
+    void options.mails.notify(account.id, { kind: 'recovery_used' });
+    const endCredentials = await offerToEndCredentials(ctx, account.id);
+    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT }, endCredentials }));
   });
 
-  router.get(VERIFY_EMAIL, async (ctx) => {
-    const token = String(ctx.query.token ?? '');
-    const account = await accountOf('verify_email', token);
-    if (account === undefined || account.email === null) return refuseLink(ctx, 'email');
-    const form = { action: VERIFY_EMAIL, csrf: forms.token(ctx, VERIFY_EMAIL), hidden: { token } };
-    sendPage(ctx, emailVerifyPage({ form, email: account.email, username: account.username }));
-  });
+  /** A form for somebody who has proved who they are and is not signed in; undefined without own applications. */
+  async function offerToEndCredentials(ctx: Context, id: string): Promise<PageForm | undefined> {
+    const account = (await own.list(id, originOf(ctx))).length > 0 ? await accounts.find(id) : undefined;
+    if (account === undefined) return undefined;
+    const token = await links.issue({
+      ...{ purpose: 'end_credentials', userId: id, email: account.email ?? '', epoch: account.sign_in_epoch },
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    return { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+  }
 
-  router.post(VERIFY_EMAIL, async (ctx) => {
-    const fields = await forms.read(ctx, VERIFY_EMAIL);
+  router.post(END_CREDENTIALS, async (ctx) => {
+    const fields = await forms.read(ctx, END_CREDENTIALS);
     const token = fields.get('token') ?? '';
-    const { id, email } = (await accountOf('verify_email', token)) ?? {};
-    if (id === undefined || email === undefined || email === null) return refuseLink(ctx, 'email');
-    const used = await use('verify_email', token, () => accounts.verifyEmail(id, email));
-    if (!used) return refuseLink(ctx, 'email');
-    await audit.record({ action: 'email.verified', origin: originOf(ctx), subject: id });
-    sendPage(ctx, emailVerifiedPage({ email, links: { account: ACCOUNT } }));
+    const { id } = (await accountOf('end_credentials', token)) ?? {};
+    if (id === undefined) return refuseLink(ctx, 'new_password');
+    const origin = originOf(ctx);
+    const used = await links.use('end_credentials', token, () => own.endCredentials(id, origin));
+    if (!used) return refuseLink(ctx, 'new_password');
+    sendPage(ctx, credentialsEndedPage({ links: { signIn: ACCOUNT } }));
+  });
+
+  /** The account and the address of a link that undoes a change: no later change of the account voids it. */
+  async function undoable(token: string) {
+    const link = await links.peek('undo_email_change', token);
+    const account = link === undefined ? undefined : await accounts.find(link.userId);
+    return link !== undefined && account?.status === 'active' ? { link, account } : undefined;
+  }
+
+  router.get(UNDO_EMAIL_CHANGE, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const found = await undoable(token);
+    if (found === undefined) return refuseLink(ctx, 'undo');
+    const { link, account } = found;
+    const form = { action: UNDO_EMAIL_CHANGE, csrf: forms.token(ctx, UNDO_EMAIL_CHANGE), hidden: { token } };
+    sendPage(ctx, undoEmailChangePage({ form, email: link.email, username: account.username }));
+  });
+
+  router.post(UNDO_EMAIL_CHANGE, async (ctx) => {
+    const fields = await forms.read(ctx, UNDO_EMAIL_CHANGE);
+    const token = fields.get('token') ?? '';
+    const { link } = (await undoable(token)) ?? {};
+    if (link === undefined) return refuseLink(ctx, 'undo');
+    let account: Account | undefined;
+    const used = await links.use('undo_email_change', token, async () => {
+      account = await accounts.restoreEmail(link.userId, link.email);
+      // The addresses that the account has had since are not this person's.
+      await links.voidLater('undo_email_change', link);
+    });
+    if (!used || account === undefined) return refuseLink(ctx, 'undo');
+    await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id });
+    const next = await links.issue({
+      purpose: 'new_password',
+      userId: account.id,
+      email: link.email,
+      epoch: account.sign_in_epoch,
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    showNewPassword(ctx, account, next, { restoredEmail: link.email });
   });
   return router;
 }

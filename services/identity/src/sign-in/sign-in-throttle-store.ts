@@ -74,19 +74,20 @@ export function createSignInThrottleStore(connection: Connection): SignInCounter
   };
 }
 
-function delayOf({ delays }: ThrottlePolicy, count: number): number {
-  return delays[Math.min(count, delays.length - 1)] ?? 0;
+function delayOf({ free, delays }: ThrottlePolicy, count: number): number {
+  return count < free ? 0 : (delays[Math.min(count - free, delays.length - 1)] ?? 0);
 }
 
 /** An update that admits and counts the attempt in one step, or changes nothing. */
 function admission(
-  { delays, window, sliding }: ThrottlePolicy,
+  { free, delays, window, sliding }: ThrottlePolicy,
   now: number,
   by: string,
 ): Record<string, unknown>[] {
   const at = new Date(now);
   const end = new Date(now + window);
-  const delay = { $arrayElemAt: [[...delays], { $min: ['$count', delays.length - 1] }] };
+  const beyond = { $min: [{ $subtract: ['$count', free] }, delays.length - 1] };
+  const delay = { $cond: [{ $lt: ['$count', free] }, 0, { $arrayElemAt: [[...delays], beyond] }] };
   const ifOpen = (then: unknown, field: string) => ({ $cond: ['$open', then, `$${field}`] });
   return [
     { $set: { over: { $lte: [{ $ifNull: ['$expires_at', at] }, at] } } },

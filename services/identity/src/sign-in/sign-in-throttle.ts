@@ -1,14 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressKey } from '@gatehouse/http/rate-limit';
+import { addressKeys } from '@gatehouse/http/rate-limit';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { createKeyedSemaphore } from './keyed-semaphore.ts';
 
-/** One attempt to sign in. */
-export type SignInAttempt = {
-  /** The username or email address that was given, known or not. */
-  login: string;
+/**
+ * One attempt to sign in, or a check of the current password: on an account by its id, as its names can change and it has
+ * several; on none by the username or email address that was given.
+ */
+export type SignInAttempt = ({ login: string } | { userId: string }) & {
   /** The caller's IP address. */
   address: string;
   /** Whether somebody has signed in to this account in this browser before. */
@@ -16,8 +17,10 @@ export type SignInAttempt = {
 };
 
 /**
- * Slows down the guessing of passwords. It locks nobody out: a stranger's attempts elsewhere never cause a refusal
- * here, and do not affect a browser that has signed in to the account before. Unknown logins count like known ones.
+ * Limits the guessing of passwords. Only failures count. A browser that has signed in to the account before has a limit of
+ * its own, which nobody else's attempts affect. All others together have 100 failures in a row (NIST SP 800-63B §5.2.2),
+ * then the account opens to known browsers only, until somebody signs in there or sets a new password by a mailed link.
+ * Unknown logins count like known ones.
  */
 export type SignInThrottle = {
   /**
@@ -27,6 +30,8 @@ export type SignInThrottle = {
   before(attempt: SignInAttempt): Promise<void>;
   failed(attempt: SignInAttempt): Promise<void>;
   succeeded(attempt: SignInAttempt): Promise<void>;
+  /** Somebody has proved by a mailed link that the account is theirs: the failures so far do not count. */
+  forgive(userId: string): Promise<void>;
   /** The password could not be checked: the attempt does not count. */
   abandoned(attempt: SignInAttempt): Promise<void>;
   /** Counts a requested mail by its recipient, by who asks, or both; throws `rate_limited`. */
@@ -35,10 +40,10 @@ export type SignInThrottle = {
 
 /** How the attempts on one counter are delayed. Times are in milliseconds. */
 export type ThrottlePolicy = {
-  /** After the nth attempt, the next is admitted after delays[n], or the last one. */
-  delays: readonly number[];
   /** How many attempts cause no delay. */
   free: number;
+  /** The delays after those, one for each further attempt; the last one holds for all that follow. */
+  delays: readonly number[];
   /** After this time, counting starts over. */
   window: number;
   /** Whether each attempt restarts the window, so that only a pause of that length ends it. */
@@ -68,13 +73,25 @@ export type SignInCounters = {
   reset(key: string): Promise<void>;
 };
 
+/** There were too many failures in a row: the account opens to browsers that have signed in to it before. */
+export class KnownDevicesOnly extends ServiceError {
+  constructor() {
+    super(
+      'rate_limited',
+      'Too many wrong passwords in a row: sign in where you have signed in before, or set a new password by mail.',
+    );
+  }
+}
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** No delay for the first `free` attempts, then `first`, doubled each time, up to `max`. */
-function doubling(free: number, first: number, max: number): number[] {
-  const delays = Array.from({ length: free }, () => 0);
+const YEAR = 365 * 24 * HOUR;
+
+/** `first`, doubled each time, up to `max`. */
+function doubling(first: number, max: number): number[] {
+  const delays: number[] = [];
   for (let delay = first; delay < max; delay *= 2) delays.push(delay);
   return [...delays, max];
 }
@@ -82,29 +99,31 @@ function doubling(free: number, first: number, max: number): number[] {
 /** One account from one address. Pausing for a day gains nothing over trying every 15 minutes. */
 const PAIR: ThrottlePolicy = {
   free: 5,
-  delays: doubling(5, SECOND, 15 * MINUTE),
+  delays: doubling(SECOND, 15 * MINUTE),
   window: 24 * HOUR,
   sliding: true,
 };
-/** All accounts from one address. */
-const ADDRESS: ThrottlePolicy = {
-  free: 50,
-  delays: doubling(50, SECOND, 15 * MINUTE),
+/** All accounts from one address, and from the networks around it: a subscriber may have a /48 (RFC 6177 §2). */
+const ADDRESSES: readonly ThrottlePolicy[] = [50, 100, 200].map((free) => ({
+  free,
+  delays: doubling(SECOND, 15 * MINUTE),
   window: 15 * MINUTE,
   sliding: false,
-};
+}));
+/** One account from everywhere, in a row: what sits out a year is not guessing. */
+const IN_A_ROW: ThrottlePolicy = { free: 100, delays: [YEAR], window: YEAR, sliding: true };
 /** One account from everywhere: it slows attempts down, but never refuses one. */
 const ACCOUNT: ThrottlePolicy = { free: 20, delays: [0], window: HOUR, sliding: false };
 /** After three, one in ten minutes: however often a stranger asks, the owner's latest link must work for a while. */
 const MAILS_TO_ACCOUNT: ThrottlePolicy = {
   free: 3,
-  delays: [0, 0, 0, 10 * MINUTE],
+  delays: [10 * MINUTE],
   window: HOUR,
   sliding: false,
 };
 const MAILS_FROM_ADDRESS: ThrottlePolicy = {
   free: 20,
-  delays: [...Array.from({ length: 20 }, () => 0), HOUR],
+  delays: [HOUR],
   window: HOUR,
   sliding: false,
 };
@@ -133,15 +152,22 @@ export function createSignInThrottle(options: {
   const keyOf = (...parts: string[]) =>
     createHmac('sha256', options.key).update(parts.join('\n')).digest('base64url');
 
-  /** The keys of the counters for an attempt; a known device has one of its own, and no other. */
-  function countersOf({ login, address, knownDevice }: SignInAttempt) {
-    const account = foldedKey(login.trim());
-    const group = addressKey(address);
-    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', group, account);
-    return {
-      pair,
-      shared: knownDevice ? [] : [keyOf('address', group), keyOf('account', account)],
-    };
+  const rowOf = (account: readonly string[]) => keyOf('row', ...account);
+
+  /** The counters for an attempt; a known device has one of its own, and no other. A success ends `row`, too. */
+  function countersOf({ address, knownDevice, ...by }: SignInAttempt) {
+    const account = 'userId' in by ? ['id', by.userId] : [foldedKey(by.login.trim())];
+    const networks = addressKeys(address);
+    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', networks[0], ...account);
+    const shared: Counter[] = [
+      { key: keyOf('account', ...account), policy: ACCOUNT },
+      ...ADDRESSES.flatMap((policy, i) => {
+        const network = networks[i];
+        return network === undefined ? [] : [{ key: keyOf('address', network), policy }];
+      }),
+    ];
+    const row = { key: rowOf(account), policy: IN_A_ROW };
+    return { pair, row: row.key, shared: knownDevice ? [] : [row, ...shared] };
   }
 
   /** Waits, unless too many already do; returns whether it did. */
@@ -181,16 +207,12 @@ export function createSignInThrottle(options: {
   /** Counts the attempt on all of its counters; see SignInThrottle.before. */
   async function count(attempt: SignInAttempt, deadline: number): Promise<void> {
     const { pair, shared } = countersOf(attempt);
-    const [address, account] = shared;
-    const counters = [{ key: pair, policy: PAIR }];
-    if (address !== undefined && account !== undefined) {
-      counters.push({ key: address, policy: ADDRESS }, { key: account, policy: ACCOUNT });
-    }
     for (;;) {
-      const outcomes = await takeAll(counters);
+      const outcomes = await takeAll([{ key: pair, policy: PAIR }, ...shared]);
       const refused = outcomes.filter(({ admitted }) => !admitted);
       if (refused.length === 0) {
-        const slow = outcomes[2] === undefined ? 0 : slowdown(outcomes[2]);
+        const account = outcomes.find(({ policy }) => policy === ACCOUNT);
+        const slow = account === undefined ? 0 : slowdown(account);
         if (slow > 0) await pause(slow);
         return;
       }
@@ -198,15 +220,21 @@ export function createSignInThrottle(options: {
       // many times at once with the right password is not guessing.
       const inProgress = refused.every(({ settled, policy }) => settled < policy.free);
       const again = inProgress && now() < deadline && (await pause(POLL_MS));
-      if (!again) throw tooManyAttempts(refused);
+      if (again) continue;
+      const locked = refused.some(({ policy }) => policy === IN_A_ROW);
+      throw locked ? new KnownDevicesOnly() : tooManyAttempts(refused);
     }
   }
 
   /** Records how an attempt ended, and lets the next one proceed. */
-  async function end(attempt: SignInAttempt, write: (pair: string, shared: string[]) => Promise<unknown>) {
-    const { pair, shared } = countersOf(attempt);
+  async function end(
+    attempt: SignInAttempt,
+    write: (pair: string, shared: string[], row: string) => Promise<unknown>,
+  ) {
+    const { pair, shared, row } = countersOf(attempt);
     try {
-      await write(pair, shared);
+      const keys = shared.map(({ key }) => key);
+      await write(pair, keys, row);
     } finally {
       semaphore.release(pair);
     }
@@ -234,14 +262,24 @@ export function createSignInThrottle(options: {
     },
     failed: (attempt) => end(attempt, (pair, shared) => store.settle([pair, ...shared])),
     succeeded: (attempt) =>
-      end(attempt, (pair, shared) => Promise.all([store.reset(pair), store.giveBack(shared)])),
+      end(attempt, (pair, shared, row) =>
+        Promise.all([
+          store.reset(pair),
+          store.reset(row),
+          store.giveBack(shared.filter((key) => key !== row)),
+        ]),
+      ),
+    forgive: (userId) => store.reset(rowOf(['id', userId])),
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
     async countMail({ userId, address }) {
       const outcomes = await takeAll([
         ...(userId === undefined ? [] : [{ key: keyOf('mail', userId), policy: MAILS_TO_ACCOUNT }]),
         ...(address === undefined
           ? []
-          : [{ key: keyOf('mails from', addressKey(address)), policy: MAILS_FROM_ADDRESS }]),
+          : addressKeys(address).map((network, i) => ({
+              key: keyOf('mails from', network),
+              policy: { ...MAILS_FROM_ADDRESS, free: MAILS_FROM_ADDRESS.free * 2 ** i },
+            }))),
       ]);
       const refused = outcomes.filter(({ admitted }) => !admitted);
       if (refused.length > 0) throw tooManyAttempts(refused);

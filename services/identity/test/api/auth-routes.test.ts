@@ -3,7 +3,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { LOGIN_CLIENT } from '../../src/api/auth-routes.ts';
+import { LOGIN_CLIENT } from '../../src/logins/logins.ts';
 import { build, MACHINE, PASSWORD, SPA, WEB } from '../build.ts';
 import { dpopKey, openDatabase, refresh, signerOf, statusesOf, tokensFor } from '../oidc/actions.ts';
 
@@ -51,18 +51,21 @@ const statusOf = async (token: string) => (await ask('GET', '/status', bearer(to
 const machineToken = async () =>
   String((await built.form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
 
-const sign = await signerOf(await openDatabase(t, uri), { masterKey, issuer: base });
+const database = await openDatabase(t, uri);
+const apiLogins = database.collection<{ _id: string }>('api_logins');
+const sign = await signerOf(database, { masterKey, issuer: base });
 const signLogin = async (authTime: number, more: { lifetime?: number; clientId?: string } = {}) => {
-  const epoch = decodeJwt(await loginToken()).epoch;
-  const { token } = await sign({
+  const { epoch, gid } = decodeJwt(await loginToken());
+  const { token, jti } = await sign({
     subject: people.ann.id,
     clientId: LOGIN_CLIENT,
     audience: `${base}/api`,
     scope: 'openid',
     lifetime: 3600,
-    claims: { roles: ['user'], epoch, auth_time: Math.floor(Date.now() / 1000) - authTime },
+    claims: { gid, roles: ['user'], epoch, auth_time: Math.floor(Date.now() / 1000) - authTime },
     ...more,
   });
+  await apiLogins.updateOne({ _id: String(gid) }, { $set: { token_id: jti } });
   return token;
 };
 
@@ -236,6 +239,28 @@ t.test('refresh', async (t) => {
   }
 });
 
+t.test('a token that was renewed, and comes again later, ends its login', async (t) => {
+  const renew = async (token: string) => ask('POST', '/refresh', bearer(token));
+  const other = await loginToken();
+  for (const [name, seconds, survives] of [
+    ['at once, as from two tabs', 5, true],
+    ['later', 11, false],
+  ] as const) {
+    const first = await loginToken();
+    const second = String((await renew(first)).body.token);
+    const third = String((await renew(second)).body.token);
+    const { gid } = decodeJwt(third);
+    t.equal(gid, decodeJwt(first).gid, 'it is one login');
+    const renewed_at = new Date(Date.now() - seconds * 1000);
+    await apiLogins.updateOne({ _id: String(gid) }, { $set: { renewed_at } });
+    t.equal((await renew(first)).status, 401);
+    t.equal(await statusOf(third), survives ? 200 : 401, name);
+    t.equal((await renew(third)).status, survives ? 200 : 401, name);
+    t.equal(await apiLogins.countDocuments({ _id: String(gid) }), survives ? 1 : 0, name);
+  }
+  t.equal(await statusOf(other), 200, 'and no other');
+});
+
 t.test('permissions', async (t) => {
   const { access_token } = await tokensFor(built, { more: { scope: 'openid read:data' } });
   const ann = { user_id: people.ann.id, roles: ['user'] };
@@ -274,14 +299,57 @@ t.test('an address identifies who has verified it', async (t) => {
   t.equal((await login('bob@example.org')).status, 401);
 });
 
+const shared = {
+  mongodbUri: await testDatabase(t),
+  masterKey,
+  rateLimit: 'on',
+  config: { passwordLogin: 'off', rateLimitStore: 'mongodb' },
+} as const;
+const limited = await build(t, shared);
+
+t.test('a request for the status counts, wherever its token is', async (t) => {
+  const { access_token: token } = await tokensFor(limited);
+  const counted = async (query: string, header?: string) => {
+    const { headers } = await limited.call('GET', `/api/v1/auth/status${query}`, header);
+    const [, name, left] = /^"(\w+)";r=(\d+);/.exec(headers.get('ratelimit') ?? '') ?? [];
+    return { name, left: Number(left) };
+  };
+  const requests: [limit: string, query: string, header?: string][] = [
+    ['credential', '', token],
+    ['credential', `?token=${token}`],
+    ['credential', `?token=${token}`, 'x'],
+    ['address', '', 'x'],
+    ['address', '?token=x'],
+    ['address', ''],
+    ['address', '?token='],
+  ];
+  const before = new Map<string, number>();
+  for (const [name, query, header] of requests) {
+    const { left, ...more } = await counted(query, header);
+    t.strictSame(more, { name }, `${query} ${header}`);
+    t.equal(left, (before.get(name) ?? left + 1) - 1, `${query} ${header}`);
+    before.set(name, left);
+  }
+});
+
 t.test('where passwords are not taken', async (t) => {
-  const off = await build(t, { config: { passwordLogin: 'off' } });
-  const { status, body } = await off.call('POST', '/api/v1/auth/login', undefined, {
+  const { status, body } = await limited.call('POST', '/api/v1/auth/login', undefined, {
     username: 'ann',
     password: PASSWORD,
   });
   t.equal(status, 403);
   t.match(body, { error: /authorization code/ });
-  const { access_token } = await tokensFor(off);
-  t.equal((await off.call('GET', '/api/v1/auth/status', access_token)).status, 200, 'the rest works');
+  const { access_token } = await tokensFor(limited);
+  t.equal((await limited.call('GET', '/api/v1/auth/status', access_token)).status, 200, 'the rest works');
+});
+
+t.test('two replicas count together', async (t) => {
+  const replicas = [limited, await build(t, shared)];
+  const login = (replica = limited) =>
+    replica.call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: 'wrong' });
+  const leftAt = async (replica = limited) =>
+    Number(/^"password";r=(\d+);/.exec((await login(replica)).headers.get('ratelimit') ?? '')?.[1]);
+  const left = await leftAt();
+  for (let i = 1; i <= left; i += 1) t.equal(await leftAt(replicas[i % 2]), left - i);
+  for (const replica of replicas) t.equal((await login(replica)).status, 429);
 });

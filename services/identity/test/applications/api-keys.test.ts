@@ -199,7 +199,7 @@ t.test('a rotation leaves time to change over', async (t) => {
 t.test('a crash before the revocation is made up for', async (t) => {
   const { id } = await make();
   const { body } = await makeKey(id);
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('DELETE', `/${id}/api-keys/${body.id}`)).status, 500);
   t.equal(await resolve(body.api_key), undefined);
   t.same(await revoked(String(body.id)), []);

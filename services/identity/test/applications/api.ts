@@ -69,11 +69,14 @@ export async function buildApi(t: Test) {
     tokenLifetime: 3600,
     logger,
   });
-  const fault = { next: false };
+  /** How many writes succeed until one fails. */
+  await stores.revocationStore.issuingUntil(new Date());
+  const fault = { after: Number.POSITIVE_INFINITY };
   const revocations = {
     async write(entries: readonly RevocationEntry[]) {
-      if (fault.next) {
-        fault.next = false;
+      fault.after -= 1;
+      if (fault.after < 0) {
+        fault.after = Number.POSITIVE_INFINITY;
         throw new Error('the process died here');
       }
       await real.write(entries);
@@ -83,7 +86,8 @@ export async function buildApi(t: Test) {
   const accounts = { find: async (id: string) => people.get(id) };
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
-  const dependencies = { store, keys, accounts, revocations, audit, endGrants, logger };
+  const notifyCredential = () => {};
+  const dependencies = { store, keys, accounts, revocations, audit, notifyCredential, endGrants, logger };
   const applications = createApplications(dependencies);
   const apiKeys = createApiKeys(dependencies);
 

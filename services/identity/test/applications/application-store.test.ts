@@ -169,7 +169,7 @@ t.test('a deletion or a loss stays marked until its revocation is written', asyn
   const waiting = async () =>
     (await store.awaitingRevocation()).filter((it) => it.application.id === application.id);
   t.match(await waiting(), [{ application: { epoch: 1 }, deleted: false }]);
-  await store.raiseEpoch(application.id);
+  t.equal((await store.change(changed ?? application, {}, true))?.epoch, 2);
   await store.revocationWritten(application.id, 1);
   t.equal((await waiting()).length, 1, 'the later one is still to be written');
   await store.revocationWritten(application.id, 2);
@@ -202,8 +202,10 @@ t.test('every query uses an index', (t) =>
     await store.addSecret(application.id, secret());
     await store.secretUsed(application.id, application.secrets[0]?.id ?? '', new Date());
     await store.removeSecret(application.id, application.secrets[0]?.id ?? '');
+    await store.raiseEpochsOf('usr_ann', 5);
     await store.awaitingRevocation();
+    await store.awaitingRevocation('usr_ann');
     await store.markDeleted(application.id);
-    await store.revocationWritten(application.id, (changed?.epoch ?? 0) + 1);
+    await store.revocationWritten(application.id, (changed?.epoch ?? 0) + 2);
   }),
 );

@@ -35,12 +35,12 @@ t.test('an application is made, read, changed and removed', async (t) => {
   });
   t.match(changed, { status: 200, body: { name: 'Renamed', redirect_uris: ['http://localhost:3000/cb'] } });
   t.ok(String(changed.body.updated_at) > String(shown.updated_at));
-  t.same(await revoked(id), [], 'nothing is lost by that');
+  t.match(await revoked(id), [{ kind: 'client', epoch: 0 }], 'every replica hears of it, and no token ends');
 
   const removed = await call('DELETE', `/${id}`);
   t.same(api.endedGrants, [id], 'what people have allowed it is over');
   t.equal(removed.status, 204);
-  t.match(await revoked(id), [{ kind: 'client', epoch: undefined }]);
+  t.match(await revoked(id), [{ kind: 'client', epoch: 1 }]);
   t.equal((await call('GET', `/${id}`)).status, 404);
   t.equal((await call('DELETE', `/${id}`)).status, 404);
   t.equal(await applications.checkSecret(id, String(secret)), false);
@@ -168,6 +168,11 @@ t.test('what is refused names the field', async (t) => {
       'too many',
       { ...WEB, redirect_uris: Array.from({ length: 21 }, (_, i) => `https://x.example/${i}`) },
       'redirect_uris',
+    ],
+    [
+      'a post-logout URI on localhost',
+      { ...WEB, post_logout_redirect_uris: ['http://localhost:3000/bye'] },
+      'post_logout_redirect_uris.0',
     ],
     [
       'a bad post-logout URI',
@@ -327,9 +332,10 @@ t.test('trust rests on the owner’s role at the grant, and on their account', a
     await call('POST', `/${id}/api-keys`, { name: 'Key', scopes: ['read:data'] }, owner);
     if (after === undefined) people.delete(owner);
     else people.set(owner, after);
-    await applications.ownerChanged(owner);
+    await applications.ownerChanged(owner, 9);
     t.match((await call('GET', `/${id}`, undefined, 'usr_root')).body, { trusted: lasts }, label);
-    t.match(await revoked(id), lasts ? [] : [{ kind: 'client', epoch: 1 }], label);
+    const epochs = (await revoked(id)).map(({ epoch = 0 }) => epoch);
+    t.equal(Math.max(...epochs) > 0, !lasts, label);
     const keys = await call('GET', `/${id}/api-keys`, undefined, 'usr_root');
     t.equal(keys.body.data.length, lasts ? 1 : 0, label);
     if (after?.status === 'active') continue;
@@ -348,7 +354,7 @@ t.test('trust that is granted while the owner is demoted does not outlive it', a
     // After the owner was looked up, and before the application is trusted.
     api.beforeWrite.next = async () => {
       people.set('usr_fast', { role: 'user', status: 'active', epoch: 2 });
-      await applications.ownerChanged('usr_fast');
+      await applications.ownerChanged('usr_fast', 2);
     };
     const granted = await grant(id);
     t.match(granted.body, { trusted: false }, label);
@@ -375,7 +381,7 @@ t.test('whatever makes less of an application ends its tokens', async (t) => {
   const { id } = await make();
   const epoch = async () => (await revoked(id))[0]?.epoch;
   await call('PATCH', `/${id}`, { scopes: ['read:users', 'read:data', 'write:data'] });
-  t.equal(await epoch(), undefined, 'more is no loss');
+  t.equal(await epoch(), 0, 'more is no loss');
   await call('PATCH', `/${id}`, { scopes: ['read:data', 'write:data'] });
   t.equal(await epoch(), 1);
   await call('PATCH', `/${id}`, { trusted: true }, 'usr_root');
@@ -386,23 +392,53 @@ t.test('whatever makes less of an application ends its tokens', async (t) => {
   t.equal(await epoch(), 3);
   const [revocation] = await revoked(id);
   t.ok(Math.abs((revocation?.expiresAt ?? 0) - Date.now() / 1000 - 3600) < 5);
-  await applications.ownerChanged('usr_ann');
+  await applications.ownerChanged('usr_ann', 2);
   t.equal(await epoch(), 4, 'and whatever makes less of its owner');
+  await applications.ownerChanged('usr_ann', 2);
+  t.equal(await epoch(), 4, 'once, although the event may come again');
   await call('PATCH', `/${id}`, { trusted: true }, 'usr_root');
-  await applications.ownerChanged('usr_ann');
+  await applications.ownerChanged('usr_ann', 3);
   t.equal(await epoch(), 4, 'unless it stands for itself');
+});
+
+t.test('an owner of 1,000 applications: what was begun is not begun anew', async (t) => {
+  const { id } = await make(MACHINE, 'usr_ben');
+  const collection = api.connection.collection<{ _id: string }>('applications');
+  const one = await collection.findOne({ _id: id });
+  const many = Array.from({ length: 1000 }, (_, i) => ({ ...one, _id: `${id}_${i}`, slot: 1000 + i }));
+  await collection.insertMany(many);
+  t.teardown(() => collection.deleteMany({ owner: 'usr_ben' }));
+  const owned = { owner: 'usr_ben' };
+  // Of the batches, the fourth fails.
+  api.fault.after = 3;
+  await t.rejects(applications.ownerChanged('usr_ben', 7), /died here/);
+  const left = await collection.countDocuments({ ...owned, revocation_due: 1 });
+  t.ok(left > 0 && left < 1001, `${left} are left`);
+  await applications.ownerChanged('usr_ben', 7);
+  await applications.ownerChanged('usr_ben', 7);
+  t.equal(await collection.countDocuments({ ...owned, revocation_due: 1 }), 0);
+  t.equal(await collection.countDocuments({ ...owned, epoch: 1 }), 1001, 'once each');
+  t.match(await revoked(`${id}_999`), [{ kind: 'client', epoch: 1 }]);
 });
 
 t.test('a crash before the revocation is made up for', async (t) => {
   const lost = await make();
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('PATCH', `/${lost.id}`, { scopes: ['read:data'] })).status, 500);
   t.same(await revoked(lost.id), []);
   await applications.resumeRevocations();
   t.match(await revoked(lost.id), [{ kind: 'client', epoch: 1 }]);
 
+  const { id, secret } = await make();
+  const [first] = (await call('GET', `/${id}/secrets`)).body.data;
+  api.fault.after = 0;
+  t.equal((await call('DELETE', `/${id}/secrets/${first?.id}`)).status, 500);
+  t.equal(await applications.checkSecret(id, secret), false);
+  await applications.resumeRevocations();
+  t.match(await revoked(id), [{ kind: 'client', epoch: 0 }], 'by which other replicas forget the secret');
+
   const gone = await make();
-  api.fault.next = true;
+  api.fault.after = 0;
   t.equal((await call('DELETE', `/${gone.id}`)).status, 500);
   t.equal((await call('GET', `/${gone.id}`)).status, 404, 'nobody gets anything from it');
   await applications.resumeRevocations();

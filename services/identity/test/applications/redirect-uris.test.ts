@@ -1,6 +1,10 @@
 import t from 'tap';
 import type { ApplicationType } from '../../src/applications/application.ts';
-import { logoutUriProblem, redirectUriProblem } from '../../src/applications/redirect-uris.ts';
+import {
+  logoutUriProblem,
+  postLogoutUriProblem,
+  redirectUriProblem,
+} from '../../src/applications/redirect-uris.ts';
 
 type Row = [uri: string, type: ApplicationType, problem: RegExp | undefined];
 const fine = undefined;
@@ -99,15 +103,39 @@ const ROWS: Row[] = [
   [`https://app.example.org/${'x'.repeat(1977)}`, 'web', /2000/],
 ];
 
-t.test('redirect URIs', (t) => {
-  for (const [uri, type, expected] of ROWS) {
-    const problem = redirectUriProblem(uri, { type, legacyImplicit: false });
-    const name = `${type}: ${JSON.stringify(uri.slice(0, 80))}`;
-    if (expected === undefined) t.equal(problem, undefined, name);
-    else t.match(problem, expected, name);
-  }
-  t.end();
-});
+const POST_LOGOUT_ROWS: Row[] = [
+  ...ROWS.filter(([uri, type]) => type === 'native' || !/^https?:\/\/(?:localhost|127|\[::1\])/.test(uri)),
+  ...[
+    'http://localhost:3000/bye',
+    'https://localhost/bye',
+    'https://localhost./bye',
+    'https://app.localhost/bye',
+    'http://127.0.0.1:8080/bye',
+    'https://127.0.0.1/bye',
+    'https://127.1.2.3/bye',
+    'http://[::1]:8080/bye',
+  ].flatMap((uri): Row[] => [
+    [uri, 'web', /only for applications of type native/],
+    [uri, 'spa', /only for applications of type native/],
+  ]),
+  ['http://localhost:3000/bye', 'native', fine],
+  ['https://localhost.example.org/bye', 'web', fine],
+];
+
+for (const [label, rows, problemOf] of [
+  ['redirect URIs', ROWS, redirectUriProblem],
+  ['post-logout redirect URIs', POST_LOGOUT_ROWS, postLogoutUriProblem],
+] as const) {
+  t.test(label, (t) => {
+    for (const [uri, type, expected] of rows) {
+      const problem = problemOf(uri, { type, legacyImplicit: false });
+      const name = `${type}: ${JSON.stringify(uri.slice(0, 80))}`;
+      if (expected === undefined) t.equal(problem, undefined, name);
+      else t.match(problem, expected, name);
+    }
+    t.end();
+  });
+}
 
 t.test('the implicit flow needs https, and no localhost', (t) => {
   const problem = (uri: string) => redirectUriProblem(uri, { type: 'spa', legacyImplicit: true });

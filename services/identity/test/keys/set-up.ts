@@ -17,7 +17,7 @@ export async function setUpKeys(t: Test) {
   await database.start();
   t.teardown(() => database.stop());
   const masterKey = randomBytes(32);
-  const sealer = createSigningKeySealer(masterKey);
+  const sealer = createSigningKeySealer([masterKey]);
 
   async function ring(algorithm: SigningAlgorithm = 'ES256'): Promise<KeyRing> {
     const found = (await store.all()).find((it) => it.algorithm === algorithm);

@@ -15,7 +15,7 @@ const database = createDatabase({ uri: await testDatabase(t), name: 'identity', 
 const store = createSigningKeyStore(database.connection);
 await database.start();
 t.teardown(() => database.stop());
-const sealer = createSealer(randomBytes(32));
+const sealer = createSealer([randomBytes(32)]);
 
 t.test('replicas that start at once end up with the same keys', async (t) => {
   const sets = await Promise.all(Array.from({ length: 4 }, () => loadSigningKeys(store, sealer)));
@@ -39,7 +39,7 @@ t.test('the database holds no private key in the clear', async (t) => {
 });
 
 t.test('another master key is refused with a sentence', async (t) => {
-  const other = createSealer(randomBytes(32));
+  const other = createSealer([randomBytes(32)]);
   await t.rejects(loadSigningKeys(store, other), /sealed under another master key/);
   const before = await store.all();
   await t.rejects(rotateSigningKeys(store, other), /sealed under another master key/);

@@ -98,7 +98,7 @@ export async function signerOf(
   database: Connection,
   { masterKey, issuer }: { masterKey: Buffer; issuer: string },
 ): Promise<TokenSigner> {
-  const sealer = createSigningKeySealer(masterKey);
+  const sealer = createSigningKeySealer([masterKey]);
   const { keys, currentKid } = await loadSigningKeys(createSigningKeyStore(database), sealer);
   const key = keys.find(({ kid }) => kid === currentKid.ES256);
   if (key === undefined) throw new Error('there is no key');

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, PASSWORD, SPA, signInAndAllow } from '../build.ts';
@@ -68,6 +69,73 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
       statuses.some((status) => status !== 404 && status !== 405),
       `${name}: ${statuses}`,
     );
+  }
+});
+
+/** Every path of each kind of route, with a method that it supports. */
+const PATHS: [method: string, path: string][] = [
+  ['GET', '/oauth2/authorize'],
+  ['GET', '/oauth2/authorize/x'],
+  ['GET', '/oauth2/logout'],
+  ['POST', '/oauth2/logout/confirm'],
+  ['GET', '/oauth2/logout/success'],
+  ...['/oauth2/token', '/oauth/token', '/oauth2/revoke', '/oauth2/introspect', '/oauth2/par'].map(
+    (path): [string, string] => ['POST', path],
+  ),
+  ['GET', '/.well-known/openid-configuration'],
+  ['GET', '/.well-known/oauth-authorization-server'],
+  ['GET', '/.well-known/jwks.json'],
+  ['GET', '/userinfo'],
+  ['GET', '/api/v1/auth/status'],
+  ['POST', '/api/v1/auth/login'],
+  ['GET', '/api/v1/applications'],
+  ['GET', '/api/v1/applications/x'],
+  ['GET', '/internal/identity/revocations'],
+  ['GET', '/sign-in/x'],
+  ['GET', '/consent/x'],
+  ['GET', '/account'],
+  ['GET', '/account/forgotten-password'],
+];
+
+/** Other spellings of a path, of which routers take many for the same. */
+function spellingsOf(path: string): string[] {
+  const [, first = '', ...rest] = path.split('/');
+  const last = path.slice(-1);
+  return [
+    path.toUpperCase(),
+    `/${first}/${rest.join('/').toUpperCase()}`,
+    `${path.slice(0, -1)}${last.toUpperCase()}`,
+    `${path.slice(0, -1)}%${last.charCodeAt(0).toString(16)}`,
+    `${path}/`,
+    `${path}//`,
+    `/${path}`,
+    path.replace(/.(?=[^/]*$)/, '/$&'),
+    `/.${path}`,
+    `/x/..${path}`,
+    `${path}/.`,
+    `${path}#`,
+    `${path};x`,
+  ].filter((spelling) => spelling !== path && !(spelling.endsWith('/X') && path.endsWith('/x')));
+}
+
+/** The status of a request whose path is sent as it is, where fetch would tidy it. */
+function statusOf(method: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(base, { method, path }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+t.test('each path is served in one spelling', async (t) => {
+  for (const [method, path] of PATHS) {
+    t.not(await statusOf(method, path), 404, path);
+    for (const spelling of spellingsOf(path)) {
+      t.equal(await statusOf(method, spelling), 404, `${method} ${spelling}`);
+    }
   }
 });
 

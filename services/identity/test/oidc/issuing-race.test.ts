@@ -54,7 +54,7 @@ t.test(
       const provider = createProvider({
         issuer: ISSUER,
         keys: { keys },
-        cookieKey: 'a key',
+        cookieKeys: ['a key'],
         accessTokenAlgorithm: 'ES256',
         lifetimes: { accessToken: 3600, code: 60, refreshToken: 3600, session: 3600 },
         applications: {
@@ -73,6 +73,7 @@ t.test(
           denyToken: unused,
           denyGrant: unused,
           reuseGrace: 0,
+          keepExchangedCode: 0,
         }),
         logoutToPrivateNetworks: false,
         pages: () => ({ error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' }),

@@ -1,24 +1,32 @@
+import { hash } from 'node:crypto';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { errors } from 'oidc-provider';
 import t from 'tap';
-import { createOidcStore } from '../../src/oidc/oidc-adapter.ts';
+import { createOidcStore, type OidcStoreOptions } from '../../src/oidc/oidc-adapter.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
 const denied: string[] = [];
-const store = createOidcStore(database.connection, {
+const options: OidcStoreOptions = {
   findClient: async (id) => (id === 'known' ? { client_id: 'known', redirect_uris: [] } : undefined),
   findAccessToken: (handle) => (handle === 'handle' ? { kind: 'AccessToken', jti: 'j1' } : undefined),
   denyToken: async (jti) => void denied.push(`token ${jti}`),
   denyGrant: async (id) => void denied.push(`grant ${id}`),
   reuseGrace: 10,
-});
+  keepExchangedCode: 600,
+};
+const store = createOidcStore(database.connection, options);
 await database.start();
 t.teardown(() => database.stop());
-const collection = (name: string) => database.connection.collection(name);
+const collection = (name: string) => database.connection.collection<{ _id: string }>(name);
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
 
 t.test('what is stored comes back, with keys that are URLs', async (t) => {
   const grants = store.adapterFor('Grant');
@@ -123,17 +131,74 @@ t.test('what is older than the epoch of its account ends', async (t) => {
   denied.length = 0;
   await store.endSignIns('usr_9', 2);
   t.same(
-    (await store.sessionsOf('usr_9')).map(({ payload }) => payload.uid),
+    (await all(store.sessionsOf('usr_9'))).map(({ payload }) => payload.uid),
     ['of-2'],
   );
   t.same(
-    (await store.grantsOf('usr_9')).map(({ id }) => id),
+    (await all(store.grantsOf('usr_9'))).map(({ id }) => id),
     ['grant-2'],
   );
   t.same(denied, ['grant grant-1']);
-  t.equal((await store.sessionsOf('usr_8')).length, 1);
+  t.equal((await all(store.sessionsOf('usr_8'))).length, 1);
   t.equal(await store.endSession('usr_9', 'other'), false, 'nobody ends the session of somebody else');
   t.equal(await store.endSession('usr_8', 'other'), true);
+});
+
+t.test('what has ended is never stored again, under the same id or another', async (t) => {
+  const sessions = store.adapterFor('Session');
+  const grants = store.adapterFor('Grant');
+  const session = (more: object = {}) => ({ jti: '', uid: 'u-end', accountId: 'usr_7', ...more });
+  const grant = { jti: 'g-end', accountId: 'usr_7', clientId: 'known' };
+  const ends: [string, () => Promise<unknown>][] = [
+    ['by its account', () => store.endSession('usr_7', 'u-end')],
+    ['by its id', () => sessions.destroy('first')],
+    ['by the epoch', () => store.endSignIns('usr_7', 5)],
+  ];
+  for (const [name, end] of ends) {
+    await sessions.upsert('first', session({ epoch: 4 }), 60);
+    await sessions.upsert('second', session({ epoch: 4 }), 60);
+    t.equal(await sessions.find('first'), undefined, 'a session has one id');
+    await sessions.upsert('first', session({ epoch: 4 }), 60);
+    await end();
+    for (const id of ['first', 'third']) {
+      await t.rejects(sessions.upsert(id, session({ epoch: 9 }), 60), errors.SessionNotFound, name);
+      t.equal(await sessions.find(id), undefined, name);
+    }
+    t.same(await all(store.sessionsOf('usr_7')), [], name);
+    t.equal(await store.endSession('usr_7', 'u-end'), false, 'it ends once');
+    await collection('oidc_sessions').deleteMany({});
+  }
+  for (const end of [store.endGrant, grants.destroy]) {
+    await grants.upsert('g-end', grant, 60);
+    await end('g-end');
+    await store.extend('Grant', 'g-end', 600);
+    await t.rejects(grants.upsert('g-end', grant, 60), errors.SessionNotFound);
+    t.same([await grants.find('g-end'), await all(store.grantsOf('usr_7'))], [undefined, []]);
+    await collection('oidc_grants').deleteMany({});
+  }
+  // Whatever the order, the end has the last word.
+  for (let i = 0; i < 20; i += 1) {
+    const saved = session({ uid: `race-${i}` });
+    await sessions.upsert(`race-${i}`, saved, 60);
+    const writes = [1, 2, 3].map((n) => sessions.upsert(`race-${i}-${n}`, saved, 60));
+    await Promise.allSettled([...writes, store.endSession('usr_7', `race-${i}`), ...writes]);
+  }
+  t.same(await all(store.sessionsOf('usr_7')), []);
+});
+
+t.test('sessions that an earlier version stored are found', async (t) => {
+  const old = createOidcStore(database.connection.useDb('earlier'), options);
+  const documents = database.connection.useDb('earlier').collection<{ _id: string }>('oidc_sessions');
+  const payload = JSON.stringify({ uid: 'u-old', accountId: 'usr_6' });
+  const expires_at = new Date(Date.now() + 60_000);
+  await documents.insertOne({
+    ...{ _id: hash('sha256', 'old-id', 'base64url'), payload, uid: 'u-old', account_id: 'usr_6', epoch: 0 },
+    ...{ consumed_at: null, expires_at },
+  } as { _id: string });
+  await old.prepare();
+  t.match(await old.adapterFor('Session').find('old-id'), { uid: 'u-old', jti: 'old-id' });
+  t.equal((await all(old.sessionsOf('usr_6'))).length, 1);
+  t.equal(await documents.countDocuments({}), 1);
 });
 
 t.test(
@@ -158,6 +223,7 @@ t.test('what was issued under a grant is denied before the grant goes', async (t
       throw new Error('the process died here');
     },
     reuseGrace: 10,
+    keepExchangedCode: 600,
   });
   await grants.adapterFor('Grant').upsert('g9', { jti: 'g9' }, 60);
   await t.rejects(grants.endGrant('g9'), /died/);
@@ -178,8 +244,9 @@ t.test('sessions are found by uid; look-ups use indexes', async (t) => {
   t.match(await sessions.findByUid('u1'), { uid: 'u1' });
   t.match(await sessions.find('s1'), { jti: 's1', uid: 'u1' });
   for (const [name, filter] of [
-    ['oidc_sessions', { uid: 'u1' }],
+    ['oidc_sessions', { id_hash: 'h' }],
     ['oidc_sessions', { account_id: 'a', epoch: { $lt: 2 } }],
+    ['oidc_sessions', { account_id: 'a', _id: 'u1' }],
     ['oidc_grants', { account_id: 'a', epoch: { $lt: 2 } }],
     ['oidc_grants', { client_id: 'c' }],
     ['oidc_refresh_tokens', { grant_id: 'g' }],
@@ -189,6 +256,32 @@ t.test('sessions are found by uid; look-ups use indexes', async (t) => {
     t.match(plan, /IXSCAN/, name);
     t.notMatch(plan, /COLLSCAN/, name);
   }
+});
+
+t.test('sessions and grants of an account are all found, however many, and without sorting', async (t) => {
+  const soon = (i: number) => new Date(Date.now() + 60_000 + i);
+  const many = Array.from({ length: 450 }, (_, i) => ({
+    ...{ account_id: 'usr_5', epoch: 0, payload: '{}', consumed_at: null, expires_at: soon(i) },
+    _id: `many-${i % 2}-${i}`,
+  }));
+  for (const [name, find] of [
+    ['oidc_sessions', store.sessionsOf],
+    ['oidc_grants', store.grantsOf],
+  ] as const) {
+    await collection(name).insertMany(many);
+    const found = await all(find('usr_5'));
+    t.equal(found.length, 450, name);
+    t.equal(found[0]?.id, 'many-1-449', 'the latest first');
+    const query = collection(name).find({ account_id: 'usr_5' }).sort({ expires_at: -1 });
+    const { queryPlanner } = (await query.explain('queryPlanner')) as {
+      queryPlanner: { winningPlan: object };
+    };
+    t.notMatch(JSON.stringify(queryPlanner.winningPlan), /"stage":"SORT"/, name);
+  }
+  t.same(
+    (await all(store.sessionsOf('usr_5', 'many-0-0'))).map(({ id }) => id),
+    ['many-0-0'],
+  );
 });
 
 t.test('clients are read from the applications and never written', async (t) => {

@@ -70,13 +70,20 @@ t.test('five parallel exchanges of one code: one wins, and its tokens die', asyn
 
 t.test('a code that comes again later ends what it was exchanged for', async (t) => {
   const browser = built.browser();
-  const code = await codeFor(browser);
-  const parameters = { grant_type: 'authorization_code', code, ...WEB };
-  const { body } = await form(parameters);
-  t.same(await statusesOf(built, String(body.access_token)), ALIVE);
-  t.match(await json(parameters), { status: 400, body: { error: 'invalid_grant' } });
-  t.ok((await untilDead(String(body.access_token))) < 1000);
-  t.equal((await refresh(built, String(body.refresh_token))).status, 400);
+  for (const later of [0, 61, 86_400]) {
+    const code = await codeFor(browser);
+    const parameters = { grant_type: 'authorization_code', code, ...WEB };
+    const { body } = await form(parameters);
+    t.same(await statusesOf(built, String(body.access_token)), ALIVE);
+    await database
+      .collection<{ _id: string }>('oidc_authorization_codes')
+      .updateOne({ _id: keyOf(code) }, [
+        { $set: { expires_at: { $subtract: ['$expires_at', later * 1000] } } },
+      ]);
+    t.match(await json(parameters), { status: 400, body: { error: 'invalid_grant' } }, `${later} s`);
+    t.ok((await untilDead(String(body.access_token))) < 1000, `${later} s`);
+    t.equal((await refresh(built, String(body.refresh_token))).status, 400, `${later} s`);
+  }
   const again = await tokensFor(built, { browser });
   t.same(await statusesOf(built, again.access_token), ALIVE);
 });

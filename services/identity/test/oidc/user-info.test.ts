@@ -32,7 +32,7 @@ t.test('the fields of interface.md 2.3 that the scopes allow, and no other', asy
   };
   t.equal((await browser.submit(page, profile, 'first_name')).status, 200);
   const sub = people.ann.id;
-  const { email } = people.ann;
+  const ofEmail = { email: people.ann.email, email_verified: true };
   const ofProfile = {
     name: 'Ann Example',
     given_name: 'Ann',
@@ -42,11 +42,11 @@ t.test('the fields of interface.md 2.3 that the scopes allow, and no other', asy
   };
   for (const [scope, expected] of [
     ['openid', { sub }],
-    ['openid email', { sub, email }],
+    ['openid email', { sub, ...ofEmail }],
     ['openid profile', { sub, ...ofProfile }],
     ['openid read:profile', { sub, ...ofProfile }],
     ['openid profile read:profile', { sub, ...ofProfile }],
-    ['openid profile email', { sub, ...ofProfile, email }],
+    ['openid profile email', { sub, ...ofProfile, ...ofEmail }],
     ['openid read:users read:data', { sub }],
   ] as const) {
     const token = await tokenFor(scope);

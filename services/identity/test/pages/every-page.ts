@@ -2,8 +2,15 @@ import { applicationsPage } from '../../src/pages/applications-page.ts';
 import { consentPage } from '../../src/pages/consent-page.ts';
 import { createAccountPage } from '../../src/pages/create-account-page.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
-import { emailVerifiedPage, emailVerifyPage, linkInvalidPage } from '../../src/pages/mailed-link-pages.ts';
 import {
+  emailOfOtherAccountPage,
+  emailVerifiedPage,
+  emailVerifyPage,
+  linkInvalidPage,
+  undoEmailChangePage,
+} from '../../src/pages/mailed-link-pages.ts';
+import {
+  credentialsEndedPage,
   forgottenPasswordPage,
   forgottenPasswordSentPage,
   newPasswordDonePage,
@@ -28,6 +35,7 @@ const ERRORS: ErrorPageKind[] = [
 const SIGN_IN_PROBLEMS: SignInProblem[] = [
   { kind: 'wrong_password' },
   { kind: 'too_many_attempts', retryAfter: 95 },
+  { kind: 'known_devices_only' },
   { kind: 'unavailable' },
 ];
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0';
@@ -59,6 +67,17 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const sessions = [
     { ...session, current: true },
     { ...session, current: false },
+  ];
+  const logins = ['curl/8.5.0', undefined].map((userAgent) => ({
+    ...{ userAgent, address: '2001:db8::1', createdAt: at, lastUsedAt: at, end: form },
+  }));
+  const own = [
+    {
+      ...{ name: of('Lighthouse'), clientId: of('app_1'), hasPublicKeys: true },
+      secrets: [{ createdAt: at, lastUsedAt: at }],
+      keys: [{ name: of('For the nightly run'), lastUsedAt: null }],
+    },
+    { name: of('Spa'), clientId: 'app_2', hasPublicKeys: false, secrets: [], keys: [] },
   ];
   const authorized = { ...application, scopes, since: at, revoke: form };
   return new Map([
@@ -124,10 +143,18 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       'new password, problem',
       newPasswordPage({ form, username: of('ada'), problems: [problem('new_password')] }),
     ],
-    ['new password, done', newPasswordDonePage({ links: { signIn: '/sign-in' } })],
+    ['new password, done', newPasswordDonePage({ links: { signIn: '/sign-in' }, endCredentials: form })],
+    ['credentials ended', credentialsEndedPage({ links: { signIn: '/sign-in' } })],
     ['verify email', emailVerifyPage({ form, email: of('ada@x.example'), username: of('ada') })],
+    ['verify email, another account', emailOfOtherAccountPage({ signOut: form, username: of('ada') })],
     ['email verified', emailVerifiedPage({ email: of('ada@x.example'), links: { account: '/account' } })],
     ['link invalid, password', linkInvalidPage({ purpose: 'new_password', links: { retry: '/forgotten' } })],
+    ['link invalid, undo', linkInvalidPage({ purpose: 'undo', links: { retry: '/account' } })],
+    ['undo email change', undoEmailChangePage({ form, email: of('ada@x.example'), username: of('ada') })],
+    [
+      'new password, address restored',
+      newPasswordPage({ form, username: of('ada'), restoredEmail: of('ada@x.example') }),
+    ],
     ['link invalid, email', linkInvalidPage({ purpose: 'email', links: { retry: '/account' } })],
     ['profile', profilePage({ ...profile, email: 'verified', notice: 'saved' })],
     ['profile, unverified', profilePage({ ...profile, email: 'unverified', notice: 'link_sent' })],
@@ -135,15 +162,36 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       'profile, problems',
       profilePage({ ...profile, values: {}, email: 'none', problems: [...names, 'other'].map(problem) }),
     ],
-    ['password', passwordPage({ frame, form, notice: 'saved' })],
+    ['password', passwordPage({ frame, form, notice: 'saved', endCredentials: form })],
     [
       'password, problems',
       passwordPage({ frame, form, problems: ['current_password', 'new_password'].map(problem) }),
     ],
     ['password, wait', passwordPage({ frame, form, retryAfter: 30 })],
-    ['applications', applicationsPage({ frame, role: 'user', applications: [authorized, authorized] })],
-    ['applications, none', applicationsPage({ frame, role: 'user', applications: [], notice: 'revoked' })],
-    ['sessions', sessionsPage({ frame, sessions, endOthers: form, notice: 'ended' })],
-    ['sessions, one', sessionsPage({ frame, sessions: sessions.slice(0, 1), endOthers: form })],
+    [
+      'applications',
+      applicationsPage({
+        ...{ frame, own, endCredentials: form },
+        role: 'user',
+        applications: [authorized, authorized],
+      }),
+    ],
+    [
+      'applications, none',
+      applicationsPage({
+        ...{ frame, own: [], endCredentials: form },
+        role: 'user',
+        applications: [],
+        notice: 'revoked',
+      }),
+    ],
+    [
+      'sessions',
+      sessionsPage({ frame, sessions, logins, isComplete: true, endOthers: form, notice: 'ended' }),
+    ],
+    [
+      'sessions, one',
+      sessionsPage({ frame, sessions: sessions.slice(0, 1), logins: [], isComplete: false, endOthers: form }),
+    ],
   ]);
 }

@@ -4,7 +4,7 @@ import { permissionGroups } from '../../src/pages/consent-page.ts';
 import { dateAndTime, day, duration, requestingApplication } from '../../src/pages/formatting.ts';
 import { html, render } from '../../src/pages/html.ts';
 import { describeScopes } from '../../src/pages/scope-descriptions.ts';
-import { describeUserAgent } from '../../src/pages/user-agent.ts';
+import { describeProgram, describeUserAgent } from '../../src/pages/user-agent.ts';
 
 const DURATIONS: [seconds: number, words: string][] = [
   [-1, '1 second'],
@@ -136,4 +136,19 @@ t.test('new is only what lets the application do more than before', async (t) =>
   const told = (newScopes: string[]) => render(html`${permissionGroups(groups, newScopes)}`);
   t.notMatch(told(['read:users']), /New/);
   t.match(told(['read:users', 'read:profile']), /New/);
+});
+
+t.test('programs are described by their first product', (t) => {
+  for (const [userAgent, words] of [
+    ['curl/8.5.0', 'curl/8.5.0'],
+    ['my-script', 'my-script'],
+    ['python-requests/2.31 (a comment)', 'python-requests/2.31'],
+    ['Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/140.0', 'Firefox on Windows'],
+    ['(nothing first)', 'Unknown program'],
+    ['', 'Unknown program'],
+    [undefined, 'Unknown program'],
+  ]) {
+    t.equal(describeProgram(userAgent), words, String(userAgent));
+  }
+  t.end();
 });

@@ -1,12 +1,37 @@
 import t from 'tap';
-import { type Mail, newPasswordMail, passwordChangedMail, verifyEmailMail } from '../../src/pages/mails.ts';
+import {
+  emailChangedMail,
+  type Mail,
+  type Notice,
+  newPasswordMail,
+  noticeMail,
+  verifyEmailMail,
+} from '../../src/pages/mails.ts';
 import { parseMarkup } from './markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';
+const notice = (it: Notice) => noticeMail(it, { username: 'ada' });
+const at = new Date('2026-03-05T14:07:00Z');
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address – Gatehouse', [LINK]],
   [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password – Gatehouse', [LINK]],
-  [passwordChangedMail(), 'Your password has been changed – Gatehouse', []],
+  [
+    emailChangedMail({ link: LINK, username: 'ada', hours: 72 }),
+    'Your email address has been changed – Gatehouse',
+    [LINK],
+  ],
+  [notice({ kind: 'password_changed' }), 'Your password has been changed – Gatehouse', []],
+  [notice({ kind: 'recovery_used' }), 'A link for a new password was used – Gatehouse', []],
+  [
+    notice({ kind: 'new_device', device: 'Firefox on Windows', address: '::1', at }),
+    'A sign-in from a new device – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'new_credential', what: 'an API key', application: 'Lighthouse' }),
+    'A new way into the API was created – Gatehouse',
+    [],
+  ],
 ];
 
 t.test('text and markup carry the same link', async (t) => {
@@ -29,6 +54,12 @@ t.test('a name adds neither lines nor markup', async (t) => {
   t.match(text, /“a b <a href="x">c<\/a>”/);
   t.equal(parseMarkup(html).filter(({ name }) => name === 'a').length, 1);
   t.notMatch(subject, /a b/);
+  const hostile = notice({
+    kind: 'new_credential',
+    what: 'an API key',
+    application: 'x\n\nGo to <b>evil</b>',
+  });
+  t.match(hostile.text, /“x Go to <b>evil<\/b>”/);
 });
 
 t.test('a mail does not carry an unsafe link', async (t) => {

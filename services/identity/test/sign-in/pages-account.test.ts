@@ -1,11 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-browser';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
-import { alertOf, createAccount, heading, linkTo, send, valueIn } from './pages.ts';
+import { openDatabase } from '../oidc/actions.ts';
+import { alertOf, createAccount, heading, linkTo, send, usersSwitch, valueIn } from './pages.ts';
 
-const built = await build(t);
+const between = await usersSwitch(t);
+const uri = await testDatabase(t);
+const built = await build(t, { mongodbUri: uri, config: { usersUrl: between.url } });
+between.state.target = built.base;
 const { browser, call, form, links, outbox } = built;
 
 /** A person of their own for each test, signed in. */
@@ -43,6 +49,17 @@ async function diesInTime(token: string): Promise<boolean> {
 }
 
 const noticeOf = ({ html }: Page) => /<p class="notice" role="status">(.*?)<\/p>/.exec(html)?.[1];
+/** What became of a request that was on its way to this path of the users service while something else happened. */
+async function whileInFlight(path: string, request: () => Promise<Page>, meanwhile: () => Promise<unknown>) {
+  const held = between.holdNext(path);
+  const answer = request();
+  const goOn = await held;
+  await meanwhile();
+  goOn();
+  return answer;
+}
+
+const SAVED = 'Your profile is saved.';
 const isSignIn = (page: Page) => page.url.pathname.startsWith('/sign-in/');
 
 t.test('the profile', async (t) => {
@@ -108,6 +125,7 @@ t.test('a new address has to be confirmed again', async (t) => {
   }
   const change = { email: 'new-rob@example.org', current_password: PASSWORD };
   const changed = await visitor.submit(page, change, 'name="username"');
+  await linkTo(built, 'rob@example.org');
   const mails = await Promise.all(
     (await readdir(outbox)).map((file) => readFile(join(outbox, file), 'utf8')),
   );
@@ -123,7 +141,7 @@ t.test('a new address has to be confirmed again', async (t) => {
   const again = await visitor.submit(changed, {}, 'id="send-link-again"');
   t.match(noticeOf(again), /^The link is on its way/);
   const second = await linkTo(built, 'new-rob@example.org');
-  t.equal((await browser().get(link)).status, 400, 'the earlier link is void');
+  t.equal((await visitor.get(link)).status, 400, 'the earlier link is void');
   await visitor.submit(await visitor.get(second), {});
   t.match((await visitor.get('/account')).html, 'state-good');
   t.equal((await signedIn('new-rob@example.org')).cookies('/').has('gatehouse_session'), true);
@@ -134,6 +152,37 @@ t.test('a new address has to be confirmed again', async (t) => {
   const tooOften = await visitor.submit(again, {}, 'id="send-link-again"');
   t.equal(tooOften.status, 429);
   t.equal(heading(tooOften), 'Too many attempts');
+});
+
+t.test('the current password is that of the account, whoever bears its name by now', async (t) => {
+  const visitor = await person('vic');
+  const stranger = await person('mal');
+  const own = await stranger.get('/account/password');
+  const passwords = { current_password: PASSWORD, new_password: 'what mal knows' };
+  t.equal((await stranger.submit(own, passwords, 'new_password')).status, 200);
+  const page = await visitor.get('/account');
+  const rename = async (who: FormBrowser, username: string) =>
+    t.equal(noticeOf(await who.submit(await who.get('/account'), { username }, 'name="username"')), SAVED);
+
+  // The request begins while the account is called vic, and its password is checked while another one is.
+  const change = { email: 'mal@example.net', current_password: 'what mal knows' };
+  const answer = await whileInFlight(
+    'password-checks',
+    () => visitor.submit(page, change, 'name="username"'),
+    async () => {
+      await rename(visitor, 'vic-2');
+      await rename(stranger, 'vic');
+    },
+  );
+  t.equal(answer.status, 403);
+  t.match((await visitor.get('/account')).html, 'value="vic@example.org"');
+
+  for (let i = 0; i < 5; i += 1) {
+    await rename(visitor, `vic-${i + 3}`);
+    const guess = { email: 'mal@example.net', current_password: `guess ${i}` };
+    const { status } = await visitor.submit(await visitor.get('/account'), guess, 'name="username"');
+    t.equal(status, i < 4 ? 403 : 429, 'another name gives no more guesses');
+  }
 });
 
 t.test('nobody is sent mails without end', async (t) => {
@@ -271,7 +320,7 @@ t.test('sessions', async (t) => {
   t.notOk(isSignIn(await visitor.get('/account')), 'nobody ends the sessions of somebody else');
 
   const others = await visitor.submit(ended, {}, 'end-others');
-  t.equal(noticeOf(others), 'All other sessions have ended.');
+  t.equal(noticeOf(others), 'All other sessions and logins have ended.');
   t.ok(isSignIn(await third.get('/account')));
   t.equal(others.html.split('<li class="card">').length, 2);
   t.notMatch(others.html, 'end-others');
@@ -279,6 +328,53 @@ t.test('sessions', async (t) => {
   t.equal(heading(out), 'You are signed out');
   t.notOk(visitor.cookies('/').has('gatehouse_session'));
   t.ok(isSignIn(await visitor.get('/account')));
+});
+
+t.test('a session that is ended does not come back through a request in flight', async (t) => {
+  const here = await person('ada');
+  for (const name of ['by another device', 'by another tab']) {
+    await t.test(name, async (t) => {
+      const there = await signedIn('ada');
+      await tokensFor(there, 'ada');
+      const [by, button] = name === 'by another tab' ? [there, 'sign-out'] : [here, 'end-others'];
+      const page = await by.get('/account/sessions');
+      const answer = await whileInFlight(
+        '/accounts/',
+        () => there.get(authorizeUrl()),
+        () => by.submit(page, {}, button),
+      );
+      t.equal(answer.url.searchParams.get('code'), null, 'no code');
+      t.ok(isSignIn(await there.get('/account')), 'it is signed out');
+      const listed = await here.get('/account/sessions');
+      t.equal(listed.html.split('<li class="card">').length, 2, 'and not listed');
+    });
+  }
+});
+
+t.test('of more sessions than are listed, all end', async (t) => {
+  const visitor = await person('max');
+  const { sub } = decodeJwt((await tokensFor(visitor, 'max')).access);
+  const database = await openDatabase(t, uri);
+  for (const name of ['oidc_sessions', 'oidc_grants']) {
+    const documents = database.collection<{ _id: string }>(name);
+    const one = await documents.findOne({ account_id: sub, client_id: { $ne: 'gatehouse-account' } });
+    const { payload, expires_at, id_hash: _, ...rest } = one as unknown as Record<string, string>;
+    const copies = Array.from({ length: 301 }, (_, i) => ({
+      ...rest,
+      _id: `max-${i}`,
+      payload: JSON.stringify({ ...JSON.parse(String(payload)), uid: `max-${i}`, authorizations: {} }),
+      expires_at: new Date(new Date(String(expires_at)).getTime() - 1000 - i),
+    }));
+    await documents.insertMany(copies);
+  }
+  const page = await visitor.get('/account/sessions');
+  t.equal(page.html.split('<li class="card">').length - 1, 200);
+  t.match(page.html, 'There are more than the 200 listed here');
+  const after = await visitor.submit(page, {}, 'end-others');
+  t.equal(after.html.split('<li class="card">').length - 1, 1);
+  t.notMatch(after.html, 'There are more');
+  await visitor.submit(await visitor.get('/account/applications'), {}, 'value="app_web"');
+  t.match((await visitor.get('/account/applications')).html, 'No application may use your account.');
 });
 
 t.test('signing out', async (t) => {
@@ -302,8 +398,10 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     '/account/verification',
     '/account/password',
     '/account/applications/revoke',
+    '/account/applications/end-credentials',
     '/account/sessions/end',
     '/account/sessions/end-others',
+    '/account/logins/end',
     '/account/sign-out',
   ];
   const csrf = formsOf((await visitor.get('/account')).html)[0]?.fields.csrf ?? '';

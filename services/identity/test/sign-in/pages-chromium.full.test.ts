@@ -359,6 +359,7 @@ async function inChromium(path: string): Promise<void> {
     await page.click('button:has-text("Sign out here")');
     await look('signed out');
     await page.goto(await linkTo(built, long));
+    await fillIn(page, 'b'.repeat(64));
     await look('confirm the address');
     await page.click('button.primary');
     await look('confirmed');

@@ -34,9 +34,10 @@ async function everyPage(): Promise<[name: string, page: Page, csp: string][]> {
   const newcomer = browser();
   await createAccount(newcomer, '/account', { username: 'new', email: 'new@example.org' });
   const link = await linkTo(built, 'new@example.org');
-  const verify = await browser().get(link);
+  const verify = await newcomer.get(link);
+  const ofAnother = await visitor.get(link);
   const verified = await newcomer.submit(await newcomer.get(link), {});
-  const invalid = await browser().get(link);
+  const invalid = await newcomer.get(link);
   const forgotten = await newcomer.get('/account/forgotten-password');
   const sent = await newcomer.submit(forgotten, { login: 'new' });
   const newPasswordLink = await linkTo(built, 'new@example.org');
@@ -60,6 +61,7 @@ async function everyPage(): Promise<[name: string, page: Page, csp: string][]> {
     ['new password', newPassword, policy()],
     ['new password saved', saved, policy()],
     ['verify', verify, policy()],
+    ['verify, for another account', ofAnother, policy()],
     ['verified', verified, policy()],
     ['link invalid', invalid, policy()],
     ['expired', expired, policy()],

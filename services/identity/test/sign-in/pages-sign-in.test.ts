@@ -183,14 +183,18 @@ t.test('creating an account', async (t) => {
     const link = await linkTo(built, 'eva@example.org');
 
     // A program that scans mail follows links, and has no session.
+    const reader = browser();
     for (let i = 0; i < 2; i += 1) {
-      const shown = await browser().get(link);
-      t.equal(heading(shown), 'Confirm your email address');
-      t.match(shown.html, 'eva@example.org');
+      const signIn = await reader.get(link);
+      t.match(signIn.url.pathname, /^\/sign-in\//);
+      t.notMatch(signIn.html, 'eva@example.org');
     }
     t.match((await visitor.get('/account')).html, 'Not confirmed yet');
-    const reader = browser();
-    const done = await reader.submit(await reader.get(link), {});
+    const shown = await reader.submit(await reader.get(link), { username: 'eva', password: PASSWORD });
+    t.equal(heading(shown), 'Confirm your email address');
+    t.match(shown.html, 'eva@example.org');
+    t.notMatch(shown.url.href, 'token', 'the token is in no URL but the mailed one');
+    const done = await reader.submit(shown, {});
     t.equal(heading(done), 'Your email address is confirmed');
     t.match((await visitor.get('/account')).html, 'state-good');
     t.match((await signInAndAllow(browser(), authorizeUrl(), 'eva@example.org')).url.href, WEB.redirect_uri);
@@ -199,7 +203,7 @@ t.test('creating an account', async (t) => {
     t.equal(again.status, 400);
     t.equal(heading(again), 'This link no longer works');
     for (const bad of [`${link}x`, link.slice(0, -1), '/account/verify-email', `${link}&token=twice`]) {
-      t.equal((await browser().get(bad)).status, 400, bad);
+      t.equal((await reader.get(bad)).status, 400, bad);
     }
   });
 

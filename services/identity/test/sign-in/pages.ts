@@ -107,11 +107,17 @@ export async function ownDatabase(t: TestScope) {
   return { uri, collection: (name: string) => connection.collection(name) };
 }
 
-/** Something between identity and the users service that can be switched off. */
+/** Something between identity and the users service that can be switched off, and can hold a request up. */
 export async function usersSwitch(t: TestScope) {
   const state = { down: false, target: '' };
-  const server = http.createServer((request, response) => {
+  let holdUp: { path: string; wait: () => Promise<void> } | undefined;
+  const server = http.createServer(async (request, response) => {
     if (state.down) return request.socket.destroy();
+    if (holdUp !== undefined && request.url?.includes(holdUp.path)) {
+      const { wait } = holdUp;
+      holdUp = undefined;
+      await wait();
+    }
     const onward = http.request(
       new URL(request.url ?? '/', state.target),
       { method: request.method, headers: request.headers as IncomingHttpHeaders },
@@ -130,5 +136,11 @@ export async function usersSwitch(t: TestScope) {
     return new Promise((resolve) => server.close(resolve));
   });
   const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${port}`, state };
+  /** Holds up the next request to this path; the result resolves when it has come, with what lets it go on. */
+  function holdNext(path: string): Promise<() => void> {
+    const held = Promise.withResolvers<() => void>();
+    holdUp = { path, wait: () => new Promise((goOn) => held.resolve(goOn)) };
+    return held.promise;
+  }
+  return { url: `http://127.0.0.1:${port}`, state, holdNext };
 }

@@ -32,6 +32,7 @@ const writeAccount = serializer(Account);
 
 const Text = Type.String();
 const readCheck = bodyValidator(Type.Object({ login: Text, password: Text }));
+const readCurrent = bodyValidator(Type.Object({ password: Text }));
 const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
   Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
@@ -84,7 +85,13 @@ export function mountAccountRoutes(
 
   app.post(`${PREFIX}/accounts`, guard, async (request, reply) => {
     const { username, email, password, name } = readNew(request.body);
-    const draft = { username, email, password, ...(name === undefined ? {} : { name }) };
+    const draft = {
+      username,
+      email,
+      password,
+      claimsEmail: true,
+      ...(name === undefined ? {} : { name }),
+    };
     return sendAccount(reply.code(201), await users.create(draft));
   });
 
@@ -92,6 +99,11 @@ export function mountAccountRoutes(
   app.get<OneAccount>(one, guard, async (request, reply) =>
     sendAccount(reply, await users.read(request.params.id)),
   );
+
+  app.post<OneAccount>(`${one}/password-checks`, guard, async (request, reply) => {
+    await users.checkCurrentPassword(request.params.id, readCurrent(request.body).password);
+    return reply.code(204).send();
+  });
 
   app.patch<OneAccount>(one, guard, async (request, reply) => {
     const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
@@ -102,7 +114,8 @@ export function mountAccountRoutes(
         Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
       ),
     };
-    return sendAccount(reply, await users.update(request.params.id, changes));
+    // Identity's pages change nobody's account but that of who is signed in.
+    return sendAccount(reply, await users.update(request.params.id, changes, undefined, { own: true }));
   });
 
   app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {
@@ -113,6 +126,10 @@ export function mountAccountRoutes(
 
   app.put<OneAccount>(`${one}/verified-email`, guard, async (request, reply) =>
     sendAccount(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),
+  );
+
+  app.put<OneAccount>(`${one}/restored-email`, guard, async (request, reply) =>
+    sendAccount(reply, await users.restoreEmail(request.params.id, readEmail(request.body).email)),
   );
 }
 

@@ -3,6 +3,7 @@ import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { offsetEnvelope } from '@gatehouse/lists/paging';
 import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
+import { CurrentPasswordInput } from '../current-password.ts';
 import {
   Email,
   EmailInput,
@@ -64,10 +65,15 @@ export const profileA: UserProfile = {
     method: 'PUT',
     body: requestBody(
       'UserChangesA',
-      Type.Object({ username: Type.Optional(UsernameInput), email: Type.Optional(EmailInput) }),
+      Type.Object({
+        username: Type.Optional(UsernameInput),
+        email: Type.Optional(EmailInput),
+        current_password: Type.Optional(CurrentPasswordInput),
+      }),
       {
         example: { email: 'ann@example.com' },
-        read: ({ username, email }) => omitUndefined({ username, email }),
+        read: ({ username, email, current_password: currentPassword }) =>
+          omitUndefined({ username, email, currentPassword }),
       },
     ),
     answer: user,

@@ -4,6 +4,7 @@ import type { FilterFields } from '@gatehouse/lists/filters';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
 import { requestBody } from '@gatehouse/resource/profile';
 import { type Static, Type } from 'typebox';
+import { CurrentPasswordInput } from '../current-password.ts';
 import { USER_STATUSES, type User, type UserField } from '../user.ts';
 import {
   Email,
@@ -108,13 +109,14 @@ export const profileB1: UserProfile = {
         username: Type.Optional(UsernameInput),
         email: Type.Optional(EmailInput),
         password: Type.Optional(PasswordInput),
+        current_password: Type.Optional(CurrentPasswordInput),
         status: Type.Optional(Status),
         profile: Type.Optional(Names),
       }),
       {
         example: { status: 'inactive', profile: { last_name: 'Park' } },
-        read: ({ username, email, password, status, profile }) => ({
-          ...omitUndefined({ username, email, password, status }),
+        read: ({ username, email, password, current_password: currentPassword, status, profile }) => ({
+          ...omitUndefined({ username, email, password, currentPassword, status }),
           ...namesOf(profile),
         }),
       },

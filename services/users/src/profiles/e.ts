@@ -2,6 +2,7 @@ import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
+import { CurrentPasswordInput } from '../current-password.ts';
 import {
   Email,
   EmailInput,
@@ -39,10 +40,15 @@ export const profileE: UserProfile = {
     method: 'PATCH',
     body: requestBody(
       'UserChangesE',
-      Type.Object({ name: Type.Optional(NameInput), email: Type.Optional(EmailInput) }),
+      Type.Object({
+        name: Type.Optional(NameInput),
+        email: Type.Optional(EmailInput),
+        current_password: Type.Optional(CurrentPasswordInput),
+      }),
       {
         example: { name: 'Ann Park' },
-        read: ({ name, email }) => omitUndefined({ name, email }),
+        read: ({ name, email, current_password: currentPassword }) =>
+          omitUndefined({ name, email, currentPassword }),
       },
     ),
     answer: userView(

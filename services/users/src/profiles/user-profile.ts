@@ -41,7 +41,7 @@ export const Status = Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_S
  * whose messages are more specific.
  */
 export const UsernameInput = Type.String({
-  description: `Unique. ${between(USERNAME_LENGTH)} letters, digits, and any of \`.\` \`_\` \`+\` \`-\``,
+  description: `Unique. ${between(USERNAME_LENGTH)} letters, digits, and any of \`.\` \`_\` \`+\` \`-\`; the letters of one script (UTS #39, moderately restrictive).`,
   examples: ['ann'],
 });
 export const EmailInput = Type.String({

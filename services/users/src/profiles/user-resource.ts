@@ -1,14 +1,17 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import type { Resource } from '@gatehouse/resource/resource';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
+import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from '../current-password.ts';
 import type { User, UserUpdate } from '../user.ts';
 import {
   authorizeAdmin,
   authorizeChange,
   authorizeCreate,
   authorizeList,
+  authorizeOwnEmailChange,
   authorizeRead,
   hasAdminRights,
+  isOwn,
   needsCurrentPassword,
 } from '../user-access.ts';
 import type { UserService } from '../user-service.ts';
@@ -37,9 +40,14 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
       },
       update: {
         scopes: WRITE,
+        description:
+          'A change of one’s own email address needs the current password, and a token from a login: applications get 403.',
         authorize: authorizeChange,
-        run: async (id, changes, caller, ifVersion) =>
-          users.update(id, await permittedChanges(caller, id, changes, users), ifVersion),
+        run: async (id, changes, caller, ifVersion) => {
+          const permitted = await permittedChanges(caller, id, changes, users);
+          const by = { ...sourceOf(caller), own: isOwn(caller, id) };
+          return withWrongPasswordAsField(users.update(id, permitted, ifVersion, by));
+        },
       },
       remove: {
         scopes: WRITE,
@@ -52,22 +60,38 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
 }
 
 /**
- * The changes that the caller may make. Only admins and machines may change a status; others may send the current one
- * back. A password set here does not need the current one, so it must not be the caller's own.
+ * The changes that the caller may make. A status, and one's own email address, may be sent back as they are by whoever
+ * may not change them. A password set here does not need the current one, so it must not be the caller's own.
  */
 async function permittedChanges(
   caller: Caller,
   id: string,
-  changes: UserUpdate,
+  { currentPassword, ...changes }: UserUpdate,
   users: UserService,
 ): Promise<UserUpdate> {
-  const { status, password, ...others } = changes;
-  if (password !== undefined && needsCurrentPassword(caller, id)) {
+  const own = needsCurrentPassword(caller, id);
+  const { status, email } = changes;
+  if (changes.password !== undefined && own) {
     throw invalidFields([{ field: 'password', message: 'is changed at the path of the user and /password' }]);
   }
-  if (status === undefined || hasAdminRights(caller)) return changes;
-  if ((await users.read(id)).status !== status) authorizeAdmin(caller);
-  return others;
+  const guarded = {
+    status: status !== undefined && !hasAdminRights(caller),
+    email: email !== undefined && own,
+  };
+  if (!guarded.status && !guarded.email) return changes;
+  const { status: currentStatus, email: currentEmail } = await users.read(id);
+  const permitted: UserUpdate = { ...changes };
+  if (guarded.status) {
+    if (status !== currentStatus) authorizeAdmin(caller);
+    delete permitted.status;
+  }
+  if (guarded.email && email === currentEmail) delete permitted.email;
+  else if (guarded.email) {
+    authorizeOwnEmailChange({ firstParty: isFirstParty(caller) });
+    if (currentPassword === undefined) throw currentPasswordMissing();
+    permitted.currentPassword = currentPassword;
+  }
+  return permitted;
 }
 
 /** The user in the examples of the OpenAPI document. */

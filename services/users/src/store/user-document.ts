@@ -40,8 +40,9 @@ export type UserDocument = VersionedDocument & {
 export const NOT_DELETED = { username_key: { $gt: '' } };
 
 /**
- * The prefix of the email key of users without an address, followed by their id: so one unique index sorts all users,
- * those without an address first. No folded key contains it.
+ * Stands before the id in the email key of users without an address, and after the address and before the id in that of
+ * users whose address is contested: so one unique index sorts all users, those without an address first. No folded key
+ * contains it.
  */
 export const NO_ADDRESS = '\0';
 
@@ -92,7 +93,8 @@ export function userOfDocument(document: PublicDocument): User {
 }
 
 export function accountOf(document: UserDocument): Account {
-  return { ...recordOf(document), passwordHash: document.password_hash };
+  const emailContested = document.email !== null && document.email_key.includes(NO_ADDRESS);
+  return { ...recordOf(document), passwordHash: document.password_hash, emailContested };
 }
 
 function recordOf(document: PublicDocument): Omit<Account, 'passwordHash'> {
@@ -122,7 +124,7 @@ export function storedFields(account: Account): Omit<UserDocument, keyof Version
     username: account.username,
     username_key: foldedKey(account.username),
     email: account.email,
-    email_key: account.email === null ? NO_ADDRESS + account.id : foldedKey(account.email),
+    email_key: emailKey(account),
     email_verified: account.emailVerified,
     name: account.name,
     first_name: account.firstName,
@@ -136,4 +138,9 @@ export function storedFields(account: Account): Omit<UserDocument, keyof Version
     sign_in_epoch: account.signInEpoch,
     created_at: account.createdAt,
   };
+}
+
+function emailKey({ id, email, emailContested = false }: Account): string {
+  if (email === null) return NO_ADDRESS + id;
+  return emailContested ? foldedKey(email) + NO_ADDRESS + id : foldedKey(email);
 }

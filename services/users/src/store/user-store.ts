@@ -7,8 +7,16 @@ import { onceInDatabase } from '@gatehouse/mongo/once';
 import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
-import { type Account, TakenError, type UserStore, userOf } from '../user.ts';
-import { changeSecurity, changeUser, deleteUser, userCreated, verifyEmail } from '../user-changes.ts';
+import { type Account, type EmailClaim, TakenError, type UserStore, userOf } from '../user.ts';
+import {
+  changeSecurity,
+  changeUser,
+  deleteUser,
+  releaseEmail,
+  restoreEmail,
+  userCreated,
+  verifyEmail,
+} from '../user-changes.ts';
 import {
   accountOf,
   NO_ADDRESS,
@@ -51,14 +59,47 @@ export function createUserStore(
     },
   });
 
+  /** Who has the address, apart from those who contest it. */
+  const holderOf = (email: string) =>
+    collection.findOne<Pick<UserDocument, '_id' | 'email' | 'email_verified'>>(
+      { email_key: foldedKey(email) },
+      { projection: { email: 1, email_verified: 1 } },
+    );
+  const isTakenEmail = (error: unknown) => error instanceof TakenError && error.field === 'email';
+
+  /** Writes an address that somebody claims; `write` is told whether it is contested. */
+  async function claiming<T>(
+    email: string | null | undefined,
+    { claimsEmail = false }: EmailClaim,
+    write: (contested: boolean) => Promise<T>,
+  ): Promise<T> {
+    return write(false).catch(async (error: unknown) => {
+      const contestable = claimsEmail && isTakenEmail(error) && typeof email === 'string';
+      if (!contestable || (await holderOf(email))?.email_verified) throw error;
+      return write(true);
+    });
+  }
+
+  /** Writes an address that somebody has proved to be theirs: whoever has it without proof loses it. */
+  async function proven<T>(email: string, write: () => Promise<T>): Promise<T> {
+    return write().catch(async (error: unknown) => {
+      const holder = isTakenEmail(error) ? await holderOf(email) : null;
+      if (holder?.email === null || holder?.email === undefined) throw error;
+      const { _id: id, email: held } = holder;
+      const released = await writes.update(id, (it, revision) => releaseEmail(it, held, revision));
+      if (released === undefined) throw error;
+      return write();
+    });
+  }
+
   return {
     byOffset,
     byKeyset,
     count,
 
     /**
-     * Migrates what earlier versions stored, once connected: drops their unique index on usernames, and gives users
-     * without an address a key.
+     * Migrates what earlier versions stored, once connected: drops their unique index on usernames, gives users without an
+     * address a key, and makes keys of another case folding anew.
      */
     async prepare() {
       await collection.dropIndex('username_key_1').catch((error: unknown) => {
@@ -68,9 +109,26 @@ export function createUserStore(
         const withoutKey = { ...NOT_DELETED, email_key: null };
         await collection.updateMany(withoutKey, [{ $set: { email_key: { $concat: [NO_ADDRESS, '$_id'] } } }]);
       });
+      await onceInDatabase(connection, 'keys by NFKC_Casefold', async () => {
+        for await (const document of collection.find<UserDocument>(NOT_DELETED, {
+          projection: { outbox: 0 },
+        })) {
+          const { _id, username_key, email_key } = document;
+          const keys = storedFields(accountOf(document));
+          if (keys.username_key === username_key && keys.email_key === email_key) continue;
+          // Only if nobody has changed it meanwhile: who does writes keys of the new kind.
+          await collection.updateOne(
+            { _id, username_key, email_key },
+            { $set: { username_key: keys.username_key, email_key: keys.email_key } },
+          );
+        }
+      });
     },
 
-    insert: (account) => writes.insert(account, [userCreated(account)]),
+    insert: (account, claim = {}) =>
+      claiming(account.email, claim, (emailContested) =>
+        writes.insert({ ...account, emailContested }, [userCreated(account)]),
+      ),
 
     async findById(id) {
       const document = await findDocument(id);
@@ -95,15 +153,32 @@ export function createUserStore(
       return (await collection.findOne<UserDocument>({ _id: id }, { projection }))?.password_hash;
     },
 
-    async update(id, changes, ifVersion) {
-      const update = await writes.update(id, (it, revision) => changeUser(it, changes, revision), ifVersion);
+    async update(id, { claimsEmail = false, ...changes }, ifVersion) {
+      const update = await claiming(changes.email, { claimsEmail }, (contested) =>
+        writes.update(
+          id,
+          (it, revision) => {
+            const change = changeUser(it, changes, revision);
+            return contested ? { ...change, next: { ...change.next, emailContested: true } } : change;
+          },
+          ifVersion,
+        ),
+      );
       return { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
     async verifyEmail(id, email) {
-      return userWithoutPassword(
-        (await writes.update(id, (it, revision) => verifyEmail(it, email, revision))).next,
+      const update = await proven(email, () =>
+        writes.update(id, (it, revision) => verifyEmail(it, email, revision)),
       );
+      return userWithoutPassword(update.next);
+    },
+
+    async restoreEmail(id, email) {
+      const update = await proven(email, () =>
+        writes.update(id, (it, revision) => restoreEmail(it, email, revision)),
+      );
+      return { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
     async changeSecurity(id, change, ifVersion) {
@@ -128,7 +203,7 @@ export function createUserStore(
       return accountChange;
     },
 
-    async findTaken({ username, email }) {
+    async findTaken({ username, email, claimsEmail = false }) {
       const usernameKey = username === undefined ? undefined : foldedKey(username);
       const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
       const keys = [
@@ -137,16 +212,18 @@ export function createUserStore(
       ];
       if (keys.length === 0) return [];
       const others = await collection
-        .find({ $or: keys }, { projection: { username_key: 1, email_key: 1 } })
+        .find({ $or: keys }, { projection: { username_key: 1, email_key: 1, email_verified: 1 } })
         .toArray();
       return [
         ...(others.some((other) => other.username_key === usernameKey) ? (['username'] as const) : []),
-        ...(others.some((other) => other.email_key === emailKey) ? (['email'] as const) : []),
+        ...(others.some((it) => it.email_key === emailKey && (it.email_verified || !claimsEmail))
+          ? (['email'] as const)
+          : []),
       ];
     },
   };
 }
 
-function userWithoutPassword({ passwordHash: _, ...record }: Account) {
+function userWithoutPassword({ passwordHash: _, emailContested: __, ...record }: Account) {
   return userOf(record);
 }

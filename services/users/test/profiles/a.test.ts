@@ -329,7 +329,7 @@ t.test('access by role and ownership', async (t) => {
     ['user reads with openid only', await issuer.person(ann.id, 'user', 'openid'), 'GET', own, 403],
     ['user reads another', user, 'GET', others, 403],
     ['user reads an unknown user', user, 'GET', '/v1/users/usr_x', 403],
-    ['user changes the own record', user, 'PUT', own, 200, { email: 'ann-own@example.org' }],
+    ['user changes the own record', user, 'PUT', own, 200, { username: `own-${ann.username}` }],
     ['user changes another', user, 'PUT', others, 403, { email: 'q@example.org' }],
     ['user deletes another', user, 'DELETE', others, 403],
     ['editor lists', editor, 'GET', '/v1/users', 200],

@@ -1,20 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
+import type { KeyList, Sealer } from '@gatehouse/kit/sealing';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { PUBLISHED_BEFORE_SIGNING, type Rotation, rotateSigningKeys } from './key-rotation.ts';
+import { resealSigningKeys } from './resealing.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
-import { createSigningKeySealer } from './signing-keys.ts';
+import { createSigningKeySealer, type SigningKeyStore } from './signing-keys.ts';
 
-/** What `npm run keys:rotate` does. Writes a line for each algorithm, or the failure, and returns the exit status. */
-export async function rotateKeysCommand(options: {
+/**
+ * What is to be done with the signing keys: rotate them, rotate them because they may have leaked, or seal them under the
+ * master key in use.
+ */
+export type KeysTask = 'rotate' | 'rotate compromised' | 'reseal';
+
+/** What `npm run keys:rotate` and `keys:reseal` do. Writes what was done, or the failure, and returns the exit status. */
+export async function keysCommand(options: {
+  task: KeysTask;
   mongodbUri: string;
-  masterKey: Buffer;
-  compromised: boolean;
+  masterKeys: KeyList;
   write: (line: string) => void;
   /** How long to wait for the database. */
   maxWaitSeconds?: number;
 }): Promise<number> {
-  const { compromised, write, maxWaitSeconds = 10 } = options;
+  const { task, write, maxWaitSeconds = 10 } = options;
   const logger = createLogger({ name: 'keys', level: 'silent', readable: false });
   const database = createDatabase({ uri: options.mongodbUri, name: 'identity', logger });
   const store = createSigningKeyStore(database.connection);
@@ -25,10 +33,12 @@ export async function rotateKeysCommand(options: {
       write('The database of the identity service cannot be reached.');
       return 1;
     }
-    const sealer = createSigningKeySealer(options.masterKey);
-    const { rotated } = await rotateSigningKeys(store, sealer, { compromised });
-    for (const rotation of rotated) for (const line of report(rotation)) write(line);
-    if (rotated.length === 0) write('Nothing to do: somebody else has just rotated the keys.');
+    const sealer = createSigningKeySealer(options.masterKeys);
+    const lines =
+      task === 'reseal'
+        ? await reseal(store, sealer)
+        : await rotate(store, sealer, task === 'rotate compromised');
+    for (const line of lines) write(line);
     return 0;
   } catch (error) {
     write(error instanceof Error ? error.message : String(error));
@@ -38,11 +48,25 @@ export async function rotateKeysCommand(options: {
   }
 }
 
+async function reseal(store: SigningKeyStore, sealer: Sealer): Promise<string[]> {
+  const count = await resealSigningKeys(store, sealer);
+  return [
+    `All ${count} signing keys are sealed under the first master key: the others are no longer needed.`,
+  ];
+}
+
+async function rotate(store: SigningKeyStore, sealer: Sealer, compromised: boolean): Promise<string[]> {
+  const { rotated } = await rotateSigningKeys(store, sealer, { compromised });
+  return rotated.length === 0
+    ? ['Nothing to do: somebody else has just rotated the keys.']
+    : rotated.flatMap(report);
+}
+
 function report({ algorithm, retired, current, dropped, published }: Rotation): string[] {
   const fate =
     dropped.length === 0
       ? `${retired} stays published until what it has signed has expired.`
-      : `dropped ${dropped.join(' and ')}, and running services refuse within seconds what was signed with it.`;
+      : `dropped ${dropped.join(', ')}: running services refuse within seconds what was signed with them.`;
   const lines = [`${algorithm}: ${current} signs from now on, at running services within seconds; ${fate}`];
   if (published < PUBLISHED_BEFORE_SIGNING) {
     lines.push(

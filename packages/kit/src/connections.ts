@@ -1,0 +1,110 @@
+import type { Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from './logger.ts';
+
+/** What callers can hold of a server, and for how long, in seconds. */
+export type ConnectionLimits = {
+  /** How long the headers of a request may take to arrive, also on a new connection on which nothing is sent. */
+  headersTimeoutSeconds: number;
+  /** How long a request may take to arrive as a whole; no less than its headers. */
+  requestTimeoutSeconds: number;
+  /** How long it may take from the headers of a request until its whole answer has been taken. */
+  responseTimeoutSeconds: number;
+  /** How many connections may be open at once. */
+  maxConnections: number;
+};
+
+export const DEFAULT_LIMITS: ConnectionLimits = {
+  headersTimeoutSeconds: 10,
+  requestTimeoutSeconds: 60,
+  responseTimeoutSeconds: 120,
+  maxConnections: 4096,
+};
+
+const CHECK_MS = 1000;
+const WARN_EVERY_MS = 60_000;
+
+/** The options of the server: Node answers a request that is too slow with `clientError`. */
+export function timeoutsOf(limits: ConnectionLimits): ServerOptions {
+  return {
+    headersTimeout: limits.headersTimeoutSeconds * 1000,
+    requestTimeout: limits.requestTimeoutSeconds * 1000,
+    connectionsCheckingInterval: CHECK_MS,
+  };
+}
+
+export type Connections = {
+  /** A request has come. To be called once for each, before it is answered. */
+  begin(response: ServerResponse): void;
+  /** The requests that are not answered yet. */
+  unanswered(): Iterable<ServerResponse>;
+  /** Closes the connections on which nothing has been sent; Node does not count them as idle. */
+  closeUnused(): void;
+};
+
+/**
+ * Closes connections whose answer is not taken in time, and one connection for each new one beyond the limit: the one that
+ * has gone longest without a request, so that connections that do nothing do not keep out those that do. When all have a
+ * request, the new one.
+ */
+export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
+  /** How many requests are unanswered on each connection; the one that has been silent for longest first. */
+  const open = new Map<Socket, number>();
+  /** When each request came, the earliest first. */
+  const unanswered = new Map<ServerResponse, number>();
+  let warnedAt = Number.NEGATIVE_INFINITY;
+
+  function makeRoom(): void {
+    if (performance.now() - warnedAt > WARN_EVERY_MS) {
+      warnedAt = performance.now();
+      logger.warn({ connections: open.size }, 'too many connections');
+    }
+    for (const [socket, requests] of open) {
+      if (requests > 0) continue;
+      // Not only when it is closed, since many connections may come before that.
+      open.delete(socket);
+      socket.destroy();
+      return;
+    }
+  }
+
+  /** Moves the connection to the end, unless it is closed. */
+  function add(socket: Socket, requests: number): void {
+    const before = open.get(socket);
+    if (before === undefined) return;
+    open.delete(socket);
+    open.set(socket, before + requests);
+  }
+
+  server.on('connection', (socket) => {
+    open.set(socket, 0);
+    socket.once('close', () => open.delete(socket));
+    if (open.size > limits.maxConnections) makeRoom();
+  });
+
+  const check = setInterval(() => {
+    const earliest = performance.now() - limits.responseTimeoutSeconds * 1000;
+    for (const [response, begin] of unanswered) {
+      if (begin > earliest) return;
+      unanswered.delete(response);
+      response.req.socket.destroy();
+    }
+  }, CHECK_MS).unref();
+  server.on('close', () => clearInterval(check));
+
+  return {
+    begin(response) {
+      const { socket } = response.req;
+      unanswered.set(response, performance.now());
+      add(socket, 1);
+      response.on('close', () => {
+        unanswered.delete(response);
+        add(socket, -1);
+      });
+    },
+    unanswered: () => unanswered.keys(),
+    closeUnused() {
+      for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,5 @@
+import { runProcess } from '@gatehouse/kit/process';
+import { readCommerceConfig } from './config.ts';
+import { createCommerceService } from './service.ts';
+
+await runProcess('commerce', readCommerceConfig, createCommerceService);

@@ -1,0 +1,127 @@
+import { invalidFields } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
+import type { ListSource } from '@gatehouse/kit/list-query';
+import { decimalsOf } from './money.ts';
+import {
+  changeStatus,
+  isCancellableByCustomer,
+  itemProblems,
+  linesOf,
+  type NewOrder,
+  ORDER_LIMITS,
+  type Order,
+  type OrderChange,
+  type OrderField,
+  type OrderStore,
+} from './order.ts';
+import type { Product } from './product.ts';
+
+/** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
+export type Actor = { person: { id: string; role: string } | undefined };
+
+/** The use cases of orders. For an order that the actor may not see they throw `not_found`, as if it did not exist. */
+export type OrderService = {
+  listFor(actor: Actor): ListSource<OrderField, Order>;
+  create(draft: NewOrder & { id: string }, actor: Actor): Promise<Order>;
+  read(id: string, actor: Actor): Promise<Order>;
+  changeStatus(id: string, change: OrderChange, actor: Actor, ifVersion: IfVersion): Promise<Order>;
+};
+
+export function createOrderService(options: {
+  store: OrderStore;
+  /** The products with these ids that exist. */
+  findProducts: (ids: readonly string[]) => Promise<ReadonlyMap<string, Product>>;
+  /** Throws `unavailable` when the users service cannot be asked. */
+  userExists: (id: string) => Promise<boolean>;
+}): OrderService {
+  const { store, findProducts, userExists } = options;
+
+  async function read(id: string, actor: Actor): Promise<Order> {
+    const order = await store.findById(id, requiredCustomer(actor));
+    if (order === undefined) throw new ServiceError('not_found', 'There is no such order.');
+    return order;
+  }
+
+  return {
+    listFor(actor) {
+      const customer = requiredCustomer(actor);
+      return customer === undefined ? store : store.within(customer);
+    },
+
+    async create(draft, actor) {
+      const userId = customerOf(draft, actor);
+      const { id, items, currency } = draft;
+      const problems = itemProblems(items);
+      if (decimalsOf(currency) === undefined) {
+        problems.push({ field: 'currency', message: 'must be the ISO 4217 code of a currency, such as USD' });
+      }
+      if (problems.length > 0) throw invalidFields(problems);
+      // Who orders for themselves exists: a token of a deleted account is refused.
+      if (userId !== actor.person?.id && !(await userExists(userId))) {
+        throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);
+      }
+      const products = await findProducts([...new Set(items.map(({ productId }) => productId))]);
+      const bill = linesOf(draft, products);
+      if ('problems' in bill) throw invalidFields(bill.problems);
+      const now = new Date();
+      const order: Order = {
+        ...{ id, userId, ...bill, currency, status: 'pending', version: 1, createdAt: now, updatedAt: now },
+        history: [{ status: 'pending', at: now, note: null }],
+      };
+      const placement = await store.place(order);
+      if (!placement.isPlaced) {
+        const name = products.get(placement.lacking)?.name;
+        throw new ServiceError('conflict', `There is not enough stock of ${name} (${placement.lacking}).`);
+      }
+      return order;
+    },
+
+    read,
+
+    async changeStatus(id, change, actor, ifVersion) {
+      const { note } = change;
+      if (note !== null && [...note].length > ORDER_LIMITS.note) {
+        throw invalidFields([
+          { field: 'note', message: `must have at most ${ORDER_LIMITS.note} characters` },
+        ]);
+      }
+      const isCustomer = requiredCustomer(actor) !== undefined;
+      // Checked before the version, which would disclose that the order exists. Its customer never changes.
+      if (isCustomer) await read(id, actor);
+      return store.update(
+        id,
+        (order) => {
+          if (isCustomer && (change.status !== 'cancelled' || !isCancellableByCustomer(order))) {
+            throw new ServiceError(
+              'forbidden',
+              'You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications.',
+            );
+          }
+          return changeStatus(order, change, new Date());
+        },
+        ifVersion,
+      );
+    },
+  };
+}
+
+/** The customer to whose orders an actor's access is restricted; undefined if it is not restricted. */
+function requiredCustomer({ person }: Actor): string | undefined {
+  return person?.role === 'user' ? person.id : undefined;
+}
+
+/** For whom an order is placed: everybody for themselves, admins and machines for anyone. */
+function customerOf({ userId }: NewOrder, { person }: Actor): string {
+  if (userId === undefined) {
+    if (person !== undefined) return person.id;
+    throw invalidFields([{ field: 'user_id', message: 'is required' }]);
+  }
+  if (person !== undefined && person.role !== 'admin' && person.id !== userId) {
+    throw new ServiceError(
+      'forbidden',
+      'You may order only for yourself: for others, that is for admins and trusted applications.',
+    );
+  }
+  return userId;
+}

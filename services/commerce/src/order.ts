@@ -1,0 +1,142 @@
+import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
+import type { ListSource } from '@gatehouse/kit/list-query';
+import { MAX_MINOR_UNITS } from './money.ts';
+import type { Product } from './product.ts';
+
+export const ORDER_STATUSES = [
+  'pending',
+  'confirmed',
+  'processing',
+  'shipped',
+  'delivered',
+  'cancelled',
+  'refunded',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/** The statuses that may follow each. */
+const TRANSITIONS: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
+  pending: ['confirmed', 'cancelled'],
+  confirmed: ['processing', 'cancelled'],
+  processing: ['shipped', 'cancelled'],
+  shipped: ['delivered'],
+  delivered: ['refunded'],
+  cancelled: [],
+  refunded: [],
+};
+
+export type OrderItem = { productId: string; quantity: number };
+/** With the price of one piece when the order was placed, in minor units. */
+export type OrderLine = OrderItem & { unitPrice: number };
+
+export type StatusChange = { status: OrderStatus; at: Date; note: string | null };
+
+export type Order = {
+  id: string;
+  userId: string;
+  /** One for each product, in the order of the product ids. */
+  lines: readonly OrderLine[];
+  currency: string;
+  /** In minor units. */
+  total: number;
+  status: OrderStatus;
+  /** All statuses so far, the current one last. */
+  history: readonly StatusChange[];
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** The fields that lists of orders are sorted and filtered by. */
+export type OrderField = 'id' | 'userId' | 'status' | 'currency' | 'total' | 'createdAt' | 'updatedAt';
+
+export type NewOrder = { userId?: string; items: readonly OrderItem[]; currency: string };
+export type OrderChange = { status: OrderStatus; note: string | null };
+
+/** How the placing of an order ended: it is placed, or the stock of a product does not suffice. */
+export type Placement = { isPlaced: true } | { isPlaced: false; lacking: string };
+
+/** What the use cases need of a store. Its lists are of all orders or, with `within`, of one user's. */
+export type OrderStore = ListSource<OrderField, Order> & {
+  within(userId: string): ListSource<OrderField, Order>;
+  findById(id: string, userId?: string): Promise<Order | undefined>;
+  /** Reserves the stock of all lines and stores the order, or does neither. Throws `unavailable` if it took too long. */
+  place(order: Order): Promise<Placement>;
+  /** Calls `decide` with the current order. Throws `not_found`, `precondition_failed`, and what `decide` throws. */
+  update(id: string, decide: (current: Order) => Order, ifVersion: IfVersion): Promise<Order>;
+};
+
+export const ORDER_LIMITS = { items: 200, quantity: 1_000_000, note: 500 };
+
+/** The problems of the items of a new order. */
+export function itemProblems(items: readonly OrderItem[]): FieldProblem[] {
+  if (items.length === 0 || items.length > ORDER_LIMITS.items) {
+    return [{ field: 'items', message: `must have 1 to ${ORDER_LIMITS.items} entries` }];
+  }
+  return items.flatMap(({ quantity }, i) =>
+    Number.isInteger(quantity) && quantity >= 1 && quantity <= ORDER_LIMITS.quantity
+      ? []
+      : [
+          {
+            field: `items.${i}.quantity`,
+            message: `must be a whole number from 1 to ${ORDER_LIMITS.quantity}`,
+          },
+        ],
+  );
+}
+
+/**
+ * The lines of a new order at the prices of the products, quantities of one product added up; or its problems. `products` are
+ * those of the items that exist.
+ */
+export function linesOf(
+  { items, currency }: NewOrder,
+  products: ReadonlyMap<string, Product>,
+): { lines: OrderLine[]; total: number } | { problems: FieldProblem[] } {
+  const problems: FieldProblem[] = [];
+  const lines = new Map<string, OrderLine>();
+  for (const [i, { productId, quantity }] of items.entries()) {
+    const product = products.get(productId);
+    if (product === undefined || product.status !== 'active') {
+      problems.push({ field: `items.${i}.product_id`, message: 'is not a product that can be ordered' });
+    } else if (product.currency !== currency) {
+      problems.push({
+        field: 'currency',
+        message: `must be ${product.currency}, the currency of ${productId}`,
+      });
+    } else {
+      const already = lines.get(productId)?.quantity ?? 0;
+      lines.set(productId, { productId, quantity: already + quantity, unitPrice: product.price });
+    }
+  }
+  // A product of each sum stays below 2^53 only if the total does, which is checked by division.
+  let total = 0;
+  for (const { quantity, unitPrice } of lines.values()) {
+    if (unitPrice > (MAX_MINOR_UNITS - total) / quantity) {
+      problems.push({ field: 'items', message: 'cost more than an order can' });
+      break;
+    }
+    total += quantity * unitPrice;
+  }
+  if (problems.length > 0) return { problems };
+  return { lines: [...lines.values()].sort((a, b) => (a.productId < b.productId ? -1 : 1)), total };
+}
+
+/** The order in another status. Throws `conflict` if that cannot follow the current one. */
+export function changeStatus(order: Order, { status, note }: OrderChange, at: Date): Order {
+  if (!TRANSITIONS[order.status].includes(status)) {
+    const next = TRANSITIONS[order.status].join(' or ');
+    const possible = next === '' ? 'it is final' : `next is ${next}`;
+    throw new ServiceError(
+      'conflict',
+      `An order that is ${order.status} cannot become ${status}: ${possible}.`,
+    );
+  }
+  return { ...order, status, history: [...order.history, { status, at, note }] };
+}
+
+/** Whether the customer may cancel the order; later, only staff may. */
+export function isCancellableByCustomer({ status }: Order): boolean {
+  return status === 'pending' || status === 'confirmed';
+}

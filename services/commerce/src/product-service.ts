@@ -1,0 +1,77 @@
+import { invalidFields } from '@gatehouse/http/schema';
+import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
+import type { ListSource } from '@gatehouse/kit/list-query';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { minorUnits } from './money.ts';
+import {
+  type Category,
+  type NewProduct,
+  type Product,
+  type ProductChanges,
+  type ProductField,
+  type ProductStore,
+  productProblems,
+} from './product.ts';
+
+/** The use cases of products. Who may do what is decided by the routes: products have no owner. */
+export type ProductService = {
+  list: ListSource<ProductField, Product>;
+  categories(): Promise<Category[]>;
+  create(draft: NewProduct & { id: string }): Promise<Product>;
+  read(id: string): Promise<Product>;
+  /** Throws `precondition_failed` unless the product is at one of these versions; so does `remove`. */
+  update(id: string, changes: ProductChanges, ifVersion: IfVersion): Promise<Product>;
+  remove(id: string, ifVersion: IfVersion): Promise<void>;
+};
+
+export function createProductService(store: ProductStore): ProductService {
+  return {
+    list: store,
+    categories: store.categories,
+    async create(draft) {
+      const { currency } = draft;
+      assertValid(productProblems(draft, currency));
+      const now = new Date();
+      const product: Product = {
+        description: null,
+        category: null,
+        stock: 0,
+        sku: null,
+        status: 'active',
+        ...draft,
+        price: minorUnits(draft.price, currency) ?? 0,
+        version: 1,
+        createdAt: now,
+        updatedAt: now,
+      };
+      await store.insert(product);
+      return product;
+    },
+    async read(id) {
+      const product = await store.findById(id);
+      if (product === undefined) throw new ServiceError('not_found', 'There is no such product.');
+      return product;
+    },
+    update: (id, changes, ifVersion) =>
+      store.update(id, (current) => changeProduct(current, changes), ifVersion),
+    remove: store.remove,
+  };
+}
+
+/** The product after the changes. Throws `invalid`: whether a price is valid depends on the currency. */
+export function changeProduct(current: Product, changes: ProductChanges): Product {
+  const { price, ...others } = changes;
+  const currency = changes.currency ?? current.currency;
+  const problems = productProblems(changes, currency);
+  if (currency !== current.currency && price === undefined) {
+    problems.push({ field: 'price', message: 'is required with another currency' });
+  }
+  assertValid(problems);
+  const minor = price === undefined ? current.price : (minorUnits(price, currency) ?? current.price);
+  return { ...current, ...omitUndefined(others), price: minor };
+}
+
+function assertValid(problems: readonly FieldProblem[]): void {
+  if (problems.length > 0) throw invalidFields(problems);
+}

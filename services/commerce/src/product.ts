@@ -1,0 +1,97 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
+import type { ListSource } from '@gatehouse/kit/list-query';
+import { decimalsOf, minorUnits } from './money.ts';
+
+export const PRODUCT_STATUSES = ['active', 'inactive'] as const;
+export type ProductStatus = (typeof PRODUCT_STATUSES)[number];
+
+export type Product = {
+  id: string;
+  name: string;
+  description: string | null;
+  category: string | null;
+  /** In minor units of the currency. */
+  price: number;
+  /** An ISO 4217 code. */
+  currency: string;
+  /** The number of pieces that can be ordered. */
+  stock: number;
+  /** Unique among the products that have one. */
+  sku: string | null;
+  status: ProductStatus;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** The fields of a product that lists are sorted and filtered by. */
+export type StoredField =
+  | 'id'
+  | 'name'
+  | 'category'
+  | 'price'
+  | 'currency'
+  | 'stock'
+  | 'sku'
+  | 'status'
+  | 'createdAt'
+  | 'updatedAt';
+
+/**
+ * Those, and of a search the words that it looks for (`q`, a condition only) and how well a product fits them (`relevance`, a
+ * sort only, the best first).
+ */
+export type ProductField = StoredField | 'q' | 'relevance';
+
+/** The fields that callers set. The price is an amount, such as 12.5. */
+export type ProductInput = Pick<
+  Product,
+  'name' | 'description' | 'category' | 'price' | 'currency' | 'stock' | 'sku' | 'status'
+>;
+export type NewProduct = Pick<ProductInput, 'name' | 'price' | 'currency'> & Partial<ProductInput>;
+export type ProductChanges = Partial<ProductInput>;
+
+/** What the use cases need of a store. */
+export type ProductStore = ListSource<ProductField, Product> & {
+  /** Throws `conflict` when the sku is taken. */
+  insert(product: Product): Promise<void>;
+  findById(id: string): Promise<Product | undefined>;
+  /** Those of the ids that exist. */
+  findAll(ids: readonly string[]): Promise<ReadonlyMap<string, Product>>;
+  /** Calls `decide` with the current product. Throws `not_found`, `precondition_failed`, and what `insert` and `decide` throw. */
+  update(id: string, decide: (current: Product) => Product, ifVersion: IfVersion): Promise<Product>;
+  remove(id: string, ifVersion: IfVersion): Promise<void>;
+  /** The categories of products, in the order of their names, and the number of products in each. */
+  categories(): Promise<Category[]>;
+};
+
+export type Category = { name: string; products: number };
+
+/** In characters (code points); of the stock, in pieces. */
+export const PRODUCT_LIMITS = { name: 200, description: 4096, category: 100, sku: 64, stock: 1_000_000_000 };
+
+/** The problems of the fields that are present; `currency` is that of the product afterwards. */
+export function productProblems(input: ProductChanges, currency: string | undefined): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  for (const field of ['name', 'description', 'category', 'sku'] as const) {
+    const value = input[field];
+    if (typeof value !== 'string') continue;
+    if (value.trim() === '' || [...value].length > PRODUCT_LIMITS[field]) {
+      const message = `must have 1 to ${PRODUCT_LIMITS[field]} characters, not only spaces`;
+      problems.push({ field, message });
+    }
+  }
+  const { stock, price } = input;
+  if (stock !== undefined && !(Number.isInteger(stock) && stock >= 0 && stock <= PRODUCT_LIMITS.stock)) {
+    problems.push({ field: 'stock', message: `must be a whole number from 0 to ${PRODUCT_LIMITS.stock}` });
+  }
+  const decimals = currency === undefined ? undefined : decimalsOf(currency);
+  if (input.currency !== undefined && decimals === undefined) {
+    problems.push({ field: 'currency', message: 'must be the ISO 4217 code of a currency, such as USD' });
+  } else if (price !== undefined && currency !== undefined && minorUnits(price, currency) === undefined) {
+    const most = decimals === 0 ? 'without decimals' : `with at most ${decimals} decimals`;
+    problems.push({ field: 'price', message: `must be a number of ${currency} from 0, ${most}` });
+  }
+  return problems;
+}

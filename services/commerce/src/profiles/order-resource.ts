@@ -1,0 +1,197 @@
+import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
+import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { Type } from 'typebox';
+import { amountOf } from '../money.ts';
+import {
+  type NewOrder,
+  ORDER_LIMITS,
+  ORDER_STATUSES,
+  type Order,
+  type OrderChange,
+  type OrderField,
+  type OrderStatus,
+} from '../order.ts';
+import type { OrderService } from '../order-service.ts';
+
+export type OrderTypes = { entity: Order; field: OrderField; draft: NewOrder; changes: OrderChange };
+
+const READ = ['read:data', 'read:all'];
+export const WRITE = ['write:data'];
+
+const Status = Type.Unsafe<OrderStatus>({ type: 'string', enum: [...ORDER_STATUSES] });
+const Currency = Type.String({ description: 'The ISO 4217 code of the currency of all products.' });
+const Timestamp = Type.String({ format: 'date-time' });
+const Amount = (description: string) => Type.Number({ description });
+const ProductId = Type.String({ description: 'The id of a product.' });
+const Quantity = Type.Integer({ minimum: 1, maximum: ORDER_LIMITS.quantity });
+
+export const orderView: View<Order> = view<Order, ReturnType<typeof orderSchema>>(
+  'Order',
+  orderSchema(),
+  ({ id, userId, lines, currency, total, status, history, createdAt, updatedAt }) => ({
+    id,
+    user_id: userId,
+    status,
+    items: lines.map(({ productId, quantity, unitPrice }) => ({
+      product_id: productId,
+      quantity,
+      unit_price: amountOf(unitPrice, currency),
+      line_total: amountOf(unitPrice * quantity, currency),
+    })),
+    currency,
+    total_amount: amountOf(total, currency),
+    status_history: history.map(({ status, at, note }) => ({ status, at: at.toISOString(), note })),
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+  }),
+);
+
+function orderSchema() {
+  return Type.Object({
+    id: Type.String({ description: 'Opaque.' }),
+    user_id: Type.String({ description: 'The customer.' }),
+    status: Status,
+    items: Type.Array(
+      Type.Object({
+        product_id: ProductId,
+        quantity: Quantity,
+        unit_price: Amount('The price of one piece when the order was placed.'),
+        line_total: Amount('The price of all pieces.'),
+      }),
+    ),
+    currency: Currency,
+    total_amount: Amount('The price of the whole order.'),
+    status_history: Type.Array(
+      Type.Object({
+        status: Status,
+        at: Timestamp,
+        note: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+      }),
+    ),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  });
+}
+
+export const statusChangeBody = requestBody(
+  'OrderStatusChange',
+  Type.Object({
+    status: Status,
+    note: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        description: `At most ${ORDER_LIMITS.note} characters.`,
+      }),
+    ),
+  }),
+  {
+    example: { status: 'confirmed', note: 'Paid.' },
+    read: ({ status, note }): OrderChange => ({ status, note: note ?? null }),
+  },
+);
+
+const newOrder = requestBody(
+  'NewOrder',
+  Type.Object({
+    user_id: Type.Optional(
+      Type.String({
+        description:
+          'The customer; the caller unless given. Only admins and trusted applications order for others.',
+      }),
+    ),
+    items: Type.Array(Type.Object({ product_id: ProductId, quantity: Type.Integer() }), {
+      description: `1 to ${ORDER_LIMITS.items} entries. Those of the same product are added up.`,
+    }),
+    currency: Currency,
+  }),
+  {
+    example: { items: [{ product_id: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7', quantity: 2 }], currency: 'USD' },
+    read: ({ user_id, items, currency }): NewOrder => ({
+      ...(user_id === undefined ? {} : { userId: user_id }),
+      items: items.map(({ product_id: productId, quantity }) => ({ productId, quantity })),
+      currency,
+    }),
+  },
+);
+
+const rules: Omit<ListProfile<OrderTypes>['rules'], 'paging'> = {
+  filters: {
+    id: { field: 'id', type: 'string' },
+    user_id: { field: 'userId', type: 'string' },
+    status: { field: 'status', type: 'string', values: ORDER_STATUSES },
+    currency: { field: 'currency', type: 'string' },
+    total_amount: { field: 'total', type: 'number' },
+    created_at: { field: 'createdAt', type: 'date' },
+    updated_at: { field: 'updatedAt', type: 'date' },
+  },
+  plain: ['status', 'user_id'],
+  sort: {
+    fields: { created_at: 'createdAt', updated_at: 'updatedAt', total_amount: 'total' },
+    by: 'sort',
+    order: 'order',
+  },
+};
+
+const operations = {
+  create: { body: newOrder, answer: orderView },
+  read: orderView,
+  update: { method: 'PUT', body: statusChangeBody, answer: orderView },
+} as const;
+
+const latest: Profile<OrderTypes> = {
+  name: 'latest',
+  about: 'the list by page',
+  errorBody: v2Body,
+  list: { rules: { ...rules, paging: 'page' }, envelope: pageEnvelopeWithPages, item: orderView },
+  ...operations,
+};
+
+const bare: Profile<OrderTypes> = {
+  name: 'bare',
+  about: 'the list as a bare array by offset',
+  errorBody: plainBody,
+  list: {
+    rules: { ...rules, paging: 'offset', legacy: true },
+    envelope: bareArray,
+    item: { ...orderView, name: 'OrderV1' },
+  },
+  ...operations,
+};
+
+export const ORDER_PATHS: readonly ResourcePath<OrderTypes>[] = [
+  { prefix: '/v2/orders', profiles: [latest] },
+  { prefix: '/orders', profiles: [latest] },
+  { prefix: '/api/v1/orders', profiles: [bare] },
+];
+
+/** Orders as a resource. The use cases check the access to each order. */
+export function createOrderResource(orders: OrderService): Resource<OrderTypes> {
+  return {
+    noun: { one: 'an order', many: 'orders' },
+    idPrefix: 'ord',
+    paths: ORDER_PATHS,
+    operations: {
+      list: { scopes: READ, source: orders.listFor },
+      create: { scopes: WRITE, run: orders.create },
+      read: { scopes: READ, run: orders.read },
+      update: { scopes: WRITE, run: orders.changeStatus },
+    },
+    example: EXAMPLE,
+  };
+}
+
+const PLACED = new Date('2026-03-01T09:30:00Z');
+export const EXAMPLE: Order = {
+  id: 'ord_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  userId: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  lines: [{ productId: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7', quantity: 2, unitPrice: 1250 }],
+  currency: 'USD',
+  total: 2500,
+  status: 'pending',
+  history: [{ status: 'pending', at: PLACED, note: null }],
+  version: 1,
+  createdAt: PLACED,
+  updatedAt: PLACED,
+};

@@ -1,0 +1,261 @@
+import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
+import { invalidFields } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { ListSource } from '@gatehouse/kit/list-query';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/lists/paging';
+import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import type { Caller } from '@gatehouse/tokens/caller';
+import { Type } from 'typebox';
+import { amountOf } from '../money.ts';
+import {
+  type NewProduct,
+  PRODUCT_LIMITS,
+  PRODUCT_STATUSES,
+  type Product,
+  type ProductChanges,
+  type ProductField,
+  type ProductStatus,
+} from '../product.ts';
+import type { ProductService } from '../product-service.ts';
+
+type ProductTypes = { entity: Product; field: ProductField; draft: NewProduct; changes: ProductChanges };
+
+export const READ = ['read:data', 'read:all'];
+const WRITE = ['write:data'];
+
+const characters = (field: 'name' | 'description' | 'category' | 'sku') =>
+  `1 to ${PRODUCT_LIMITS[field]} characters`;
+const OrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const Status = Type.Unsafe<ProductStatus>({ type: 'string', enum: [...PRODUCT_STATUSES] });
+
+const Fields = {
+  name: Type.String({ description: `${characters('name')}.` }),
+  price: Type.Number({
+    minimum: 0,
+    description: 'With at most the decimals that its currency has in ISO 4217: USD 2, JPY 0, KWD 3.',
+  }),
+  currency: Type.String({ description: 'The ISO 4217 code of a currency, in capital letters.' }),
+};
+const OptionalFields = {
+  description: OrNull(`${characters('description')}, or null.`),
+  category: OrNull(`${characters('category')}, or null.`),
+  stock: Type.Integer({
+    minimum: 0,
+    maximum: PRODUCT_LIMITS.stock,
+    description: 'The pieces that can be ordered.',
+  }),
+  sku: OrNull(`${characters('sku')}, unique whatever its case, or null.`),
+  status: Status,
+};
+const optional = <T extends Record<string, Parameters<typeof Type.Optional>[0]>>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)])) as {
+    [K in keyof T]: ReturnType<typeof Type.Optional<T[K]>>;
+  };
+
+const Timestamp = Type.String({ format: 'date-time' });
+const product = view<Product, ReturnType<typeof productSchema>>(
+  'Product',
+  productSchema(),
+  ({ price, currency, createdAt, updatedAt, version: _, ...fields }) => ({
+    ...fields,
+    price: amountOf(price, currency),
+    currency,
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+  }),
+);
+
+function productSchema() {
+  return Type.Object({
+    id: Type.String({ description: 'Opaque.' }),
+    ...Fields,
+    ...OptionalFields,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  });
+}
+
+const rules: Omit<ListProfile<ProductTypes>['rules'], 'paging'> = {
+  filters: {
+    id: { field: 'id', type: 'string' },
+    name: { field: 'name', type: 'string' },
+    category: { field: 'category', type: 'string' },
+    price: { field: 'price', type: 'number' },
+    currency: { field: 'currency', type: 'string' },
+    stock: { field: 'stock', type: 'integer' },
+    sku: { field: 'sku', type: 'string' },
+    status: { field: 'status', type: 'string', values: PRODUCT_STATUSES },
+    created_at: { field: 'createdAt', type: 'date' },
+    updated_at: { field: 'updatedAt', type: 'date' },
+  },
+  plain: ['category'],
+  sort: {
+    fields: {
+      name: 'name',
+      price: 'price',
+      stock: 'stock',
+      created_at: 'createdAt',
+      updated_at: 'updatedAt',
+    },
+    by: 'sort',
+    order: 'order',
+  },
+};
+
+const SEARCH_FILTERS = { q: { field: 'q', type: 'search' } } as const;
+
+const EXAMPLE = { name: 'Green tea', price: 12.5, currency: 'USD', category: 'Tea', stock: 40, sku: 'TEA-1' };
+
+const latest: Profile<ProductTypes> = {
+  name: 'latest',
+  about: 'the list by page, and all operations on one product',
+  errorBody: v2Body,
+  list: { rules: { ...rules, paging: 'page' }, envelope: pageEnvelopeWithPages, item: product },
+  create: {
+    body: requestBody('NewProduct', Type.Object({ ...Fields, ...optional(OptionalFields) }), {
+      example: EXAMPLE,
+      read: ({ name, price, currency, description, category, stock, sku, status }) => ({
+        ...{ name, price, currency },
+        ...omitUndefined({ description, category, stock, sku, status }),
+      }),
+    }),
+    answer: product,
+  },
+  read: product,
+  update: {
+    method: 'PUT',
+    body: requestBody('ProductChanges', Type.Object(optional({ ...Fields, ...OptionalFields })), {
+      example: { price: 11.9, stock: 60 },
+      read: ({ name, price, currency, description, category, stock, sku, status }) =>
+        omitUndefined({ name, price, currency, description, category, stock, sku, status }),
+    }),
+    answer: product,
+  },
+  remove: true,
+};
+
+const listOnly: Profile<ProductTypes> = {
+  name: 'list',
+  about: 'the list as a bare array by offset',
+  errorBody: plainBody,
+  list: {
+    rules: {
+      ...rules,
+      filters: { ...SEARCH_FILTERS, ...rules.filters },
+      plain: ['q', 'category'],
+      paging: 'offset',
+      legacy: true,
+    },
+    envelope: bareArray,
+    item: { ...product, name: 'ProductV1' },
+  },
+};
+
+const search: Profile<ProductTypes> = {
+  name: 'search',
+  about: 'products with all words of `q`, the last one as the beginning of a word, by page',
+  errorBody: v2Body,
+  list: {
+    rules: {
+      filters: { ...SEARCH_FILTERS, ...rules.filters },
+      plain: ['q', 'category'],
+      sort: {
+        fields: { relevance: 'relevance', price: 'price', created_at: 'createdAt' },
+        by: 'sort',
+        order: 'order',
+      },
+      paging: 'page',
+    },
+    envelope: withFacets(['category']),
+    item: { ...product, name: 'ProductFound' },
+  },
+};
+
+export const SEARCH_PATHS: readonly ResourcePath<ProductTypes>[] = [
+  { prefix: '/v2/products/search', profiles: [search] },
+  { prefix: '/products/search', profiles: [search] },
+];
+
+export const PRODUCT_PATHS: readonly ResourcePath<ProductTypes>[] = [
+  { prefix: '/v2/products', profiles: [latest] },
+  { prefix: '/products', profiles: [latest] },
+  { prefix: '/api/v1/products', profiles: [listOnly] },
+];
+
+/** Products as a resource: everybody reads them; staff and machines write them. */
+export function createProductResource(products: ProductService): Resource<ProductTypes> {
+  return {
+    noun: { one: 'a product', many: 'products' },
+    idPrefix: 'prd',
+    paths: PRODUCT_PATHS,
+    example: EXAMPLE_PRODUCT,
+    operations: {
+      list: { scopes: READ, source: () => products.list },
+      create: { scopes: WRITE, authorize: authorizeWrite, run: products.create },
+      read: { scopes: READ, run: products.read },
+      update: {
+        scopes: WRITE,
+        authorize: authorizeWrite,
+        run: (id, changes, _caller, ifVersion) => products.update(id, changes, ifVersion),
+      },
+      remove: {
+        scopes: WRITE,
+        authorize: authorizeWrite,
+        run: (id, _caller, ifVersion) => products.remove(id, ifVersion),
+      },
+    },
+  };
+}
+
+/** The search for products as a resource, which has a list only. */
+export function createSearchResource({ list }: ProductService): Resource<ProductTypes> {
+  const requireWords = (conditions: readonly { field: string }[]) => {
+    if (!conditions.some(({ field }) => field === 'q')) {
+      throw invalidFields([{ field: 'q', message: 'is required' }]);
+    }
+  };
+  const source: ListSource<ProductField, Product> = {
+    async byOffset(query, page) {
+      requireWords(query.conditions);
+      return list.byOffset(query, page);
+    },
+    async byKeyset(query, page) {
+      requireWords(query.conditions);
+      return list.byKeyset(query, page);
+    },
+    async count(conditions) {
+      requireWords(conditions);
+      return list.count(conditions);
+    },
+  };
+  return {
+    noun: { one: 'a product', many: 'products with these words' },
+    idPrefix: 'prd',
+    paths: SEARCH_PATHS,
+    example: EXAMPLE_PRODUCT,
+    operations: { list: { scopes: READ, source: () => source } },
+  };
+}
+
+const EXAMPLE_PRODUCT: Product = {
+  id: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  description: null,
+  status: 'active',
+  ...EXAMPLE,
+  price: 1250,
+  version: 1,
+  createdAt: new Date('2026-03-01T09:30:00Z'),
+  updatedAt: new Date('2026-03-01T09:30:00Z'),
+};
+
+/** A person needs the role editor or admin; a trusted application is not a person. */
+function authorizeWrite({ person }: Caller): void {
+  if (person !== undefined && person.role === 'user') {
+    throw new ServiceError(
+      'forbidden',
+      'You are not permitted to change products: that is for editors, admins and trusted applications.',
+    );
+  }
+}

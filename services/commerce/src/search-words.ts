@@ -1,0 +1,24 @@
+import { foldedKey } from '@gatehouse/kit/folded-key';
+
+/** A product has at most so many words, and a word so many characters: what is beyond is not found. */
+const MAX_WORDS = 300;
+const MAX_LENGTH = 40;
+
+const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
+
+/**
+ * The distinct words of a text, as they are stored and looked for: case-folded and without diacritics, so that "cafe"
+ * finds "Café". Also words of languages that are written without spaces.
+ */
+export function wordsOf(text: string): string[] {
+  // Combining diacritical marks only: the vowel signs of other scripts are letters.
+  const folded = foldedKey(text)
+    .normalize('NFD')
+    .replaceAll(/[\u0300-\u036f]/g, '');
+  const words = new Set<string>();
+  for (const { segment, isWordLike } of segmenter.segment(folded)) {
+    if (isWordLike === true) words.add(segment.slice(0, MAX_LENGTH));
+    if (words.size >= MAX_WORDS) break;
+  }
+  return [...words];
+}

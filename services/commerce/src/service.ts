@@ -1,0 +1,93 @@
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { invalidFields } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { Service } from '@gatehouse/kit/service';
+import { prefixesOf } from '@gatehouse/kit/services';
+import {
+  createResourceService,
+  type ResourceDependencies,
+  type ResourceServiceDefinition,
+} from '@gatehouse/resource/create-resource-service';
+import { mountResource } from '@gatehouse/resource/mount-resource';
+import { mountCategories } from './category-routes.ts';
+import type { CommerceConfig } from './config.ts';
+import { createOrderService } from './order-service.ts';
+import { mountOrderStatus } from './order-status-routes.ts';
+import { createProductService } from './product-service.ts';
+import { createOrderResource, ORDER_PATHS } from './profiles/order-resource.ts';
+import {
+  createProductResource,
+  createSearchResource,
+  PRODUCT_PATHS,
+  SEARCH_PATHS,
+} from './profiles/product-resource.ts';
+import { createOrderStore } from './store/order-store.ts';
+import { createProductStore } from './store/product-store.ts';
+import { createUsersClient } from './users-client.ts';
+
+const DEFINITION: ResourceServiceDefinition = {
+  name: 'commerce',
+  prefixes: prefixesOf('commerce'),
+  paths: [...SEARCH_PATHS, ...PRODUCT_PATHS, ...ORDER_PATHS],
+  document: {
+    title: 'Gatehouse commerce',
+    description: `
+Products and orders. Everybody with the scope reads products; editors, admins and trusted applications write them. People see
+and place their own orders, and may cancel them until they are processed; staff see and process all.
+
+A price is a number with at most the decimals of its currency (ISO 4217), and is kept exactly.
+
+The version of this document is the version of the interface.
+`.trim(),
+    errorExamples: {
+      invalid: invalidFields([
+        { field: 'price', message: 'must be a number of USD from 0, with at most 2 decimals' },
+      ]),
+      not_found: new ServiceError('not_found', 'There is no such product.'),
+      conflict: new ServiceError('conflict', 'This sku is taken.'),
+      precondition_failed: new ServiceError(
+        'precondition_failed',
+        'This product has been changed meanwhile.',
+      ),
+    },
+  },
+};
+
+/** The commerce service: products and orders. */
+export function createCommerceService(
+  config: CommerceConfig,
+  logger: Logger,
+  dependencies: ResourceDependencies = {},
+): Service {
+  return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
+    const { connection, events: transport } = context;
+    const publisherOf = (collection: string) =>
+      createOutboxPublisher({
+        collection: connection.collection(collection),
+        logger: context.logger,
+        transport,
+      });
+    const [productEvents, orderEvents] = [publisherOf('products'), publisherOf('orders')];
+    const productStore = createProductStore(connection);
+    const orderStore = createOrderStore(connection, { logger: context.logger });
+    const products = createProductService(
+      productEvents.publishing(productStore, ['insert', 'update', 'remove']),
+    );
+    const orders = createOrderService({
+      store: orderEvents.publishing(orderStore, ['place', 'update']),
+      findProducts: productStore.findAll,
+      userExists: createUsersClient(context.clientOf('users', config.usersUrl)).exists,
+    });
+    return {
+      routes(app, { mountOptions }) {
+        mountOrderStatus(app, { orders, authenticate: mountOptions.authenticate });
+        mountCategories(app, { products, authenticate: mountOptions.authenticate });
+        mountResource(app, createSearchResource(products), mountOptions);
+        mountResource(app, createProductResource(products), mountOptions);
+        mountResource(app, createOrderResource(orders), mountOptions);
+      },
+      background: [productEvents, orderEvents, orderStore.sweeper],
+    };
+  });
+}

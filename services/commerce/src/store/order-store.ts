@@ -1,0 +1,149 @@
+import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { StoredDocument } from '@gatehouse/mongo/collection';
+import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { createListPlan } from '@gatehouse/mongo/list-plan';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type { Connection } from 'mongoose';
+import { amountOf } from '../money.ts';
+import { ORDER_STATUSES, type Order, type OrderField, type OrderStatus, type OrderStore } from '../order.ts';
+import { createStockReservation, STOCK_STATE_INDEX, stockState } from './stock-reservation.ts';
+
+type StoredLine = { product_id: string; quantity: number; unit_price_minor: number };
+
+/** As stored. An order whose stock is still being reserved has no status, and is in no list. */
+export type OrderDocument = VersionedDocument & {
+  user_id: string;
+  lines: StoredLine[];
+  currency: string;
+  /** As an amount, by which lists are sorted and filtered. */
+  total: number;
+  total_minor: number;
+  status: OrderStatus;
+  history: { status: OrderStatus; at: Date; note: string | null }[];
+  created_at: Date;
+};
+
+const LISTS = createListPlan<OrderField>({
+  fields: {
+    id: { stored: '_id', type: 'string', unique: true },
+    userId: { stored: 'user_id', type: 'string' },
+    status: { stored: 'status', type: 'enum', values: ORDER_STATUSES },
+    currency: { stored: 'currency', type: 'string' },
+    total: { stored: 'total', type: 'number' },
+    createdAt: { stored: 'created_at', type: 'date' },
+    updatedAt: { stored: 'updated_at', type: 'date' },
+  },
+  prefix: 'user_id',
+  notDeleted: { status: { $gt: '' } },
+});
+
+/** Orders in MongoDB; defines its collection on the connection. The products must be defined, too. */
+export function createOrderStore(connection: Connection, options: { logger: Logger }) {
+  const store = createDocumentStore(connection, {
+    name: 'orders',
+    noun: 'order',
+    plan: LISTS,
+    indexes: [OUTBOX_INDEX, STOCK_STATE_INDEX],
+    projection: { user_id: 1, lines: 1, currency: 1, total_minor: 1, status: 1, history: 1, created_at: 1 },
+    read,
+    write,
+    duplicate: () => new ServiceError('conflict', 'This order already exists.'),
+  });
+  const orders = connection.collection<StoredDocument>('orders');
+  const products = connection.collection<StoredDocument>('products');
+  const stock = createStockReservation({ products, orders, logger: options.logger });
+
+  const orderStore: OrderStore = {
+    ...store,
+    async findById(id, userId) {
+      const order = await store.findById(id, userId);
+      return order?.status === undefined ? undefined : order;
+    },
+
+    async place(order) {
+      const { status, history, created_at, ...others } = write(order);
+      const { id, version, updatedAt } = order;
+      const intent = { ...others, _id: id, version, updated_at: updatedAt, stock: stockState('reserving') };
+      await orders.insertOne(intent as unknown as StoredDocument).catch((error: unknown) => {
+        throw (error as { code?: unknown }).code === 11_000
+          ? new ServiceError('conflict', 'This order already exists.')
+          : error;
+      });
+      const lacking = await stock.reserve(id, others.lines);
+      if (lacking !== undefined) {
+        await stock.undo(id);
+        return { isPlaced: false, lacking };
+      }
+      const placed = { status, history, created_at, stock: stockState('settling') };
+      const { matchedCount } = await orders.updateOne({ _id: id, 'stock.phase': 'reserving' }, {
+        $set: placed,
+        $push: { outbox: outboxEvent('commerce.order.created', eventData(order)) },
+      } as never);
+      if (matchedCount === 0) throw unavailable('The order took too long, and was not placed.');
+      // If this fails, the sweep does it.
+      stock.settle(id, others.lines).catch(() => {});
+      return { isPlaced: true };
+    },
+
+    async update(id, decide, ifVersion) {
+      const { next } = await store.update(
+        id,
+        (current, revision) => {
+          if (current.status === undefined) throw new ServiceError('not_found', 'There is no such order.');
+          const next = { ...decide(current), ...revision };
+          return { next, events: [{ subject: 'commerce.order.changed', data: eventData(next) }] };
+        },
+        ifVersion,
+      );
+      if (next.status === 'cancelled') await returnStock(next).catch(() => {});
+      return next;
+    },
+  };
+
+  async function returnStock({ id, lines }: Order): Promise<void> {
+    await stock.restock(
+      id,
+      lines.map(({ productId, quantity }) => ({ product_id: productId, quantity })),
+    );
+  }
+
+  return { ...orderStore, sweeper: stock.sweeper };
+}
+
+function eventData({ id, userId, status, version, total, currency, createdAt, updatedAt, lines }: Order) {
+  return {
+    ...{ id, user_id: userId, status, version, currency, total_amount: amountOf(total, currency) },
+    items: lines.map(({ productId, quantity }) => ({ product_id: productId, quantity })),
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+  };
+}
+
+function read({ _id: id, user_id: userId, total_minor: total, ...stored }: OrderDocument): Order {
+  const { currency, status, history, version = 0, created_at: createdAt, updated_at: updatedAt } = stored;
+  const lines = stored.lines.map(({ product_id: productId, quantity, unit_price_minor: unitPrice }) => ({
+    ...{ productId, quantity, unitPrice },
+  }));
+  return { id, userId, lines, currency, total, status, history, version, createdAt, updatedAt };
+}
+
+function write({ userId, lines, currency, total, status, history, createdAt }: Order) {
+  return {
+    user_id: userId,
+    lines: lines.map(({ productId, quantity, unitPrice }) => ({
+      product_id: productId,
+      quantity,
+      unit_price_minor: unitPrice,
+    })),
+    currency,
+    total: amountOf(total, currency),
+    total_minor: total,
+    status,
+    history: [...history],
+    created_at: createdAt,
+    // In the same write as the cancellation, so that a sweep returns the stock if this process does not.
+    ...(status === 'cancelled' ? { stock: stockState('restocking') } : {}),
+  };
+}

@@ -1,0 +1,102 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { ListQuery } from '@gatehouse/kit/list-query';
+import type { StoredDocument } from '@gatehouse/mongo/collection';
+import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
+import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
+import type { Connection } from 'mongoose';
+import { amountOf } from '../money.ts';
+import type { Category, Product, ProductStore, StoredField } from '../product.ts';
+import {
+  CATEGORY_INDEX,
+  PRODUCT_FIELDS,
+  PRODUCT_LISTS,
+  type ProductDocument,
+  productOf,
+  storedFields,
+} from './product-document.ts';
+import { createProductSearch, SEARCH_INDEXES } from './product-search.ts';
+import { RESERVATIONS_INDEX } from './stock-reservation.ts';
+
+/** Products in MongoDB; defines its collection on the connection. */
+export function createProductStore(connection: Connection): ProductStore {
+  const store = createDocumentStore(connection, {
+    name: 'products',
+    noun: 'product',
+    plan: PRODUCT_LISTS,
+    indexes: [OUTBOX_INDEX, RESERVATIONS_INDEX, ...SEARCH_INDEXES],
+    projection: PRODUCT_FIELDS,
+    read: productOf,
+    write: storedFields,
+    duplicate: (key) =>
+      new ServiceError('conflict', key === 'sku_key' ? 'This sku is taken.' : 'This product already exists.'),
+  });
+  const collection = connection.collection<StoredDocument>('products');
+  const search = createProductSearch(collection);
+  return {
+    ...store,
+    byOffset: (query, page) => (isSearch(query) ? search : store).byOffset(query as StoredQuery, page),
+    byKeyset: (query, page) => (isSearch(query) ? search : store).byKeyset(query as StoredQuery, page),
+    count: (conditions) =>
+      (isSearch({ conditions }) ? search : store).count(conditions as StoredQuery['conditions']),
+    insert: (product) => store.insert(product, [changed(product)]),
+    async update(id, decide, ifVersion) {
+      const { next } = await store.update(
+        id,
+        (current, revision) => {
+          const next = { ...decide(current), ...revision };
+          return { next, events: [changed(next)] };
+        },
+        ifVersion,
+      );
+      return next;
+    },
+    async remove(id, ifVersion) {
+      await store.remove(
+        id,
+        (_current, { version }) => ({
+          events: [{ subject: 'commerce.product.deleted', data: { id, version } }],
+        }),
+        ifVersion,
+      );
+    },
+    async findAll(ids) {
+      const found = await collection
+        .find<ProductDocument>(
+          { _id: { $in: [...ids] }, name_key: { $gt: '' } },
+          { projection: PRODUCT_FIELDS },
+        )
+        .toArray();
+      return new Map(found.map((document) => [document._id, productOf(document)]));
+    },
+    async categories() {
+      const groups = collection.aggregate<{ _id: string; products: number }>(
+        [
+          { $match: { category: { $gt: '' } } },
+          { $group: { _id: '$category', products: { $sum: 1 } } },
+          { $sort: { _id: 1 } },
+        ],
+        { hint: CATEGORY_INDEX, maxTimeMS: MAX_QUERY_MS },
+      );
+      return (await groups.toArray()).map(({ _id: name, products }): Category => ({ name, products }));
+    },
+  };
+}
+
+/** A query without a search, or one that is given to the search. */
+type StoredQuery = ListQuery<StoredField>;
+
+function isSearch({ conditions }: Pick<ListQuery, 'conditions'>): boolean {
+  return conditions.some(({ field }) => field === 'q');
+}
+
+/** The event of a product that was created or changed. */
+function changed({ createdAt, updatedAt, price, ...product }: Product) {
+  const data = {
+    ...product,
+    price: amountOf(price, product.currency),
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+  };
+  return { subject: 'commerce.product.changed', data };
+}

@@ -1,0 +1,56 @@
+import type { ResourceDependencies } from '@gatehouse/resource/create-resource-service';
+import { startTestService } from '@gatehouse/testing/test-service';
+import { createUsersService } from '@gatehouse/users';
+import { createCommerceService } from '../src/service.ts';
+
+export type ProductBody = {
+  id: string;
+  name: string;
+  description: string | null;
+  category: string | null;
+  price: number;
+  currency: string;
+  stock: number;
+  sku: string | null;
+  status: string;
+};
+
+/** All that can be answered, in one: each test knows which of it is there, and asserts it. */
+export type Body = ProductBody & {
+  error: { code: string; message: string; details?: { field: string; message: string }[] };
+  data: ProductBody[];
+  links: { next?: string; prev?: string };
+  meta: { total: number; pages: number; totalItems: number };
+  total_amount: number;
+  facets: Record<string, { value: string; count: number }[]>;
+};
+
+export const PRODUCTS = '/v2/products';
+export const ALL = 'read:data write:data';
+
+/** Who is a user from the start. */
+export const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
+
+/** The commerce service, and users beside it, with a database and an issuer of their own. */
+export function build(
+  t: { teardown(fn: () => unknown): void },
+  more: Pick<ResourceDependencies, 'events'> & { natsUrl?: string; usersUrl?: string } = {},
+) {
+  const { events, natsUrl, usersUrl } = more;
+  return startTestService<Body>(t, 'commerce', (config, logger, dependencies) => [
+    createUsersService(
+      {
+        ...config,
+        hashConcurrency: 1,
+        firstUsers: [{ id: ANN, username: 'ann', password: 'correct horse battery' }],
+      },
+      logger,
+      dependencies,
+    ),
+    createCommerceService(
+      { ...config, usersUrl: usersUrl ?? config.ownUrl, ...(natsUrl === undefined ? {} : { natsUrl }) },
+      logger,
+      natsUrl === undefined ? { ...dependencies, ...(events === undefined ? {} : { events }) } : {},
+    ),
+  ]);
+}

@@ -1,0 +1,238 @@
+import { repetitions } from '@gatehouse/testing/repetitions';
+import t from 'tap';
+import { ALL, ANN, build, PRODUCTS } from './build.ts';
+
+const ORDERS = '/v2/orders';
+const service = await build(t);
+const { call, issuer } = service;
+const machine = await issuer.machine(ALL);
+const ann = await issuer.person(ANN, 'user', ALL);
+const bob = await issuer.person('usr_bob', 'user', ALL);
+
+async function newProduct(stock: number, more: object = {}): Promise<string> {
+  const product = { name: 'Green tea', price: 12.5, currency: 'USD', stock, ...more };
+  return (await call('POST', PRODUCTS, machine, product)).body.id;
+}
+const stockOf = async (id: string) => (await call('GET', `${PRODUCTS}/${id}`, machine)).body.stock;
+const order = (token: string, items: [id: string, quantity: number][], more: object = {}) =>
+  call('POST', ORDERS, token, {
+    items: items.map(([product_id, quantity]) => ({ product_id, quantity })),
+    currency: 'USD',
+    ...more,
+  });
+
+t.test('an order is at the prices of its time; cancelling returns the stock', async (t) => {
+  const [tea, cup] = [await newProduct(10), await newProduct(3, { price: 0.1 })];
+  const placed = await order(ann, [
+    [cup, 2],
+    [tea, 1],
+    [cup, 1],
+  ]);
+  t.match(placed, {
+    status: 201,
+    body: {
+      user_id: ANN,
+      status: 'pending',
+      currency: 'USD',
+      total_amount: 12.8,
+      items: [
+        { product_id: tea, quantity: 1, unit_price: 12.5, line_total: 12.5 },
+        { product_id: cup, quantity: 3, unit_price: 0.1, line_total: 0.3 },
+      ],
+      status_history: [{ status: 'pending', note: null }],
+    },
+  });
+  t.same([await stockOf(tea), await stockOf(cup)], [9, 0]);
+  await call('PUT', `${PRODUCTS}/${tea}`, machine, { price: 99 });
+  const path = `${ORDERS}/${placed.body.id}`;
+  t.equal((await call('GET', path, ann)).body.total_amount, 12.8);
+  t.match(await order(ann, [[cup, 1]]), {
+    status: 409,
+    body: { error: { message: /not enough stock of Green tea/ } },
+  });
+  t.match(await call('PATCH', `${path}/status`, ann, { status: 'cancelled', note: 'Too much.' }), {
+    status: 200,
+    body: { status: 'cancelled', status_history: [{}, { status: 'cancelled', note: 'Too much.' }] },
+  });
+  t.same([await stockOf(tea), await stockOf(cup)], [10, 3]);
+});
+
+t.test('what is wrong is named', async (t) => {
+  const tea = await newProduct(5);
+  const yen = await newProduct(5, { currency: 'JPY', price: 100 });
+  const off = await newProduct(5, { status: 'inactive' });
+  const dear = await newProduct(1e9, { price: 9e9 });
+  const many = Array.from({ length: 201 }, () => [tea, 1] as [string, number]);
+  const cases: [label: string, items: [string, number][], more: object, field: string][] = [
+    ['no items', [], {}, 'items'],
+    ['201 items', many, {}, 'items'],
+    ['zero', [[tea, 0]], {}, 'items.0.quantity'],
+    ['negative', [[tea, -1]], {}, 'items.0.quantity'],
+    ['a fraction', [[tea, 1.5]], {}, 'items.0.quantity'],
+    ['too many', [[tea, 1e9]], {}, 'items.0.quantity'],
+    [
+      'an unknown product',
+      [
+        [tea, 1],
+        ['prd_x', 1],
+      ],
+      {},
+      'items.1.product_id',
+    ],
+    ['an inactive product', [[off, 1]], {}, 'items.0.product_id'],
+    ['another currency', [[yen, 1]], {}, 'currency'],
+    ['no currency', [[tea, 1]], { currency: 'XXX' }, 'currency'],
+    ['an unknown user', [[tea, 1]], { user_id: 'usr_nobody' }, 'user_id'],
+    ['no user', [[tea, 1]], {}, 'user_id'],
+    ['more than an order can cost', [[dear, 1_000_000]], {}, 'items'],
+  ];
+  for (const [label, items, more, field] of cases) {
+    const who = label === 'no user' ? {} : { user_id: ANN };
+    const body = {
+      items: items.map(([product_id, quantity]) => ({ product_id, quantity })),
+      currency: 'USD',
+    };
+    const answer = await call('POST', ORDERS, machine, JSON.stringify({ ...body, ...who, ...more }));
+    t.equal(answer.status, 400, label);
+    t.match(answer.body.error.details?.[0], { field }, label);
+  }
+  t.equal(await stockOf(tea), 5);
+});
+
+t.test('who sees, places and changes which orders', async (t) => {
+  const tea = await newProduct(100);
+  const editor = await issuer.person('usr_editor', 'editor', ALL);
+  const admin = await issuer.person('usr_admin', 'admin', ALL);
+  const { id } = (await order(ann, [[tea, 1]])).body;
+  const path = `${ORDERS}/${id}`;
+  for (const [who, token, status] of [
+    ['the customer', ann, 200],
+    ['another', bob, 404],
+    ['an editor', editor, 200],
+    ['an admin', admin, 200],
+    ['a machine', machine, 200],
+  ] as const) {
+    t.equal((await call('GET', path, token)).status, status, `${who} reads`);
+    const found = (await call('GET', `${ORDERS}?filter[id]=${id}`, token)).body.data;
+    t.equal(found.length, status === 200 ? 1 : 0, `${who}: list`);
+  }
+  // A filter on the customer does not lead out of one's own orders.
+  for (const query of [
+    `user_id=${ANN}`,
+    `filter[user_id][ne]=usr_x`,
+    'filter[user_id][gt]=a',
+    'filter[user_id][lt]=z',
+  ])
+    t.same((await call('GET', `${ORDERS}?${query}`, bob)).body.data, [], query);
+  t.equal((await order(bob, [[tea, 1]], { user_id: ANN })).status, 403);
+  t.equal((await order(editor, [[tea, 1]], { user_id: ANN })).status, 403);
+  t.equal((await order(admin, [[tea, 1]], { user_id: ANN })).status, 201);
+  t.equal((await order(await issuer.machine('read:data'), [[tea, 1]], { user_id: ANN })).status, 403);
+
+  const change = (token: string, status: string, headers = {}) =>
+    call('PUT', path, token, { status }, headers);
+  t.equal((await change(bob, 'cancelled')).status, 404);
+  t.equal((await change(bob, 'cancelled', { 'if-match': '"v9"' })).status, 404);
+  t.equal((await change(ann, 'confirmed')).status, 403);
+  for (const status of ['confirmed', 'processing'])
+    t.equal((await change(editor, status)).status, 200, status);
+  t.equal((await change(ann, 'cancelled')).status, 403, 'it is being processed');
+  t.equal((await change(editor, 'pending')).status, 409);
+  for (const status of ['shipped', 'delivered', 'refunded'])
+    t.equal((await change(machine, status)).status, 200, status);
+  t.match(await change(machine, 'cancelled'), { status: 409, body: { error: { message: /it is final/ } } });
+  const history = (await call('GET', path, ann)).body as unknown as { status_history: { status: string }[] };
+  t.same(
+    history.status_history.map(({ status }) => status),
+    ['pending', 'confirmed', 'processing', 'shipped', 'delivered', 'refunded'],
+  );
+});
+
+t.test('two changes at once: one wins', async (t) => {
+  const tea = await newProduct(10);
+  for (let round = 0; round < 5; round += 1) {
+    const { id } = (await order(ann, [[tea, 1]])).body;
+    const answers = await Promise.all(
+      ['confirmed', 'cancelled', 'confirmed', 'cancelled'].map((status) =>
+        call('POST', `${ORDERS}/${id}/status`, machine, { status }),
+      ),
+    );
+    const { body } = await call('GET', `${ORDERS}/${id}`, machine);
+    const { status, status_history: history } = body as unknown as {
+      status: string;
+      status_history: object[];
+    };
+    // Confirmed first, then cancelled, is possible, too.
+    t.equal(answers.filter((answer) => answer.status === 200).length, history.length - 1);
+    t.ok(answers.every((answer) => [200, 409].includes(answer.status)));
+    if (status === 'confirmed') await call('PUT', `${ORDERS}/${id}`, machine, { status: 'cancelled' });
+  }
+  t.equal(await stockOf(tea), 10, 'each was returned once');
+});
+
+t.test('many orders at once never sell more than there is', async (t) => {
+  const stock = repetitions(100);
+  const orders = stock * 10;
+  const tea = await newProduct(stock);
+  const answers = await Promise.all(Array.from({ length: orders }, () => order(ann, [[tea, 1]])));
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  t.same([count(201), count(409)], [stock, orders - stock]);
+  t.equal(await stockOf(tea), 0);
+});
+
+t.test('many orders of the same products, in any order', async (t) => {
+  const stock = repetitions(50);
+  const orders = stock * 4;
+  const products = await Promise.all(Array.from({ length: 5 }, () => newProduct(stock)));
+  const begin = performance.now();
+  const answers = await Promise.all(
+    Array.from({ length: orders }, (_, i) =>
+      order(
+        ann,
+        products.map((_, n) => [products[(n * (1 + (i % 4)) + i) % 5] as string, 1] as [string, number]),
+      ),
+    ),
+  );
+  t.comment(`${orders} orders of five products in ${(performance.now() - begin).toFixed(0)} ms`);
+  const placed = answers.filter(({ status }) => status === 201).length;
+  t.ok(answers.every(({ status }) => status === 201 || status === 409));
+  t.equal(placed, stock);
+  for (const id of products) t.equal(await stockOf(id), 0);
+});
+
+t.test('a change of the product and orders at once lose nothing of each other', async (t) => {
+  const tea = await newProduct(40);
+  const answers = await Promise.all([
+    ...Array.from({ length: 20 }, () => order(ann, [[tea, 1]])),
+    ...Array.from({ length: 20 }, (_, i) => call('PUT', `${PRODUCTS}/${tea}`, machine, { name: `Tea ${i}` })),
+  ]);
+  t.ok(answers.every(({ status }) => status === 201 || status === 200));
+  t.equal(await stockOf(tea), 20);
+});
+
+t.test('the same Idempotency-Key places one order', async (t) => {
+  const tea = await newProduct(10);
+  const key = { 'idempotency-key': 'once' };
+  const body = { items: [{ product_id: tea, quantity: 1 }], currency: 'USD' };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => call('POST', ORDERS, ann, body, key)));
+  const ids = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
+  t.equal(ids.size, 1);
+  t.ok(answers.every(({ status }) => status === 201 || status === 409));
+  t.equal((await call('POST', ORDERS, ann, body, key)).body.id, [...ids][0]);
+  t.equal((await call('POST', ORDERS, ann, { ...body, currency: 'EUR' }, key)).status, 422);
+  t.equal(await stockOf(tea), 9);
+});
+
+t.test('while users cannot be asked, one can order for oneself and read, and not for others', async (t) => {
+  const { call, issuer } = await build(t, { usersUrl: 'http://127.0.0.1:1' });
+  const machine = await issuer.machine(ALL);
+  const product = { name: 'Green tea', price: 1, currency: 'USD', stock: 5 };
+  const { id } = (await call('POST', PRODUCTS, machine, product)).body;
+  const body = { items: [{ product_id: id, quantity: 1 }], currency: 'USD' };
+  const refused = await call('POST', ORDERS, machine, { ...body, user_id: ANN });
+  t.equal(refused.status, 503);
+  t.ok(refused.headers.get('retry-after'));
+  const ann = await issuer.person(ANN, 'user', ALL);
+  t.equal((await call('POST', ORDERS, ann, body)).status, 201);
+  t.equal((await call('GET', ORDERS, machine)).body.data.length, 1);
+});

@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto';
+import { type Connection, Schema } from 'mongoose';
+
+const COLLECTION = 'seen';
+
+type SeenDocument = { _id: string; expires_at: Date };
+
+const schema = new Schema<SeenDocument>(
+  { _id: { type: String, required: true }, expires_at: { type: Date, required: true } },
+  { versionKey: false, strict: 'throw' },
+);
+schema.index({ expires_at: 1 });
+
+/** Remembers for some time what has been seen, for all replicas; defines its model on the connection. */
+export function createSeenStore(connection: Connection) {
+  const seen = connection.model<SeenDocument>('Seen', schema, COLLECTION);
+  return {
+    collection: COLLECTION,
+    /** Whether this is seen for the first time in `seconds`, from the last time on. Of concurrent calls, one gets true. */
+    async isNew(parts: readonly string[], seconds: number): Promise<boolean> {
+      const _id = hash('sha256', JSON.stringify(parts), 'base64url');
+      const expires_at = new Date(Date.now() + seconds * 1000);
+      const { upsertedCount } = await seen.updateOne({ _id }, { $set: { expires_at } }, { upsert: true });
+      return upsertedCount === 1;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { queryValidator } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import type { Account, Accounts } from '../accounts/account.ts';
+import { type Audit, originOf } from '../audit/audit.ts';
+import { requireFirstParty } from '../http/first-party.ts';
+import type { Logins } from '../logins/logins.ts';
+import type { BrowserSessions } from '../sign-in/browser-sessions.ts';
+
+const readQuery = queryValidator(Type.Object({ user_id: Type.Optional(Type.String()) }));
+
+/**
+ * /api/v1/sessions: where a person is signed in, in browsers and by logins at the API. People see and end their own;
+ * admins those of others, named by `user_id`. Errors are thrown.
+ */
+export function sessionRoutes(options: {
+  authenticate(ctx: Context): Promise<Caller>;
+  accounts: Pick<Accounts, 'find'>;
+  sessions: Pick<BrowserSessions, 'list' | 'end' | 'endAll'>;
+  logins: Pick<Logins, 'list' | 'end' | 'endAll'>;
+  audit: Pick<Audit, 'record'>;
+}): Router {
+  const { accounts, sessions, logins, audit } = options;
+  const router = new Router({ prefix: '/api/v1/sessions', sensitive: true });
+
+  router.use(async (ctx, next) => {
+    ctx.set('cache-control', 'no-store');
+    await next();
+  });
+
+  /** Whose sessions the request is about. */
+  async function accountOf(ctx: Context): Promise<{ caller: Caller; account: Account }> {
+    const caller = await options.authenticate(ctx);
+    const person = requireFirstParty(caller, 'Sessions');
+    const { user_id: id = person.id } = readQuery(ctx.query);
+    if (id !== person.id && person.role !== 'admin') {
+      throw new ServiceError('forbidden', 'Only an admin may see and end the sessions of others.');
+    }
+    const account = await accounts.find(id);
+    if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
+    return { caller, account };
+  }
+
+  async function recordEnd(ctx: Context, caller: Caller, account: Account): Promise<void> {
+    const by = caller.subject === account.id ? {} : { details: { by: caller.subject } };
+    await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id, ...by });
+  }
+
+  router.get('/', async (ctx) => {
+    const { caller, account } = await accountOf(ctx);
+    const inBrowsers = (await sessions.list(account.id)).map(({ uid, device, signedInAt, lastSeenAt }) => ({
+      id: uid,
+      type: 'browser',
+      client: device?.userAgent ?? null,
+      address: device?.address ?? null,
+      created_at: signedInAt,
+      last_used_at: lastSeenAt,
+      current: false,
+    }));
+    const atTheApi = (await logins.list(account)).map((login) => ({
+      id: login.id,
+      type: 'login',
+      client: login.userAgent ?? null,
+      address: login.address,
+      created_at: login.createdAt,
+      last_used_at: login.lastUsedAt,
+      current: login.id === caller.grantId,
+    }));
+    ctx.body = { data: [...inBrowsers, ...atTheApi] };
+  });
+
+  router.delete('/', async (ctx) => {
+    const { caller, account } = await accountOf(ctx);
+    await Promise.all([sessions.endAll(account.id), logins.endAll(account.id)]);
+    await recordEnd(ctx, caller, account);
+    ctx.status = 204;
+  });
+
+  router.delete('/:id', async (ctx) => {
+    const { caller, account } = await accountOf(ctx);
+    const id = String(ctx.params.id);
+    const ended = (await logins.end(account.id, id)) || (await sessions.end(account.id, id));
+    if (!ended) throw new ServiceError('not_found', 'There is no such session.');
+    await recordEnd(ctx, caller, account);
+    ctx.status = 204;
+  });
+  return router;
+}

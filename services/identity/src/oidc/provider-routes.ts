@@ -1,0 +1,33 @@
+import Router from '@koa/router';
+import type { Middleware } from 'koa';
+
+/** Where oidc-provider's endpoints are, by its names for them. */
+export const ROUTES = {
+  authorization: '/oauth2/authorize',
+  token: '/oauth2/token',
+  revocation: '/oauth2/revoke',
+  introspection: '/oauth2/introspect',
+  pushed_authorization_request: '/oauth2/par',
+  end_session: '/oauth2/logout',
+  jwks: '/.well-known/jwks.json',
+};
+
+/** Every path that oidc-provider answers in the configuration it has here. */
+const PATHS = [
+  ...Object.values(ROUTES),
+  `${ROUTES.authorization}/:uid`,
+  `${ROUTES.end_session}/confirm`,
+  `${ROUTES.end_session}/success`,
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-authorization-server',
+];
+
+/**
+ * Passes requests on to oidc-provider. Its own router takes paths in any case, to which what is decided by path before
+ * it, such as a limit, would not apply; this one takes them as they are written.
+ */
+export function providerRoutes(middleware: Middleware): Router {
+  const router = new Router({ sensitive: true });
+  for (const path of PATHS) router.all(path, middleware);
+  return router;
+}

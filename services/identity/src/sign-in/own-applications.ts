@@ -1,0 +1,76 @@
+import type { ApiKeys } from '../applications/api-keys.ts';
+import { liveSecrets } from '../applications/application.ts';
+import type { Applications } from '../applications/applications.ts';
+import type { Manager } from '../applications/ownership.ts';
+import type { Origin } from '../audit/audit.ts';
+import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
+
+/** An application that a person has registered, with what it can authenticate by. */
+export type OwnApplication = {
+  clientId: string;
+  name: string;
+  hasPublicKeys: boolean;
+  secrets: { createdAt: Date; lastUsedAt: Date | null }[];
+  keys: { name: string; lastUsedAt: Date | null }[];
+};
+
+export type OwnApplications = {
+  list(accountId: string, origin: Origin): Promise<OwnApplication[]>;
+  /**
+   * Takes all of a person's applications what they can authenticate by: client secrets, public keys, API keys; and
+   * revokes their access tokens. The applications stay, and can be given others.
+   */
+  endCredentials(accountId: string, origin: Origin): Promise<void>;
+};
+
+const PAGE = 100;
+
+/** A person's own applications, for the account pages. */
+export function createOwnApplications(options: {
+  applications: Pick<Applications, 'list' | 'listSecrets' | 'removeSecret' | 'change' | 'endTokens'>;
+  apiKeys: Pick<ApiKeys, 'list' | 'revoke'>;
+}): OwnApplications {
+  const { applications, apiKeys } = options;
+
+  /** With the role of a user, as admins manage those of others, too. */
+  const managerOf = (id: string, origin: Origin): Manager => ({
+    ...{ id, role: 'user', clientId: ACCOUNT_CLIENT, origin },
+  });
+
+  async function* of(manager: Manager) {
+    for (let after: string | undefined; ; ) {
+      const page = await applications.list(manager, { after, limit: PAGE });
+      yield* page.applications;
+      if (page.next === undefined) return;
+      after = page.next;
+    }
+  }
+
+  return {
+    async list(accountId, origin) {
+      const manager = managerOf(accountId, origin);
+      const own: OwnApplication[] = [];
+      for await (const application of of(manager)) {
+        own.push({
+          clientId: application.id,
+          name: application.name,
+          hasPublicKeys: application.jwks !== undefined,
+          secrets: liveSecrets(application),
+          keys: await apiKeys.list(manager, application.id),
+        });
+      }
+      return own;
+    },
+    async endCredentials(accountId, origin) {
+      const manager = managerOf(accountId, origin);
+      for await (const { id, jwks } of of(manager)) {
+        for (const key of await apiKeys.list(manager, id)) await apiKeys.revoke(manager, id, key.id);
+        for (const secret of await applications.listSecrets(manager, id)) {
+          await applications.removeSecret(manager, id, secret.id);
+        }
+        if (jwks !== undefined) await applications.change(manager, id, { jwks: undefined });
+        await applications.endTokens(manager, id);
+      }
+    },
+  };
+}
