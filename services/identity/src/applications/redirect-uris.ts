@@ -34,15 +34,15 @@ export function redirectUriProblem(uri: string, application: OfApplication): str
 }
 
 /**
- * What is wrong with a post-logout redirect URI. As for redirect URIs, except that only a native application may send the
- * browser to the person's own machine, where nothing need be listening that belongs to it.
+ * What is wrong with a post-logout redirect URI. As for redirect URIs, except that names of localhost are only for native
+ * applications: what such a name leads to is up to the machine. Others, while they are developed, may use 127.0.0.1 or [::1].
  */
 export function postLogoutUriProblem(uri: string, application: OfApplication): string | undefined {
   const problem = redirectUriProblem(uri, application);
   if (problem !== undefined || application.type === 'native') return problem;
   // RFC 6761 §6.3: names below localhost are loopback, too.
-  const isLocal = /^(?:(?:.+\.)?localhost\.?|127\.[\d.]+|\[::1\])$/.test(new URL(uri).hostname);
-  return isLocal ? 'must not be on localhost: that is only for applications of type native' : undefined;
+  const isLocal = /^(?:.+\.)?localhost\.?$/.test(new URL(uri).hostname);
+  return isLocal ? 'must name 127.0.0.1 or [::1] instead of localhost, unless its type is native' : undefined;
 }
 
 /** The origins of redirect URIs, from which the application's pages may be served. */

@@ -104,21 +104,19 @@ const ROWS: Row[] = [
 ];
 
 const POST_LOGOUT_ROWS: Row[] = [
-  ...ROWS.filter(([uri, type]) => type === 'native' || !/^https?:\/\/(?:localhost|127|\[::1\])/.test(uri)),
+  ...ROWS.filter(([uri, type]) => type === 'native' || !/^https?:\/\/(?:.+\.)?localhost[.:/]/.test(uri)),
   ...[
     'http://localhost:3000/bye',
     'https://localhost/bye',
     'https://localhost./bye',
     'https://app.localhost/bye',
-    'http://127.0.0.1:8080/bye',
-    'https://127.0.0.1/bye',
-    'https://127.1.2.3/bye',
-    'http://[::1]:8080/bye',
   ].flatMap((uri): Row[] => [
-    [uri, 'web', /only for applications of type native/],
-    [uri, 'spa', /only for applications of type native/],
+    [uri, 'web', /unless its type is native/],
+    [uri, 'spa', /unless its type is native/],
   ]),
   ['http://localhost:3000/bye', 'native', fine],
+  ['http://127.0.0.1:8080/bye', 'web', fine],
+  ['http://[::1]:8080/bye', 'spa', fine],
   ['https://localhost.example.org/bye', 'web', fine],
 ];
 
