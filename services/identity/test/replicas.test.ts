@@ -9,8 +9,8 @@ import { rotateSigningKeys } from '../src/keys/key-rotation.ts';
 import { createSigningKeyStore } from '../src/keys/signing-key-store.ts';
 import { createSigningKeySealer } from '../src/keys/signing-keys.ts';
 import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, signInAndAllow, WEB } from './build.ts';
-import { openDatabase } from './oidc/actions.ts';
 import { send } from './sign-in/pages.ts';
+import { openDatabase } from './store-set-up.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 const built = await build(t, { masterKey: oldKey });

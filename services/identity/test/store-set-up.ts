@@ -1,7 +1,7 @@
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
-import type { Connection } from 'mongoose';
+import { type Connection, createConnection } from 'mongoose';
 import type { Test } from 'tap';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
@@ -13,6 +13,16 @@ export async function withStores<T>(t: Test, define: (connection: Connection) =>
   await database.start();
   t.teardown(() => database.stop());
   return { connection: database.connection, database, logger, ...stores };
+}
+
+/** A direct look into identity's database, for what only time would do. */
+export async function openDatabase(
+  t: { teardown(fn: () => unknown): void },
+  uri: string,
+): Promise<Connection> {
+  const connection = await createConnection(uri).asPromise();
+  t.teardown(() => connection.close());
+  return connection;
 }
 
 type Call = { collection: string; filter: object; sort: unknown };

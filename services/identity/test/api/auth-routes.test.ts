@@ -5,7 +5,8 @@ import { decodeJwt } from 'jose';
 import t from 'tap';
 import { LOGIN_CLIENT } from '../../src/logins/logins.ts';
 import { build, MACHINE, PASSWORD, SPA, WEB } from '../build.ts';
-import { dpopKey, openDatabase, refresh, signerOf, statusesOf, tokensFor } from '../oidc/actions.ts';
+import { dpopKey, refresh, signerOf, statusesOf, tokensFor } from '../oidc/actions.ts';
+import { openDatabase } from '../store-set-up.ts';
 
 const uri = await testDatabase(t);
 const masterKey = randomBytes(32);

@@ -2,7 +2,7 @@ import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { build, codeFor, PASSWORD, WEB } from '../build.ts';
-import { openDatabase } from '../oidc/actions.ts';
+import { openDatabase } from '../store-set-up.ts';
 
 const uri = await testDatabase(t);
 const { people, browser, call, form, json } = await build(t, { mongodbUri: uri });

@@ -7,7 +7,8 @@ import t from 'tap';
 import { internalRoutes } from '../../src/internal/internal-routes.ts';
 import type { TokenDraft } from '../../src/oidc/token-signer.ts';
 import { build, MACHINE, PASSWORD, SPA } from '../build.ts';
-import { openDatabase, signerOf, tokensFor } from '../oidc/actions.ts';
+import { signerOf, tokensFor } from '../oidc/actions.ts';
+import { openDatabase } from '../store-set-up.ts';
 
 const uri = await testDatabase(t);
 const masterKey = randomBytes(32);

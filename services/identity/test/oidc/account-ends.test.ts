@@ -5,7 +5,8 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, WEB } from '../build.ts';
-import { openDatabase, refresh, tokensFor } from './actions.ts';
+import { openDatabase } from '../store-set-up.ts';
+import { refresh, tokensFor } from './actions.ts';
 
 const uri = await testDatabase(t);
 const built = await build(t, { mongodbUri: uri });

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { type Connection, createConnection } from 'mongoose';
+import type { Connection } from 'mongoose';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
 import { createSigningKeySealer, loadSigningKeys } from '../../src/keys/signing-keys.ts';
 import { createTokenSigner, type TokenSigner } from '../../src/oidc/token-signer.ts';
@@ -62,16 +62,6 @@ export async function statusesOf(built: Built, token: string): Promise<[users: n
     built.call('GET', '/api/v1/auth/permissions', token),
   ]);
   return answers.map(({ status }) => status) as [number, number];
-}
-
-/** A direct look into identity's database, for what only time would do. */
-export async function openDatabase(
-  t: { teardown(fn: () => unknown): void },
-  uri: string,
-): Promise<Connection> {
-  const connection = await createConnection(uri).asPromise();
-  t.teardown(() => connection.close());
-  return connection;
 }
 
 /** Moves times of a stored code or refresh token to so many seconds from now. */

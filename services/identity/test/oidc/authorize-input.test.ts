@@ -1,7 +1,8 @@
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
-import { openDatabase, pkce, tokensFor } from './actions.ts';
+import { openDatabase } from '../store-set-up.ts';
+import { pkce, tokensFor } from './actions.ts';
 
 const LOOPBACK = { client_id: 'app_loopback', redirect_uri: 'http://127.0.0.1:8080/callback' };
 const TWO = { client_id: 'app_two' };

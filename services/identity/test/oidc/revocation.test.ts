@@ -2,7 +2,8 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, MACHINE, OTHER, SPA, signInAndAllow, WEB } from '../build.ts';
-import { type Answer, age, dpopKey, keyOf, openDatabase, refresh, statusesOf, tokensFor } from './actions.ts';
+import { openDatabase } from '../store-set-up.ts';
+import { type Answer, age, dpopKey, keyOf, refresh, statusesOf, tokensFor } from './actions.ts';
 
 const uri = await testDatabase(t);
 const KEYED = { client_id: 'app_keyed', client_secret: 'the-secret-of-the-application-with-a-key' };

@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { build, codeFor, MACHINE, NATIVE, OTHER, SPA, WEB } from '../build.ts';
-import { type Answer, age, openDatabase, pkce, tokensFor } from './actions.ts';
+import { openDatabase } from '../store-set-up.ts';
+import { type Answer, age, pkce, tokensFor } from './actions.ts';
 
 const uri = await testDatabase(t);
 const built = await build(t, { mongodbUri: uri });

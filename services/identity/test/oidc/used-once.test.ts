@@ -5,7 +5,8 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { build, codeFor, MACHINE, PASSWORD, WEB } from '../build.ts';
 import { send } from '../sign-in/pages.ts';
-import { dpopKey, keyOf, openDatabase } from './actions.ts';
+import { openDatabase } from '../store-set-up.ts';
+import { dpopKey, keyOf } from './actions.ts';
 
 const mongodbUri = await testDatabase(t);
 const built = await build(t, { mongodbUri });

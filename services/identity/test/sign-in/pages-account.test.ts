@@ -5,7 +5,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
-import { openDatabase } from '../oidc/actions.ts';
+import { openDatabase } from '../store-set-up.ts';
 import { alertOf, createAccount, heading, linkTo, send, usersSwitch, valueIn } from './pages.ts';
 
 const between = await usersSwitch(t);
