@@ -76,10 +76,12 @@ t.test('the README on a clean checkout with an empty home: every command as past
     data: [{ id: answers[4].id, name: 'colours', value: { wall: ['red', 'blue'], price: 12.5 } }],
     meta: { totalItems: 1, hasNextPage: false },
   });
-  t.match(answers[6], { token: /^ey/, user_id: /^usr_/ });
-  t.match(answers[7], { client_id: /^app_/, client_secret: String, name: 'My shop', type: 'web' });
-  t.match(answers[8], { data: [{ username: 'admin' }] });
-  t.equal(answers.length, 9);
+  t.match(answers[6], { id: /^prd_/, name: 'Green tea', price: 12.5, stock: 40 });
+  t.match(answers[7], { data: [{ id: answers[6].id }], facets: { category: [{ value: 'Tea', count: 1 }] } });
+  t.match(answers[8], { token: /^ey/, user_id: /^usr_/ });
+  t.match(answers[9], { client_id: /^app_/, client_secret: String, name: 'My shop', type: 'web' });
+  t.match(answers[10], { data: [{ username: 'admin' }] });
+  t.equal(answers.length, 11);
   for (const command of ['keys:rotate', 'keys:rotate -- --compromised']) {
     t.match(shell(`npm run --silent ${command}`), /^ES256: key_.*^RS256: key_/ms, command);
   }

@@ -57,7 +57,10 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
       if (window !== undefined && window.count >= quota) throw usedUp(window);
     },
     async refund(given) {
-      await store.refund(keyOf(given));
+      const key = keyOf(given);
+      await store.refund(key);
+      // What was taken over because it was used up may not be any more.
+      if (shared !== undefined) memory.refund(key);
     },
   };
 }

@@ -64,6 +64,11 @@ export function createOrderService(options: {
       const products = await findProducts([...new Set(items.map(({ productId }) => productId))]);
       const bill = linesOf(draft, products);
       if ('problems' in bill) throw invalidFields(bill.problems);
+      // Known before anything is reserved, unless others are faster.
+      const short = bill.lines.find(
+        ({ productId, quantity }) => (products.get(productId)?.stock ?? 0) < quantity,
+      );
+      if (short !== undefined) throw notEnough(short.productId, products);
       const now = new Date();
       const order: Order = {
         ...{ id, userId, ...bill, currency, status: 'pending', version: 1, createdAt: now, updatedAt: now },
@@ -71,8 +76,7 @@ export function createOrderService(options: {
       };
       const placement = await store.place(order);
       if (!placement.isPlaced) {
-        const name = products.get(placement.lacking)?.name;
-        throw new ServiceError('conflict', `There is not enough stock of ${name} (${placement.lacking}).`);
+        throw notEnough(placement.lacking, products);
       }
       return order;
     },
@@ -104,6 +108,11 @@ export function createOrderService(options: {
       );
     },
   };
+}
+
+function notEnough(productId: string, products: ReadonlyMap<string, Product>): ServiceError {
+  const name = products.get(productId)?.name;
+  return new ServiceError('conflict', `There is not enough stock of ${name} (${productId}).`);
 }
 
 /** The customer to whose orders an actor's access is restricted; undefined if it is not restricted. */

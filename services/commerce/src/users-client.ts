@@ -11,6 +11,7 @@ export function createUsersClient(internal: InternalClient): { exists(id: string
   const known = new LRUCache<string, true>({ max: MAX_KEPT, ttl: KEPT_MS });
   return {
     async exists(id) {
+      if (!/^[\w-]{1,64}$/.test(id)) return false;
       if (known.has(id)) return true;
       const { status, body } = await internal.request('GET', `/existence/${encodeURIComponent(id)}`);
       const { exists } = Object(body) as { exists?: unknown };

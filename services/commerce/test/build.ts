@@ -42,6 +42,7 @@ export function build(
       {
         ...config,
         hashConcurrency: 1,
+        hashMemoryKiB: 64,
         firstUsers: [{ id: ANN, username: 'ann', password: 'correct horse battery' }],
       },
       logger,

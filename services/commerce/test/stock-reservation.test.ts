@@ -201,3 +201,29 @@ t.test('sweeps of several processes at once return stock once', async (t) => {
   await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
   t.notOk(await checkBooks(t, ids, 'after all'));
 });
+
+t.test('nobody sees an order whose stock is still being reserved', async (t) => {
+  const ids = await newProducts([STOCK, STOCK, STOCK]);
+  const order = orderOf(ids);
+  // Dies after the order was stored, before anything is reserved.
+  const store = createOrderStore(dyingConnection(2, 'before'), { logger });
+  await store.place(order).catch(() => {});
+  t.equal(await orders.countDocuments({ _id: order.id as never }), 1);
+  const sorts = ['id', 'userId', 'status', 'total', 'createdAt', 'updatedAt'] as const;
+  for (const field of sorts) {
+    const query = { conditions: [], sort: { field, descending: false } };
+    for (const list of [orderStore, orderStore.within(order.userId)]) {
+      const { items } = await list.byOffset(query, { limit: 100, offset: 0 });
+      t.notOk(
+        items.some(({ id }) => id === order.id),
+        `by ${field}`,
+      );
+    }
+  }
+  t.equal(await orderStore.findById(order.id), undefined);
+  t.match(await orderStore.update(order.id, (it) => it, undefined).catch((error: unknown) => error), {
+    kind: 'not_found',
+  });
+  t.match(await orderStore.place(order).catch((error: unknown) => error), { kind: 'unavailable' });
+  t.notOk(await checkBooks(t, ids, 'after all'));
+});

@@ -100,12 +100,17 @@ function limitByAddress(
 ): Middleware {
   const token = createAddressLimiter({ name: 'token', quota: 600, seconds: 60 }, shared);
   const password = createAddressLimiter({ name: 'password', quota: 60, seconds: 60 }, shared);
+  const crowd = createAddressLimiter({ name: 'known browsers', quota: 6000, seconds: 60 }, shared);
   return async (ctx, next) => {
     const isStored = OAUTH_PAGES.includes(ctx.path);
     if ((ctx.method !== 'POST' && !isStored) || ctx.path.startsWith('/internal/')) return next();
     const takesPassword = ctx.path === '/api/v1/auth/login' || ctx.path.startsWith('/sign-in/');
     const limiter = takesPassword ? password : token;
-    const key = browser.signedInBefore(ctx) ?? requestInfo(ctx.req).address;
+    const { address } = requestInfo(ctx.req);
+    const known = browser.signedInBefore(ctx);
+    const key = known ?? address;
+    // Whoever signs in often enough has many known browsers.
+    if (known !== undefined) await crowd.count(address);
     ctx.set(await limiter.count(key));
     await next();
     if (!isStored && ctx.status < 400) await limiter.refund(key);

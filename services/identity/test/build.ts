@@ -123,6 +123,7 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       identityUrl: base,
       clientSecret: secret,
       hashConcurrency: 2,
+      hashMemoryKiB: 64,
       rateLimit: 'off',
       firstUsers: [
         { ...people.admin, password: PASSWORD, role: 'admin' },

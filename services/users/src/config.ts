@@ -7,6 +7,8 @@ import type { NewUser } from './user.ts';
 export type UsersConfig = ResourceConfig & {
   /** The number of passwords that are hashed or checked at a time. */
   hashConcurrency: number;
+  /** The memory of one hash; 19 MiB by default. Not a setting: only tests that are not about hashes take less. */
+  hashMemoryKiB?: number;
   /** Users to create at the first start. */
   firstUsers: readonly NewUser[];
   /** Which profile answers on /v1/users where neither a pin nor the request says so; A by default. */

@@ -9,18 +9,22 @@ import type { Passwords } from './user-service.ts';
  */
 const ARGON2ID = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** A hash (PHC string) of the same cost, checked when there is none, so that the timing does not tell. */
-const DUMMY_HASH = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=${ARGON2ID.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
-
 /** The length of the queue; callers beyond it would give up before their turn. */
 const MAX_WAITING = 500;
 
 /**
- * Hashes and checks passwords, `concurrency` of them at a time: each takes a core and 19 MiB on the thread pool, which
- * file system and DNS calls share. Throws `unavailable` when the queue is full.
+ * Hashes and checks passwords, `concurrency` of them at a time: each takes a core and `memoryKiB` (19 MiB) on the thread
+ * pool, which file system and DNS calls share. Throws `unavailable` when the queue is full.
  */
-export function createPasswords(options: { concurrency: number; maxWaiting?: number }): Passwords {
-  const { concurrency, maxWaiting = MAX_WAITING } = options;
+export function createPasswords(options: {
+  concurrency: number;
+  maxWaiting?: number;
+  memoryKiB?: number | undefined;
+}): Passwords {
+  const { concurrency, maxWaiting = MAX_WAITING, memoryKiB: memoryCost = ARGON2ID.memoryCost } = options;
+  const cost = { ...ARGON2ID, memoryCost };
+  /** A hash (PHC string) of the same cost, checked when there is none, so that the timing does not tell. */
+  const dummyHash = `$argon2id$v=19$m=${memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
   const limit = pLimit(concurrency);
   function limited<T>(work: () => Promise<T>): Promise<T> {
     if (limit.pendingCount >= maxWaiting) {
@@ -29,9 +33,9 @@ export function createPasswords(options: { concurrency: number; maxWaiting?: num
     return limit(work);
   }
   return {
-    hash: async (password) => limited(() => hash(canonical(password), ARGON2ID)),
+    hash: async (password) => limited(() => hash(canonical(password), cost)),
     async verify(stored, password) {
-      const right = await limited(() => verify(stored ?? DUMMY_HASH, canonical(password)));
+      const right = await limited(() => verify(stored ?? dummyHash, canonical(password)));
       return right && stored !== null;
     },
   };

@@ -73,7 +73,10 @@ export function createUsersService(
     });
     const users = createUserService({
       store: events.publishing(store),
-      passwords: createPasswords({ concurrency: config.hashConcurrency }),
+      passwords: createPasswords({
+        concurrency: config.hashConcurrency,
+        memoryKiB: config.hashMemoryKiB,
+      }),
       publishAccountChange: events.publishAccountChange,
       failuresPerSource: createFailureLimiter(FAILURES_PER_SOURCE),
       failuresPerUser: createFailureLimiter(FAILURES_PER_USER),

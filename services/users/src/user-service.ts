@@ -136,9 +136,14 @@ export function createUserService({
     ] as const;
     // Counted before the check, so that parallel requests cannot exceed the limit, and refunded when the password is
     // right. The limit per source comes first: what it rejects must not use up the limit of the user.
-    for (const [limiter, key] of counters) limiter.consume(key);
+    const consumed: (typeof counters)[number][] = [];
     let failed = false;
     try {
+      for (const counter of counters) {
+        const [limiter, key] = counter;
+        limiter.consume(key);
+        consumed.push(counter);
+      }
       const hash = await checkPasswordOf(id, password);
       failuresInARow.forget(ofUser);
       return hash;
@@ -146,8 +151,13 @@ export function createUserService({
       failed = error instanceof WrongPasswordError;
       throw error;
     } finally {
-      if (!failed) for (const [limiter, key] of counters) limiter.refund(key);
+      if (!failed) for (const [limiter, key] of consumed) limiter.refund(key);
     }
+  }
+
+  /** Whoever has set a password by a mailed link, or on the pages, has proved who they are. */
+  function forgive(id: string): void {
+    for (const key of [id, `${id} own`]) failuresInARow.forget(key);
   }
 
   /** Limited where the request has a source. */
@@ -245,7 +255,9 @@ export function createUserService({
       const checked =
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const passwordHash = await passwords.hash(newPassword);
-      return changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
+      const changed = await changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
+      if (by.source === undefined) forgive(id);
+      return changed;
     },
 
     changeRole: (id, role, ifVersion) => changeSecurity(id, { reason: 'role', role }, ifVersion),

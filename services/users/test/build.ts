@@ -74,6 +74,7 @@ export async function build(
       clientSecret: issuer.client.secret,
       mongodbUri,
       hashConcurrency: 2,
+      hashMemoryKiB: 64,
       rateLimit: 'off',
       firstUsers: [],
       ...config,

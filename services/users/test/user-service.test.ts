@@ -17,7 +17,7 @@ await database.start();
 t.teardown(() => database.stop());
 
 const announced: AccountChanged[] = [];
-const passwords = createPasswords({ concurrency: 1 });
+const passwords = createPasswords({ concurrency: 1, memoryKiB: 64 });
 const users = createUserService({
   store,
   passwords,

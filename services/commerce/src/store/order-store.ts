@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
@@ -12,7 +14,7 @@ import { createStockReservation, STOCK_STATE_INDEX, stockState } from './stock-r
 
 type StoredLine = { product_id: string; quantity: number; unit_price_minor: number };
 
-/** As stored. An order whose stock is still being reserved has no status, and is in no list. */
+/** As stored. An order whose stock is still being reserved has only its lines and the state of its stock. */
 export type OrderDocument = VersionedDocument & {
   user_id: string;
   lines: StoredLine[];
@@ -24,6 +26,9 @@ export type OrderDocument = VersionedDocument & {
   history: { status: OrderStatus; at: Date; note: string | null }[];
   created_at: Date;
 };
+
+/** What is not there yet is taken for deleted; not for a tombstone, which has a time after this. */
+const NOT_YET = new Date(0);
 
 const LISTS = createListPlan<OrderField>({
   fields: {
@@ -57,33 +62,36 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
 
   const orderStore: OrderStore = {
     ...store,
-    async findById(id, userId) {
-      const order = await store.findById(id, userId);
-      return order?.status === undefined ? undefined : order;
-    },
-
     async place(order) {
-      const { status, history, created_at, ...others } = write(order);
       const { id, version, updatedAt } = order;
-      const intent = { ...others, _id: id, version, updated_at: updatedAt, stock: stockState('reserving') };
-      await orders.insertOne(intent as unknown as StoredDocument).catch((error: unknown) => {
-        throw (error as { code?: unknown }).code === 11_000
+      const { lines, ...others } = write(order);
+      const attempt = randomUUID();
+      // For lists, reads and changes it does not exist yet.
+      const intent = { _id: id, lines, deleted_at: NOT_YET, stock: { ...stockState('reserving'), attempt } };
+      await orders.insertOne(intent as unknown as StoredDocument).catch(async (error: unknown) => {
+        if (duplicateKeyField(error) !== '_id') throw error;
+        const exists = (await store.findById(id)) !== undefined;
+        throw exists
           ? new ServiceError('conflict', 'This order already exists.')
-          : error;
+          : unavailable('An earlier attempt at this order has not ended yet.');
       });
-      const lacking = await stock.reserve(id, others.lines);
+      const lacking = await stock.reserve(id, lines);
       if (lacking !== undefined) {
-        await stock.undo(id);
+        await stock.undo(id, attempt);
         return { isPlaced: false, lacking };
       }
-      const placed = { status, history, created_at, stock: stockState('settling') };
-      const { matchedCount } = await orders.updateOne({ _id: id, 'stock.phase': 'reserving' }, {
-        $set: placed,
-        $push: { outbox: outboxEvent('commerce.order.created', eventData(order)) },
-      } as never);
+      const placed = { ...others, version, updated_at: updatedAt, stock: stockState('settling') };
+      const { matchedCount } = await orders.updateOne(
+        { _id: id, 'stock.phase': 'reserving', 'stock.attempt': attempt },
+        {
+          $set: placed,
+          $unset: { deleted_at: '' },
+          $push: { outbox: outboxEvent('commerce.order.created', eventData(order)) },
+        } as never,
+      );
       if (matchedCount === 0) throw unavailable('The order took too long, and was not placed.');
       // If this fails, the sweep does it.
-      stock.settle(id, others.lines).catch(() => {});
+      stock.settle(id, lines).catch(() => {});
       return { isPlaced: true };
     },
 
@@ -91,7 +99,6 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       const { next } = await store.update(
         id,
         (current, revision) => {
-          if (current.status === undefined) throw new ServiceError('not_found', 'There is no such order.');
           const next = { ...decide(current), ...revision };
           return { next, events: [{ subject: 'commerce.order.changed', data: eventData(next) }] };
         },

@@ -105,6 +105,8 @@ export function createProductSearch(collection: DocumentCollection): ListSource<
     const byRelevance = sort.field === 'relevance';
     const field = byRelevance ? '_id' : SORTS[sort.field];
     if (field === undefined) throw invalidSort();
+    // What is skipped is read.
+    if ('offset' in page && page.offset > MAX_COUNTED) throw invalidOffset();
     const from = 'from' in page ? page.from : undefined;
     const isBackward = from?.direction === 'previous';
     const isAscending = sort.descending === isBackward;
@@ -214,4 +216,9 @@ function invalidSort(): ServiceError {
   return new ServiceError('invalid', 'A search is sorted by relevance, price or created_at.', {
     details: [{ field: 'sort', message: 'must be relevance, price or created_at' }],
   });
+}
+
+function invalidOffset(): ServiceError {
+  const message = `must not be beyond row ${MAX_COUNTED} of a search; go on with the cursor parameter`;
+  return new ServiceError('invalid', `The page ${message}.`, { details: [{ field: 'page', message }] });
 }

@@ -18,6 +18,9 @@ import {
 import { createProductSearch, SEARCH_INDEXES } from './product-search.ts';
 import { RESERVATIONS_INDEX } from './stock-reservation.ts';
 
+/** How long the categories are kept, since counting them reads an index as a whole. */
+const CATEGORIES_MS = 2000;
+
 /** Products in MongoDB; defines its collection on the connection. */
 export function createProductStore(connection: Connection): ProductStore {
   const store = createDocumentStore(connection, {
@@ -33,31 +36,58 @@ export function createProductStore(connection: Connection): ProductStore {
   });
   const collection = connection.collection<StoredDocument>('products');
   const search = createProductSearch(collection);
+  /** A write after which this process counts the categories anew. */
+  async function forgetting<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } finally {
+      categories = undefined;
+    }
+  }
+
+  let categories: { found: Promise<Category[]>; until: number } | undefined;
+
+  async function readCategories(): Promise<Category[]> {
+    const groups = collection.aggregate<{ _id: string; products: number }>(
+      [
+        { $match: { category: { $gt: '' } } },
+        { $group: { _id: '$category', products: { $sum: 1 } } },
+        { $sort: { _id: 1 } },
+      ],
+      { hint: CATEGORY_INDEX, maxTimeMS: MAX_QUERY_MS },
+    );
+    return (await groups.toArray()).map(({ _id: name, products }): Category => ({ name, products }));
+  }
+
   return {
     ...store,
     byOffset: (query, page) => (isSearch(query) ? search : store).byOffset(query as StoredQuery, page),
     byKeyset: (query, page) => (isSearch(query) ? search : store).byKeyset(query as StoredQuery, page),
     count: (conditions) =>
       (isSearch({ conditions }) ? search : store).count(conditions as StoredQuery['conditions']),
-    insert: (product) => store.insert(product, [changed(product)]),
+    insert: (product) => forgetting(store.insert(product, [changed(product)])),
     async update(id, decide, ifVersion) {
-      const { next } = await store.update(
-        id,
-        (current, revision) => {
-          const next = { ...decide(current), ...revision };
-          return { next, events: [changed(next)] };
-        },
-        ifVersion,
+      const { next } = await forgetting(
+        store.update(
+          id,
+          (current, revision) => {
+            const next = { ...decide(current), ...revision };
+            return { next, events: [changed(next)] };
+          },
+          ifVersion,
+        ),
       );
       return next;
     },
     async remove(id, ifVersion) {
-      await store.remove(
-        id,
-        (_current, { version }) => ({
-          events: [{ subject: 'commerce.product.deleted', data: { id, version } }],
-        }),
-        ifVersion,
+      await forgetting(
+        store.remove(
+          id,
+          (_current, { version }) => ({
+            events: [{ subject: 'commerce.product.deleted', data: { id, version } }],
+          }),
+          ifVersion,
+        ),
       );
     },
     async findAll(ids) {
@@ -69,16 +99,15 @@ export function createProductStore(connection: Connection): ProductStore {
         .toArray();
       return new Map(found.map((document) => [document._id, productOf(document)]));
     },
-    async categories() {
-      const groups = collection.aggregate<{ _id: string; products: number }>(
-        [
-          { $match: { category: { $gt: '' } } },
-          { $group: { _id: '$category', products: { $sum: 1 } } },
-          { $sort: { _id: 1 } },
-        ],
-        { hint: CATEGORY_INDEX, maxTimeMS: MAX_QUERY_MS },
-      );
-      return (await groups.toArray()).map(({ _id: name, products }): Category => ({ name, products }));
+    categories() {
+      if (categories === undefined || categories.until < performance.now()) {
+        const reading = { found: readCategories(), until: performance.now() + CATEGORIES_MS };
+        reading.found.catch(() => {
+          if (categories === reading) categories = undefined;
+        });
+        categories = reading;
+      }
+      return categories.found;
     },
   };
 }

@@ -11,14 +11,19 @@ import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gateh
 /** reserving → settling → none, or reserving → undoing → deleted; on cancellation restocking → returned → none. */
 type Phase = 'reserving' | 'settling' | 'undoing' | 'restocking' | 'returned';
 /** `until`: before that time only the process that has begun the phase goes on with it. */
-export type StockState = { phase: Phase; until: Date };
+export type StockState = {
+  phase: Phase;
+  until: Date;
+  /** Of several attempts to place the same order, the one that is reserving. */
+  attempt?: string;
+};
 type Line = { product_id: string; quantity: number };
 type OrderWithStock = StoredDocument & { lines: Line[]; stock?: StockState };
 
 /** How long one process may take for a phase before another takes over. */
 const LEASE_MS = 10_000;
 /** How long a product remembers that stock was returned: longer than any process could lag behind. */
-const REMEMBERED_MS = 3_600_000;
+const REMEMBERED_MS = 600_000;
 const SWEEP_MS = 5000;
 const BATCH = 100;
 
@@ -39,8 +44,8 @@ export function stockState(phase: Phase, ms = LEASE_MS): StockState {
 export type StockReservation = {
   /** Reserves all lines of an order, whose phase is `reserving`. Returns the product whose stock does not suffice. */
   reserve(orderId: string, lines: readonly Line[]): Promise<string | undefined>;
-  /** Gives back what an order that was not placed has reserved, and deletes it. */
-  undo(orderId: string): Promise<void>;
+  /** Gives back what an order that was not placed, in this attempt or in any, has reserved, and deletes it. */
+  undo(orderId: string, attempt?: string): Promise<void>;
   /** Removes the reservations of an order that was placed: its stock is sold. */
   settle(orderId: string, lines: readonly Line[]): Promise<void>;
   /** Returns the stock of a cancelled order. */
@@ -98,9 +103,13 @@ export function createStockReservation(options: {
     );
   }
 
-  async function undo(orderId: string): Promise<void> {
+  async function undo(orderId: string, attempt?: string): Promise<void> {
     const order = (await orders.findOneAndUpdate(
-      { _id: orderId, 'stock.phase': { $in: ['reserving', 'undoing'] } },
+      {
+        _id: orderId,
+        'stock.phase': { $in: ['reserving', 'undoing'] },
+        ...(attempt === undefined ? {} : { 'stock.attempt': attempt }),
+      },
       { $set: { stock: stockState('undoing') } },
     )) as OrderWithStock | null;
     if (order === null) return;
@@ -139,23 +148,33 @@ export function createStockReservation(options: {
   }
 
   const NEXT: Record<Phase, (id: string, lines: readonly Line[]) => Promise<void>> = {
-    reserving: undo,
-    undoing: undo,
+    reserving: (id) => undo(id),
+    undoing: (id) => undo(id),
     settling: settle,
     restocking: restock,
     returned: forgetReturn,
   };
 
-  /** From the side of the orders: those whose lease has ended. */
-  async function sweepOrders(signal: AbortSignal): Promise<void> {
+  /** From the side of the orders: those in one of these phases whose lease has ended. Returns whether there may be more. */
+  async function sweepOrders(phases: readonly Phase[], signal: AbortSignal): Promise<boolean> {
     const due = (await orders
-      .find({ 'stock.until': { $gt: new Date(0), $lte: new Date() } }, { projection: { lines: 1, stock: 1 } })
+      .find(
+        { 'stock.until': { $gt: new Date(0), $lte: new Date() }, 'stock.phase': { $in: [...phases] } },
+        { projection: { lines: 1, stock: 1 } },
+      )
       .limit(BATCH)
       .toArray()) as unknown as OrderWithStock[];
     for (const { _id, lines, stock } of due) {
-      if (signal.aborted) return;
-      if (stock !== undefined) await NEXT[stock.phase](_id, lines);
+      if (signal.aborted) return false;
+      if (stock === undefined) continue;
+      await NEXT[stock.phase](_id, lines).catch(async (error: unknown) => {
+        logger.warn({ err: error, order: _id, phase: stock.phase }, 'the stock of an order was not settled');
+        // Later, so that it does not keep the others waiting.
+        const later = new Date(Date.now() + LEASE_MS);
+        await orders.updateOne({ _id, 'stock.phase': stock.phase }, { $set: { 'stock.until': later } });
+      });
     }
+    return due.length === BATCH;
   }
 
   /** From the side of the products: reservations for orders that do not exist (any more). */
@@ -188,8 +207,9 @@ export function createStockReservation(options: {
 
   const sweeper = createPeriodicTask({
     async run(signal) {
-      await sweepOrders(signal);
+      while (await sweepOrders(['reserving', 'undoing', 'settling', 'restocking'], signal));
       await sweepProducts(signal);
+      while (await sweepOrders(['returned'], signal));
     },
     everyMs: SWEEP_MS,
     immediately: true,

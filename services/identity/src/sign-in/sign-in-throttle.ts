@@ -17,8 +17,8 @@ export type SignInAttempt = ({ login: string } | { userId: string }) & {
 };
 
 /**
- * Limits the guessing of passwords. Only failures count. A browser that has signed in to the account before has a limit of
- * its own, which nobody else's attempts affect. All others together have 100 failures in a row (NIST SP 800-63B §5.2.2),
+ * Limits the guessing of passwords. Only failures count. Browsers that have signed in to the account before have limits of
+ * their own, which nobody else's attempts affect, and 100 failures in a row. All others together have 100 failures in a row (NIST SP 800-63B §5.2.2),
  * then the account opens to known browsers only, until somebody signs in there or sets a new password by a mailed link.
  * Unknown logins count like known ones.
  */
@@ -152,9 +152,10 @@ export function createSignInThrottle(options: {
   const keyOf = (...parts: string[]) =>
     createHmac('sha256', options.key).update(parts.join('\n')).digest('base64url');
 
-  const rowOf = (account: readonly string[]) => keyOf('row', ...account);
+  const rowOf = (account: readonly string[], knownDevice: boolean) =>
+    keyOf(knownDevice ? 'row of known devices' : 'row', ...account);
 
-  /** The counters for an attempt; a known device has one of its own, and no other. A success ends `row`, too. */
+  /** The counters for an attempt; known devices have counters of their own, and no others. A success ends `rows`, too. */
   function countersOf({ address, knownDevice, ...by }: SignInAttempt) {
     const account = 'userId' in by ? ['id', by.userId] : [foldedKey(by.login.trim())];
     const networks = addressKeys(address);
@@ -166,8 +167,9 @@ export function createSignInThrottle(options: {
         return network === undefined ? [] : [{ key: keyOf('address', network), policy }];
       }),
     ];
-    const row = { key: rowOf(account), policy: IN_A_ROW };
-    return { pair, row: row.key, shared: knownDevice ? [] : [row, ...shared] };
+    const row = { key: rowOf(account, knownDevice), policy: IN_A_ROW };
+    const rows = [true, false].map((known) => rowOf(account, known));
+    return { pair, rows, shared: knownDevice ? [row] : [row, ...shared] };
   }
 
   /** Waits, unless too many already do; returns whether it did. */
@@ -229,12 +231,12 @@ export function createSignInThrottle(options: {
   /** Records how an attempt ended, and lets the next one proceed. */
   async function end(
     attempt: SignInAttempt,
-    write: (pair: string, shared: string[], row: string) => Promise<unknown>,
+    write: (pair: string, shared: string[], rows: string[]) => Promise<unknown>,
   ) {
-    const { pair, shared, row } = countersOf(attempt);
+    const { pair, shared, rows } = countersOf(attempt);
     try {
       const keys = shared.map(({ key }) => key);
-      await write(pair, keys, row);
+      await write(pair, keys, rows);
     } finally {
       semaphore.release(pair);
     }
@@ -262,14 +264,15 @@ export function createSignInThrottle(options: {
     },
     failed: (attempt) => end(attempt, (pair, shared) => store.settle([pair, ...shared])),
     succeeded: (attempt) =>
-      end(attempt, (pair, shared, row) =>
+      end(attempt, (pair, shared, rows) =>
         Promise.all([
-          store.reset(pair),
-          store.reset(row),
-          store.giveBack(shared.filter((key) => key !== row)),
+          ...[pair, ...rows].map((key) => store.reset(key)),
+          store.giveBack(shared.filter((key) => !rows.includes(key))),
         ]),
       ),
-    forgive: (userId) => store.reset(rowOf(['id', userId])),
+    async forgive(userId) {
+      await Promise.all([true, false].map((known) => store.reset(rowOf(['id', userId], known))));
+    },
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
     async countMail({ userId, address }) {
       const outcomes = await takeAll([
