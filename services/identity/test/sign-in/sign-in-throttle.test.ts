@@ -197,6 +197,20 @@ t.test('after 100 failures in a row, from wherever, the account opens to known b
   await throttle.forgive('usr_ann');
   t.equal(await guess(), 0, 'so does a mailed link');
   t.equal(await fail({ login: 'bob', address: '203.0.113.1' }), 0, 'other accounts are not concerned');
+
+  // Whoever has a known browser, or a session, and many addresses.
+  let known = 0;
+  const knownGuess = () => {
+    known += 1;
+    return fail({ ...by, address: `192.0.2.${known}`, knownDevice: true });
+  };
+  await throttle.forgive('usr_ann');
+  for (let i = 0; i < 100; i += 1) t.equal(await knownGuess(), 0);
+  const next = attempt({ ...by, address: '192.0.2.200', knownDevice: true });
+  await t.rejects(throttle.before(next), { kind: 'rate_limited', message: /signed in before/ });
+  t.equal(await guess(), 0, 'which does not concern the others');
+  await throttle.forgive('usr_ann');
+  t.equal(await knownGuess(), 0);
 });
 
 t.test('a hundred guesses at once are not a hundred guesses', async (t) => {
