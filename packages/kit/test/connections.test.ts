@@ -16,13 +16,16 @@ const LIMITS: ConnectionLimits = {
 /** The longest that a connection may live by the limits above, in ms, with time for a busy machine. */
 const SOON = 8000;
 
+let waiting = 0;
 /** What each path does with its request. */
 const BEHAVIOUR: Record<string, Service['handle']> = {
   '/a/reads': (request, response) => {
     request.on('end', () => response.end('read')).resume();
   },
   '/a/refuses': (_request, response) => void response.writeHead(401).end(),
-  '/a/waits': () => {},
+  '/a/waits': () => {
+    waiting += 1;
+  },
   '/a/writes': (_request, response) => void response.end(Buffer.alloc(50_000_000)),
 };
 
@@ -142,18 +145,18 @@ t.test('a full server closes connections without a request for new ones', async 
   };
   const busy = await open(t, port);
   busy.write(`GET /a/waits HTTP/1.1${HOST}\r\n`);
-  const waiting = await Promise.all(Array.from({ length: 9 }, () => open(t, port)));
-  waiting[0]?.write('GET /a HT');
+  const idle = await Promise.all(Array.from({ length: 9 }, () => open(t, port)));
+  idle[0]?.write('GET /a HT');
   for (let i = 0; i < 30; i += 1) t.equal(await ask('/health/live'), '200');
   await Promise.all(Array.from({ length: 50 }, () => open(t, port)));
-  await sleep(100);
   t.equal(await ask('/health/live'), '200', 'also when many come at once');
-  for (const socket of waiting) if (!socket.closed) await once(socket.resume(), 'close');
+  for (const socket of idle) if (!socket.closed) await once(socket.resume(), 'close');
   t.equal(busy.closed, false, 'one with a request is kept');
 
+  const before = waiting;
   const more = await Promise.all(Array.from({ length: 9 }, () => open(t, port)));
   for (const socket of more) socket.write(`GET /a/waits HTTP/1.1${HOST}\r\n`);
-  await sleep(100);
+  while (waiting < before + more.length) await sleep(5);
   const refused = await open(t, port);
   refused.write(`GET /health/live HTTP/1.1${HOST}\r\n`);
   await once(refused.resume(), 'close');

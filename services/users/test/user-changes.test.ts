@@ -149,7 +149,7 @@ t.test('a confirmed address, and no other, is told of the next one', async (t) =
 });
 
 t.test('an address that is given back ends whatever the account was open to', async (t) => {
-  const taken = { ...ANN, email: 'mallory@example.org' };
+  const taken = { ...ANN, email: 'thief@example.org' };
   const update = restoreEmail(taken, 'ann@example.org', REVISION);
   const closed = { passwordHash: null, epoch: 6, signInEpoch: 3 };
   t.strictSame(update.next, { ...ANN, ...closed, ...REVISION });

@@ -26,25 +26,25 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
   const code = await codeFor(visitor, {}, 'tia');
   const tokens = await form({ grant_type: 'authorization_code', code, ...WEB });
   const application = String(tokens.body.access_token);
-  const bad = { email: 'mallory@example.org', current_password: PASSWORD };
+  const bad = { email: 'thief@example.org', current_password: PASSWORD };
   t.equal((await call('PUT', path, application, bad)).status, 403, 'an application cannot change it');
 
   const token = String((await logIn('tia')).body.token);
   t.equal((await call('PUT', path, token, bad)).status, 200, 'whoever knows the password can');
   const undo = await linkTo(built, email);
 
-  // Mallory makes the account his own, as well as anybody can.
-  const mallory = browser();
-  await signInAndAllow(mallory, '/account', 'tia', PASSWORD);
-  await mallory.submit(await mallory.get('/account'), {}, 'id="send-link-again"');
-  await mallory.submit(await mallory.get(await linkTo(built, bad.email)), {});
-  const more = { email: 'mallory2@example.org', current_password: PASSWORD };
-  await mallory.submit(await mallory.get('/account'), more, 'name="username"');
-  const malloryUndo = await linkTo(built, bad.email);
+  // Whoever has the password makes the account their own, as well as anybody can.
+  const thief = browser();
+  await signInAndAllow(thief, '/account', 'tia', PASSWORD);
+  await thief.submit(await thief.get('/account'), {}, 'id="send-link-again"');
+  await thief.submit(await thief.get(await linkTo(built, bad.email)), {});
+  const more = { email: 'thief2@example.org', current_password: PASSWORD };
+  await thief.submit(await thief.get('/account'), more, 'name="username"');
+  const laterUndo = await linkTo(built, bad.email);
   const passwords = { current_password: PASSWORD, new_password: 'all mine from now on' };
-  await mallory.submit(await mallory.get('/account/password'), passwords, 'current_password');
-  t.equal(await shownAddress(mallory), more.email);
-  const malloryToken = String((await logIn('tia', passwords.new_password)).body.token);
+  await thief.submit(await thief.get('/account/password'), passwords, 'current_password');
+  t.equal(await shownAddress(thief), more.email);
+  const thiefToken = String((await logIn('tia', passwords.new_password)).body.token);
 
   const owner = browser();
   const page = await owner.get(undo);
@@ -54,10 +54,10 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
   const undone = await owner.submit(page, {});
   t.equal(heading(undone), 'Choose a new password');
   t.match(undone.html, /has the address .*tia@example\.org.* again/);
-  t.match((await mallory.get('/account')).url.pathname, /^\/sign-in\//, 'his session is over');
-  t.equal((await call('GET', path, malloryToken)).status, 401, 'his token, too');
+  t.match((await thief.get('/account')).url.pathname, /^\/sign-in\//, 'his session is over');
+  t.equal((await call('GET', path, thiefToken)).status, 401, 'that token, too');
   t.equal((await logIn('tia', passwords.new_password)).status, 401, 'and his password');
-  t.equal((await mallory.get(malloryUndo)).status, 400, 'nothing takes it back again');
+  t.equal((await thief.get(laterUndo)).status, 400, 'nothing takes it back again');
   t.equal((await browser().get(undo)).status, 400, 'the link works once');
 
   const done = await owner.submit(undone, { new_password: 'tia has a new one' });
@@ -69,8 +69,8 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
 
 t.test('an address belongs to whoever proves it, and not to whoever entered it first', async (t) => {
   const email = 'uma@example.org';
-  const mallory = browser();
-  await createAccount(mallory, '/account', { username: 'squatter', email });
+  const thief = browser();
+  await createAccount(thief, '/account', { username: 'squatter', email });
   const toStranger = await linkTo(built, email);
 
   const uma = browser();
@@ -85,18 +85,18 @@ t.test('an address belongs to whoever proves it, and not to whoever entered it f
   const fields = { csrf, token: new URL(toStranger).searchParams.get('token') ?? '' };
   const sent = await send(built, 'POST', '/account/verify-email', { browser: uma, fields });
   t.equal(sent.status, 400, 'nor by a form');
-  t.match((await mallory.get('/account')).html, 'Not confirmed yet');
+  t.match((await thief.get('/account')).html, 'Not confirmed yet');
   t.match((await browser().get(toStranger)).url.pathname, /^\/sign-in\//, 'nor without a sign-in');
 
   const again = await linkTo(built, email);
   t.not(again, link);
   t.equal(heading(await uma.submit(await uma.get(again), {})), 'Your email address is confirmed');
-  t.equal(await shownAddress(mallory), '', 'the other account has lost it');
-  t.equal((await mallory.get(toStranger)).status, 400);
+  t.equal(await shownAddress(thief), '', 'the other account has lost it');
+  t.equal((await thief.get(toStranger)).status, 400);
   await signInAndAllow(browser(), '/account', email, PASSWORD);
 
-  const form = await mallory.submit(
-    await mallory.get('/account'),
+  const form = await thief.submit(
+    await thief.get('/account'),
     { email, current_password: PASSWORD },
     'name="username"',
   );
