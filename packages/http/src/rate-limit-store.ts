@@ -8,6 +8,8 @@ export type RateLimitStore = {
   find(key: string): RateWindow | undefined | Promise<RateWindow | undefined>;
   /** Takes back one request from the key's window, unless that has ended. */
   refund(key: string): unknown;
+  /** Ends the key's window. */
+  forget(key: string): unknown;
 };
 
 /**
@@ -57,5 +59,6 @@ export function createRateLimitMemory(): Omit<RateLimitStore, 'find'> & {
       const window = find(key);
       if (window !== undefined && window.count > 0) window.count -= 1;
     },
+    forget: (key) => void windows.delete(key),
   };
 }

@@ -8,13 +8,15 @@ export type RatePolicy = { name: string; quota: number; seconds: number };
 export type RateLimiter = {
   /**
    * Counts a request. Returns the rate limit headers (draft-ietf-httpapi-ratelimit-headers); when the quota is used
-   * up, throws `rate_limited` with these headers and Retry-After (RFC 9110 §10.2.3).
+   * up, throws `rate_limited` with these headers and Retry-After (RFC 9110 §10.2.3). What is refused is not counted.
    */
   count(key: string): Promise<Record<string, string>>;
   /** Throws as count() does when the quota is used up, but counts nothing. */
   check(key: string): Promise<void>;
   /** Takes back the count of a request that did not fail, where only failures count. */
   refund(key: string): Promise<void>;
+  /** Takes back all counts of the key, such as those of failures in a row, which end with a success. */
+  forget(key: string): Promise<void>;
 };
 
 /**
@@ -39,7 +41,7 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
   /** Throws when the quota was used up as far as this process knows. */
   function refuseKnown(key: string): void {
     const known = memory.find(key);
-    if (known !== undefined && known.count > quota) throw usedUp(known);
+    if (known !== undefined && known.count >= quota) throw usedUp(known);
   }
   return {
     async count(given) {
@@ -47,7 +49,10 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
       refuseKnown(key);
       const window = await store.count(key, seconds);
       if (window.count <= quota) return headersOf(window);
-      if (shared !== undefined) memory.keep(key, window);
+      if (shared !== undefined) {
+        memory.keep(key, { ...window, count: quota });
+        await shared.refund(key);
+      }
       throw usedUp(window);
     },
     async check(given) {
@@ -62,30 +67,46 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
       // What was taken over because it was used up may not be any more.
       if (shared !== undefined) memory.refund(key);
     },
+    async forget(given) {
+      const key = keyOf(given);
+      await store.forget(key);
+      memory.forget(key);
+    },
   };
 }
 
 /**
  * Counts by address, which is the key: an IPv6 address also with the networks around it, each of which has twice the quota
- * of the one within it. What the smaller refuses does not count for the larger.
+ * of the one within it. What one of them refuses counts for none.
  */
 export function createAddressLimiter(policy: RatePolicy, shared?: RateLimitStore): RateLimiter {
   const limiters = [1, 2, 4].map((times) =>
     createRateLimiter({ ...policy, quota: policy.quota * times }, shared),
   );
-  const [own] = limiters;
-  async function each<T>(address: string, action: (limiter: RateLimiter, key: string) => Promise<T>) {
-    const results: T[] = [];
-    for (const [i, key] of addressKeys(address).entries()) {
-      const limiter = limiters[i] ?? own;
-      if (limiter !== undefined) results.push(await action(limiter, key));
-    }
-    return results;
-  }
+  const eachOf = (address: string) =>
+    addressKeys(address).map((key, i) => ({ key, limiter: limiters[i] as RateLimiter }));
   return {
-    count: async (address) => (await each(address, (it, key) => it.count(key)))[0] ?? {},
-    check: async (address) => void (await each(address, (it, key) => it.check(key))),
-    refund: async (address) => void (await each(address, (it, key) => it.refund(key))),
+    async count(address) {
+      const counted: { key: string; limiter: RateLimiter; headers: Record<string, string> }[] = [];
+      try {
+        for (const { key, limiter } of eachOf(address)) {
+          counted.push({ key, limiter, headers: await limiter.count(key) });
+        }
+      } catch (error) {
+        for (const { key, limiter } of counted) await limiter.refund(key);
+        throw error;
+      }
+      return counted[0]?.headers ?? {};
+    },
+    async check(address) {
+      for (const { key, limiter } of eachOf(address)) await limiter.check(key);
+    },
+    async refund(address) {
+      for (const { key, limiter } of eachOf(address)) await limiter.refund(key);
+    },
+    async forget(address) {
+      for (const { key, limiter } of eachOf(address)) await limiter.forget(key);
+    },
   };
 }
 

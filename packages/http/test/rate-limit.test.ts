@@ -135,9 +135,12 @@ t.test('a /48 has four times the quota of a /64, and no more', async (t) => {
   t.equal(await passed('2001:db8:1:102::1', 3), 1, '/56');
   t.equal(await passed('2001:db8:1:200::1', 3), 3);
   t.equal(await passed('2001:db8:1:300::1', 3), 3);
-  await t.rejects(limiter.check('2001:db8:1:400::1'), /try again/, '/48');
+  for (let i = 0; i < 9; i += 1) await t.rejects(limiter.count('2001:db8:1:400::1'), /try again/, '/48');
+  await t.rejects(limiter.check('2001:db8:1:400::1'), /try again/);
   await limiter.check('2001:db8:2::1');
   await limiter.refund('2001:db8:1:300::1');
   t.equal(await passed('2001:db8:1:400::1', 3), 1, 'what did not fail does not count');
   t.equal(await passed('192.0.2.1', 9), 3, 'IPv4');
+  for (const network of ['300', '301', '400']) await limiter.forget(`2001:db8:1:${network}::1`);
+  t.equal(await passed('2001:db8:1:400::1', 9), 3, 'what a wider network refused has not counted here');
 });

@@ -47,6 +47,9 @@ export function createRateLimitStore(connection: Connection) {
       const current = { _id: key, count: { $gt: 0 }, expires_at: { $gt: new Date() } };
       await counters.updateOne(current, { $inc: { count: -1 } }, { writeConcern });
     },
+    async forget(key: string) {
+      await counters.deleteOne({ _id: key }, { writeConcern });
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
@@ -62,10 +63,12 @@ export type ResourceContext = {
   clientOf(service: ServiceName, url: string): InternalClient;
   revocations: RevocationSet;
   events: EventTransport | undefined;
+  /** Counts for all replicas of the service, for limits of its own. */
+  counters: RateLimitStore;
 };
 
 /** The service's own parts. */
-type ResourceParts = {
+export type ResourceParts = {
   routes(app: FastifyInstance, dependencies: RouteDependencies): void;
   /** Runs once the database is connected, before the service is ready. */
   prepare?(): Promise<void>;
@@ -130,10 +133,11 @@ export function createResourceService(
         stream: name.toUpperCase(),
         subjects: [`${name}.>`],
       }));
-  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events });
+  const counters = createRateLimitStore(connection);
+  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events, counters });
   const { background = [], expiring = [] } = parts;
-  const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
-  const swept = [IDEMPOTENCY_KEYS, ...(sharedLimits === undefined ? [] : [RATE_LIMITS]), ...expiring];
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
+  const swept = [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring];
   const sweeper = createSweeper(connection, swept, { logger });
 
   const verification = {

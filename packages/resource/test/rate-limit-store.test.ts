@@ -54,7 +54,10 @@ t.test('many at once are counted exactly', async (t) => {
 t.test('a key that is used up does not reach the database', async (t) => {
   const limiters = limitersFor('used up', 1);
   for (let i = 0; i < 9; i += 1) await limiters[0].count('x').catch(() => {});
-  t.match(await replicas[0].store.find('used up x'), { count: 2 });
+  t.match(await replicas[0].store.find('used up x'), { count: 1 }, 'and what is refused is not counted');
+  await limiters[1].forget('x');
+  t.equal(await replicas[0].store.find('used up x'), undefined);
+  t.match(await limiters[1].count('x'), { ratelimit: /r=0/ }, 'open again for who has forgotten it');
 });
 
 t.test('when the window has passed there is a new quota', async (t) => {

@@ -1,3 +1,4 @@
+import { createRateLimiter } from '@gatehouse/http/rate-limit';
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
@@ -12,7 +13,6 @@ import {
 import { mountFilterGuide } from '@gatehouse/resource/filter-guide';
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
-import { createFailureLimiter } from './failure-limiter.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
 import { mountExistenceRoutes } from './internal/existence-routes.ts';
 import { createPasswords } from './passwords.ts';
@@ -25,11 +25,11 @@ import { createAccountEvents } from './user-events.ts';
 import { createUserService, type UserService } from './user-service.ts';
 
 /** Wrong current passwords per user: more than these suggest that a token was stolen. */
-const FAILURES_PER_SOURCE = { max: 10, seconds: 300 };
-const FAILURES_PER_USER = { max: 30, seconds: 300 };
+const FAILURES_PER_SOURCE = { name: 'failures of the source', quota: 10, seconds: 300 };
+const FAILURES_PER_USER = { name: 'failures', quota: 30, seconds: 300 };
 /** NIST SP 800-63B §5.2.2. */
-const FAILURES_IN_A_ROW = { max: 100, seconds: 30 * 86_400 };
-const TAKEN_PER_USER = { max: 10, seconds: 3600 };
+const FAILURES_IN_A_ROW = { name: 'failures in a row', quota: 100, seconds: 30 * 86_400 };
+const TAKEN_PER_USER = { name: 'taken names', quota: 10, seconds: 3600 };
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
@@ -62,7 +62,7 @@ export function createUsersService(
   const { firstUsers } = config;
   const { v1Profile, v2Profile } = { ...USERS_DEFAULTS, ...config };
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
-    const { connection, identity, revocations, events: transport } = context;
+    const { connection, identity, revocations, events: transport, counters } = context;
     const store = createUserStore(connection);
     const events = createAccountEvents({
       connection,
@@ -78,10 +78,10 @@ export function createUsersService(
         memoryKiB: config.hashMemoryKiB,
       }),
       publishAccountChange: events.publishAccountChange,
-      failuresPerSource: createFailureLimiter(FAILURES_PER_SOURCE),
-      failuresPerUser: createFailureLimiter(FAILURES_PER_USER),
-      failuresInARow: createFailureLimiter(FAILURES_IN_A_ROW),
-      takenPerUser: createFailureLimiter(TAKEN_PER_USER),
+      failuresPerSource: createRateLimiter(FAILURES_PER_SOURCE, counters),
+      failuresPerUser: createRateLimiter(FAILURES_PER_USER, counters),
+      failuresInARow: createRateLimiter(FAILURES_IN_A_ROW, counters),
+      takenPerUser: createRateLimiter(TAKEN_PER_USER, counters),
     });
     return {
       routes(app, { mountOptions, authenticateInternal }) {

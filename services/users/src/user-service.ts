@@ -1,3 +1,4 @@
+import type { RateLimiter } from '@gatehouse/http/rate-limit';
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
@@ -5,7 +6,6 @@ import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
-import type { FailureLimiter } from './failure-limiter.ts';
 import {
   type AccountChanged,
   type Login,
@@ -38,16 +38,16 @@ type UserServiceDependencies = {
   /** Ends the tokens and sessions concerned; resolves once that is done or takes too long. Never rejects. */
   publishAccountChange(event: AccountChanged): Promise<void>;
   /** Limits wrong current passwords per user and source of the requests, such as an application. */
-  failuresPerSource: FailureLimiter;
+  failuresPerSource: RateLimiter;
   /**
    * Limits them per user over all applications, since anyone can register any number of them. Where no application is
    * between, they are counted apart: none can keep a person from their own pages.
    */
-  failuresPerUser: FailureLimiter;
+  failuresPerUser: RateLimiter;
   /** Limits those in a row, in the same two groups. */
-  failuresInARow: FailureLimiter;
+  failuresInARow: RateLimiter;
   /** Limits, per user, how often the own record is given a username or an address that turns out to be taken. */
-  takenPerUser: FailureLimiter;
+  takenPerUser: RateLimiter;
 };
 
 /** The use cases. They throw ServiceErrors, and know nothing of callers: user-access.ts has the rules of access. */
@@ -141,23 +141,23 @@ export function createUserService({
     try {
       for (const counter of counters) {
         const [limiter, key] = counter;
-        limiter.consume(key);
+        await limiter.count(key);
         consumed.push(counter);
       }
       const hash = await checkPasswordOf(id, password);
-      failuresInARow.forget(ofUser);
+      await failuresInARow.forget(ofUser);
       return hash;
     } catch (error) {
       failed = error instanceof WrongPasswordError;
       throw error;
     } finally {
-      if (!failed) for (const [limiter, key] of consumed) limiter.refund(key);
+      if (!failed) for (const [limiter, key] of consumed) await limiter.refund(key);
     }
   }
 
   /** Whoever has set a password by a mailed link, or on the pages, has proved who they are. */
-  function forgive(id: string): void {
-    for (const key of [id, `${id} own`]) failuresInARow.forget(key);
+  async function forgive(id: string): Promise<void> {
+    for (const key of [id, `${id} own`]) await failuresInARow.forget(key);
   }
 
   /** Limited where the request has a source. */
@@ -166,7 +166,7 @@ export function createUserService({
 
   /** Lets nobody find out by trying who else is here. */
   async function countingTaken<T>(id: string, write: () => Promise<T>): Promise<T> {
-    takenPerUser.consume(id);
+    await takenPerUser.count(id);
     let taken = false;
     try {
       return await write();
@@ -174,7 +174,7 @@ export function createUserService({
       taken = error instanceof TakenError;
       throw error;
     } finally {
-      if (!taken) takenPerUser.refund(id);
+      if (!taken) await takenPerUser.refund(id);
     }
   }
 
@@ -256,7 +256,7 @@ export function createUserService({
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const passwordHash = await passwords.hash(newPassword);
       const changed = await changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
-      if (by.source === undefined) forgive(id);
+      if (by.source === undefined) await forgive(id);
       return changed;
     },
 
@@ -266,7 +266,11 @@ export function createUserService({
 
     verifyEmail: store.verifyEmail,
 
-    restoreEmail: async (id, email) => published(await store.restoreEmail(id, email)),
+    async restoreEmail(id, email) {
+      const restored = await published(await store.restoreEmail(id, email));
+      await forgive(id);
+      return restored;
+    },
   };
 }
 

@@ -1,9 +1,9 @@
+import { createRateLimiter } from '@gatehouse/http/rate-limit';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { verify } from '@node-rs/argon2';
 import t from 'tap';
-import { createFailureLimiter } from '../src/failure-limiter.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { createUserService } from '../src/user-service.ts';
@@ -17,14 +17,15 @@ const database = createDatabase({ uri: await testDatabase(t), name: 'users', log
 const store = createUserStore(database.connection);
 await database.start();
 t.teardown(() => database.stop());
+const limiter = (name: string, quota: number, seconds: number) => createRateLimiter({ name, quota, seconds });
 const users = createUserService({
   store,
   passwords: createPasswords({ concurrency: 1 }),
   publishAccountChange: async () => {},
-  failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
-  failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
-  failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
-  takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
+  failuresPerSource: limiter('failuresPerSource', 10, 300),
+  failuresPerUser: limiter('failuresPerUser', 30, 300),
+  failuresInARow: limiter('failuresInARow', 100, 86_400),
+  takenPerUser: limiter('takenPerUser', 10, 3600),
 });
 const created = (username: string) =>
   users.create({ username, email: `${username}@example.org`, password: PASSWORD });

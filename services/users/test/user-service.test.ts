@@ -1,10 +1,11 @@
+import { createRateLimiter } from '@gatehouse/http/rate-limit';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { createRateLimitStore } from '@gatehouse/mongo/rate-limit-store';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { createFailureLimiter } from '../src/failure-limiter.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { type AccountChanged, type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
@@ -13,6 +14,9 @@ import { createUserService } from '../src/user-service.ts';
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
 const store = createUserStore(database.connection);
+const counters = createRateLimitStore(database.connection);
+const limiter = (name: string, quota: number, seconds: number) =>
+  createRateLimiter({ name, quota, seconds }, counters);
 await database.start();
 t.teardown(() => database.stop());
 
@@ -22,10 +26,10 @@ const users = createUserService({
   store,
   passwords,
   publishAccountChange: async (event) => void announced.push(event),
-  failuresPerSource: createFailureLimiter({ max: 10, seconds: 300 }),
-  failuresPerUser: createFailureLimiter({ max: 30, seconds: 300 }),
-  failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
-  takenPerUser: createFailureLimiter({ max: 10, seconds: 3600 }),
+  failuresPerSource: limiter('failuresPerSource', 10, 300),
+  failuresPerUser: limiter('failuresPerUser', 30, 300),
+  failuresInARow: limiter('failuresInARow', 100, 86_400),
+  takenPerUser: limiter('takenPerUser', 10, 3600),
 });
 
 const PASSWORD = 'correct horse';
@@ -552,14 +556,14 @@ t.test('whoever tries which names and addresses are taken must wait after ten', 
 
 t.test('a hundred wrong current passwords in a row are the last by way of applications', async (t) => {
   const { id } = await created();
-  const unlimited = createFailureLimiter({ max: 1e6, seconds: 60 });
+  const unlimited = limiter('unlimited', 1e6, 60);
   const limited = createUserService({
     store,
     passwords: { ...passwords, verify: async (_hash, password) => password === PASSWORD },
     publishAccountChange: async () => {},
     failuresPerSource: unlimited,
     failuresPerUser: unlimited,
-    failuresInARow: createFailureLimiter({ max: 100, seconds: 86_400 }),
+    failuresInARow: limiter('again', 100, 86_400),
     takenPerUser: unlimited,
   });
   const change = (currentPassword: string, source: string) =>
