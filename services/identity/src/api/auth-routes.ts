@@ -88,7 +88,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
       login: username,
       password,
       client: LOGIN_CLIENT,
-      knownDevice: false,
+      isKnownDevice: () => false,
     });
     if (account === undefined) {
       throw new ServiceError('unauthenticated', 'The username or the password is not right.');

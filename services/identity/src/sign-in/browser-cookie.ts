@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Context } from 'koa';
 
@@ -12,8 +11,8 @@ export type BrowserCookie = {
   /** The random id of this browser; sets the cookie when there is none. */
   id(ctx: Context): string;
   /** Whether somebody has signed in to this account in this browser before. */
-  isKnownDevice(ctx: Context, login: string): boolean;
-  rememberDevice(ctx: Context, ...logins: string[]): void;
+  isKnownDevice(ctx: Context, userId: string): boolean;
+  rememberDevice(ctx: Context, userId: string): void;
   /** The id of this browser if somebody has signed in to any account in it. */
   signedInBefore(ctx: Context): string | undefined;
 };
@@ -21,13 +20,10 @@ export type BrowserCookie = {
 /** The keys hide the accounts that a browser has signed in to. */
 export function createBrowserCookie(keys: KeyList): BrowserCookie {
   const read = (ctx: Context) => (ctx.cookies.get(nameOf(ctx), { signed: true }) ?? '').split('.');
-  /** One for each key. */
-  const marksOf = (browser: string, login: string) =>
+  /** One for each key. By the id of the account: its names can change, and go to others. */
+  const marksOf = (browser: string, userId: string) =>
     keys.map((key) =>
-      createHmac('sha256', key)
-        .update(`device ${browser} ${foldedKey(login)}`)
-        .digest('base64url')
-        .slice(0, 16),
+      createHmac('sha256', key).update(`device ${browser} ${userId}`).digest('base64url').slice(0, 16),
     );
 
   function write(ctx: Context, id: string, marks: readonly string[]): void {
@@ -54,23 +50,19 @@ export function createBrowserCookie(keys: KeyList): BrowserCookie {
 
   return {
     id,
-    isKnownDevice(ctx, login) {
-      const marks = marksOf(id(ctx), login);
+    isKnownDevice(ctx, userId) {
+      const marks = marksOf(id(ctx), userId);
       return read(ctx)
         .slice(1)
         .some((mark) => marks.includes(mark));
     },
-    rememberDevice(ctx, ...logins) {
+    rememberDevice(ctx, userId) {
       const browser = id(ctx);
-      const marks = logins.map((login) => marksOf(browser, login));
+      const marks = marksOf(browser, userId);
       const others = read(ctx)
         .slice(1)
-        .filter((other) => !marks.flat().includes(other));
-      write(
-        ctx,
-        browser,
-        [...marks.flatMap((those) => those.slice(0, 1)), ...others].slice(0, MAX_DEVICE_MARKS),
-      );
+        .filter((other) => !marks.includes(other));
+      write(ctx, browser, [...marks.slice(0, 1), ...others].slice(0, MAX_DEVICE_MARKS));
     },
     signedInBefore: (ctx) => (read(ctx).length > 1 ? id(ctx) : undefined),
   };

@@ -119,9 +119,9 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     ctx: Context,
     details: Interaction,
     account: Account,
-    { login, isKnown }: { login: string; isKnown: boolean },
+    isKnown: boolean,
   ): Promise<void> {
-    browser.rememberDevice(ctx, login);
+    browser.rememberDevice(ctx, account.id);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
     await options.notices.signedIn(account, by);
     // Otherwise oidc-provider would sign the other account out, with a form that a script submits.
@@ -139,15 +139,16 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const details = await load(ctx, 'login');
     if (fields.has('cancel')) return finish(ctx, refused, false);
     const login = (fields.get('username') ?? '').trim();
-    const isKnown = browser.isKnownDevice(ctx, login);
     try {
       const account = await options.checkPassword(ctx, {
         login,
         password: fields.get('password') ?? '',
         client: String(details.params.client_id),
-        knownDevice: isKnown,
+        isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
       });
-      if (account !== undefined) return await signIn(ctx, details, account, { login, isKnown });
+      if (account !== undefined) {
+        return await signIn(ctx, details, account, browser.isKnownDevice(ctx, account.id));
+      }
       return await showSignIn(ctx, details, {
         username: login,
         problem: { kind: 'wrong_password' },
@@ -200,7 +201,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       });
       await audit.record({ action: 'account.created', origin, subject: account.id });
       await mails.sendVerification(account);
-      return await signIn(ctx, details, account, { login: account.username, isKnown: true });
+      return await signIn(ctx, details, account, true);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
       return showCreateAccount(ctx, details, { values, error });

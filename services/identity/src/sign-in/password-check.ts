@@ -10,8 +10,8 @@ export type PasswordAttempt = {
   password: string;
   /** The application that the person signs in to. */
   client: string;
-  /** Whether this browser has signed in to this account before. */
-  knownDevice: boolean;
+  /** Whether somebody has signed in to the account with this id in this browser before. */
+  isKnownDevice(userId: string): boolean;
 };
 
 /**
@@ -28,9 +28,10 @@ export function createPasswordCheck(options: {
   logger: Logger;
 }): PasswordCheck {
   const { accounts, throttle, audit } = options;
-  return async (ctx, { login, password, client, knownDevice }) => {
+  return async (ctx, { login, password, client, isKnownDevice }) => {
     const known = await accounts.lookUp(login);
     const by = known === undefined ? { login } : { userId: known.id };
+    const knownDevice = known !== undefined && isKnownDevice(known.id);
     const attempt = { ...by, address: requestInfo(ctx.req).address, knownDevice };
     await throttle.before(attempt);
     const account = await accounts.checkPassword(login, password).catch(async (error: unknown) => {

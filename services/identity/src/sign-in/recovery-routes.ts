@@ -129,7 +129,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     }
     // Whoever guesses passwords could otherwise close the account again before the person signs in.
     await options.throttle.forgive(account.id);
-    options.browser.rememberDevice(ctx, account.username, account.email ?? '');
+    options.browser.rememberDevice(ctx, account.id);
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
     void options.mails.notify(account.id, { kind: 'recovery_used' });
     const endCredentials = await offerToEndCredentials(ctx, account.id);
