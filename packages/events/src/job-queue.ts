@@ -11,6 +11,8 @@ export type JobQueueOptions = {
    */
   lanes: readonly string[];
   ledger: JobLedger;
+  /** After this time, 10 seconds unless given, another process takes over the jobs of one that was killed. */
+  leaseMs?: number;
 };
 
 /**
@@ -33,6 +35,9 @@ export type JobQueue = EventTransport & {
   depth(): Promise<Depth[]>;
   deadLetters: DeadLetters;
 };
+
+/** Makes a queue of a service, each once and before the database of the service starts. */
+export type JobQueues = (options: JobQueueOptions) => JobQueue;
 
 export type WorkOptions = {
   lane: string;

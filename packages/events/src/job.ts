@@ -72,12 +72,15 @@ export type Outcome =
   | { result: 'postponed'; error: string; retryInMs: number };
 
 /**
- * What `begin` says: the number of the attempt, which is counted now. `interrupted` is whether an attempt before it never
- * ended: its process died, perhaps of this job, which therefore runs alone in its process. Or `busyMs`: another process
- * works on the job, and its lease ends after this time at the latest. Or 'ended': there is nothing to do, because the job
- * has succeeded, was rejected, cancelled, superseded, or is a dead letter.
+ * What `begin` says:
+ *
+ * - `attempt`: its number; the attempt is counted now;
+ * - 'alone': an earlier attempt never ended. Its process died, perhaps of this job, which is therefore begun again with
+ *   `alone`, when no other job runs beside it that could be interrupted, too. Nothing is counted;
+ * - `busyMs`: another process works on the job, and its lease ends after this time at the latest;
+ * - 'ended': there is nothing to do. The job has succeeded, was rejected, cancelled or superseded, or is a dead letter.
  */
-export type Begun = { attempt: number; interrupted: boolean } | { busyMs: number } | 'ended';
+export type Begun = { attempt: number } | 'alone' | { busyMs: number } | 'ended';
 
 /**
  * Counts the attempts of the jobs of a queue, where their documents are: a queue alone cannot know whether a job that is
@@ -86,11 +89,11 @@ export type Begun = { attempt: number; interrupted: boolean } | { busyMs: number
  */
 export type JobLedger = {
   /**
-   * Counts an attempt and leases the job for `leaseMs`, unless it has ended or somebody else holds the lease. It is called
-   * before the handler, which is not called when the attempt is more than the worker's `maxAttempts`: the attempt before
-   * was the last, and died with its process.
+   * Counts an attempt and leases the job for `leaseMs`, unless it has ended, somebody else holds the lease, or it must run
+   * alone. The handler is not called for an attempt above the worker's `maxAttempts`: the one before was the last, and
+   * never ended.
    */
-  begin(job: Job, leaseMs: number): Promise<Begun>;
+  begin(job: Job, options: { leaseMs: number; alone: boolean }): Promise<Begun>;
   /** Extends the lease of a long attempt. Resolves to false when the job is no longer that attempt's. */
   renew(job: Job, attempt: number, leaseMs: number): Promise<boolean>;
   /**
