@@ -65,7 +65,7 @@ export type ResourceContext = {
 };
 
 /** The service's own parts. */
-type ResourceParts = {
+export type ResourceParts = {
   routes(app: FastifyInstance, dependencies: RouteDependencies): void;
   /** Runs once the database is connected, before the service is ready. */
   prepare?(): Promise<void>;
