@@ -1,5 +1,8 @@
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
+import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import type { JobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport } from '@gatehouse/events/local-events';
+import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
@@ -62,6 +65,8 @@ export type ResourceContext = {
   clientOf(service: ServiceName, url: string): InternalClient;
   revocations: RevocationSet;
   events: EventTransport | undefined;
+  /** Makes the queues of the service, each once, before it starts: in NATS JetStream, or in the database without NATS. */
+  queues: JobQueues;
 };
 
 /** The service's own parts. */
@@ -130,7 +135,11 @@ export function createResourceService(
         stream: name.toUpperCase(),
         subjects: [`${name}.>`],
       }));
-  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events });
+  const queues =
+    ownBroadcast === undefined
+      ? createLocalJobQueues({ connection, name, logger })
+      : createJetStreamJobQueues({ connection: ownBroadcast.connection, name, logger });
+  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events, queues });
   const { background = [], expiring = [] } = parts;
   const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
   const swept = [IDEMPOTENCY_KEYS, ...(sharedLimits === undefined ? [] : [RATE_LIMITS]), ...expiring];
