@@ -9,6 +9,7 @@ import type { Logger } from '@gatehouse/kit/logger';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import type { ServiceName } from '@gatehouse/kit/services';
+import { createNotificationsService } from '@gatehouse/notifications';
 import type { ResourceConfig } from '@gatehouse/resource/config';
 import { createUsersService } from '@gatehouse/users';
 import { OUTBOX_DIRECTORY } from './data-dir.ts';
@@ -67,6 +68,10 @@ export function createServices(options: {
     [
       'commerce',
       (config) => createCommerceService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
+    ],
+    [
+      'notifications',
+      (config) => createNotificationsService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
     ],
   ];
 

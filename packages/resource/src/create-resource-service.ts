@@ -1,5 +1,8 @@
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
+import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import type { JobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport } from '@gatehouse/events/local-events';
+import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
@@ -65,6 +68,8 @@ export type ResourceContext = {
   events: EventTransport | undefined;
   /** Counts for all replicas of the service, for limits of its own. */
   counters: RateLimitStore;
+  /** Makes the queues of the service, each once, before it starts: in NATS JetStream, or in the database without NATS. */
+  queues: JobQueues;
 };
 
 /** The service's own parts. */
@@ -134,7 +139,14 @@ export function createResourceService(
         subjects: [`${name}.>`],
       }));
   const counters = createRateLimitStore(connection);
-  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events, counters });
+  const queues =
+    ownBroadcast === undefined
+      ? createLocalJobQueues({ connection, name, logger })
+      : createJetStreamJobQueues({ connection: ownBroadcast.connection, name, logger });
+  const parts = build({
+    ...{ connection, logger, identity, clientOf, revocations: feed.set, events },
+    ...{ counters, queues },
+  });
   const { background = [], expiring = [] } = parts;
   const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
   const swept = [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring];

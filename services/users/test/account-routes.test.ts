@@ -1,4 +1,4 @@
-import { internalRoutesOf, isUnder, SERVICE_NAMES } from '@gatehouse/kit/services';
+import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/kit/services';
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';
@@ -269,19 +269,26 @@ t.test('only identity has access, with a token for this audience', async (t) => 
   t.match(await call('GET', path, token), { body: { name: /^inner/, epoch: 0 } }, 'nothing has changed');
 });
 
-t.test('whether a user exists is told to commerce, and to nobody else', async (t) => {
-  const commerce = await issuer.internal('commerce', 'users');
-  const existence = (id: string, credential: string | undefined) =>
-    call('GET', `/internal/users/existence/${id}`, credential);
-  const machine = await issuer.machine('write:users');
-  const { id } = (await call('POST', '/users', machine, { name: 'Somebody' })).body;
-  t.match(await existence(id, commerce), { status: 200, body: { exists: true } });
-  t.match(await existence('usr_nobody', commerce), { status: 200, body: { exists: false } });
-  for (const name of SERVICE_NAMES.filter((service) => service !== 'commerce')) {
-    t.equal((await existence('usr_nobody', await issuer.internal(name, 'users'))).status, 403, name);
-  }
-  t.equal((await existence('usr_nobody', undefined)).status, 401);
-});
+t.test(
+  'whether a user exists is told to the services that have users’ records, and to nobody else',
+  async (t) => {
+    const existence = (id: string, credential: string | undefined) =>
+      call('GET', `/internal/users/existence/${id}`, credential);
+    const machine = await issuer.machine('write:users');
+    const { id } = (await call('POST', '/users', machine, { name: 'Somebody' })).body;
+    const callers = SERVICES.users.internalRoutes['/internal/users/existence'] ?? [];
+    t.same(callers, ['commerce', 'notifications']);
+    for (const name of callers) {
+      const credential = await issuer.internal(name, 'users');
+      t.match(await existence(id, credential), { status: 200, body: { exists: true } });
+      t.match(await existence('usr_nobody', credential), { status: 200, body: { exists: false } });
+    }
+    for (const name of SERVICE_NAMES.filter((service) => !callers.includes(service))) {
+      t.equal((await existence('usr_nobody', await issuer.internal(name, 'users'))).status, 403, name);
+    }
+    t.equal((await existence('usr_nobody', undefined)).status, 401);
+  },
+);
 
 t.test('every mounted internal route has an entry', async (t) => {
   const app = Fastify();
