@@ -38,8 +38,10 @@ export function createOrderService(options: {
   findProducts: (ids: readonly string[]) => Promise<ReadonlyMap<string, Product>>;
   /** Throws `unavailable` when the users service cannot be asked. */
   userExists: (id: string) => Promise<boolean>;
+  /** How many pending orders, which hold stock, a person may have placed for themselves. */
+  maxPending: number;
 }): OrderService {
-  const { store, findProducts, userExists } = options;
+  const { store, findProducts, userExists, maxPending } = options;
 
   async function read(id: string, actor: Actor): Promise<Order> {
     const order = await store.findById(id, requiredCustomer(actor));
@@ -62,7 +64,8 @@ export function createOrderService(options: {
       }
       if (problems.length > 0) throw invalidFields(problems);
       // Who orders for themselves exists: a token of a deleted account is refused.
-      if (userId !== actor.person?.id && !(await userExists(userId))) {
+      const isOwn = userId === actor.person?.id;
+      if (!isOwn && !(await userExists(userId))) {
         throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);
       }
       const products = await findProducts([...new Set(items.map(({ productId }) => productId))]);
@@ -78,11 +81,13 @@ export function createOrderService(options: {
         ...{ id, userId, ...bill, currency, status: 'pending', version: 1, createdAt: now, updatedAt: now },
         history: [{ status: 'pending', at: now, note: null }],
       };
-      const placement = await store.place(order, key);
-      if (!placement.isPlaced) {
-        throw notEnough(placement.lacking, products);
-      }
-      return order;
+      const placement = await store.place(order, { key, ...(isOwn ? { maxPending } : {}) });
+      if (placement.isPlaced) return order;
+      if ('lacking' in placement) throw notEnough(placement.lacking, products);
+      throw new ServiceError(
+        'conflict',
+        `You have ${maxPending} pending orders, which is the most: cancel one, or wait until one is confirmed.`,
+      );
     },
 
     async findByKey(key) {

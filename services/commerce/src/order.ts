@@ -55,8 +55,11 @@ export type OrderField = 'id' | 'userId' | 'status' | 'currency' | 'total' | 'cr
 export type NewOrder = { userId?: string; items: readonly OrderItem[]; currency: string };
 export type OrderChange = { status: OrderStatus; note: string | null };
 
-/** How the placing of an order ended: it is placed, or the stock of a product does not suffice. */
-export type Placement = { isPlaced: true } | { isPlaced: false; lacking: string };
+/** How the placing of an order ended: it is placed, the stock of a product does not suffice, or it is one too many. */
+export type Placement =
+  | { isPlaced: true }
+  | { isPlaced: false; lacking: string }
+  | { isPlaced: false; isOverLimit: true };
 
 /** What the use cases need of a store. Its lists are of all orders or, with `within`, of one user's. */
 export type OrderStore = ListSource<OrderField, Order> & {
@@ -69,9 +72,13 @@ export type OrderStore = ListSource<OrderField, Order> & {
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
   /**
    * Reserves the stock of all lines and stores the order with the key, or does neither. Throws `unavailable` if it took too
-   * long, and `conflict` if the key is taken.
+   * long, and `conflict` if the key is taken. With `maxPending`, the order is placed only if its customer has fewer pending
+   * ones that were placed with it.
    */
-  place(order: Order, key?: IdempotencyKey): Promise<Placement>;
+  place(
+    order: Order,
+    options?: { key?: IdempotencyKey | undefined; maxPending?: number },
+  ): Promise<Placement>;
   /** Calls `decide` with the current order. Throws `not_found`, `precondition_failed`, and what `decide` throws. */
   update(id: string, decide: (current: Order) => Order, ifVersion: IfVersion): Promise<Order>;
 };

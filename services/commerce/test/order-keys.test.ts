@@ -147,12 +147,12 @@ t.test('a process that dies anywhere leaves no key behind', async (t) => {
         const key = newKey();
         const order = orderOf(ids);
         const dying = createOrderStore(dyingConnection(nth, when), { logger });
-        const result = await dying.place(order, key).catch(() => undefined);
+        const result = await dying.place(order, { key }).catch(() => undefined);
         let found = await orderStore.findByKey(key);
         if (found?.state === 'running') {
           t.equal(result, undefined, label);
           t.match(await orderStore.findByKey({ ...key, fingerprint: 'other' }), { state: 'reused' }, label);
-          const refusal = await orderStore.place(orderOf(ids), key).catch((error: unknown) => error);
+          const refusal = await orderStore.place(orderOf(ids), { key }).catch((error: unknown) => error);
           t.match(refusal, { kind: 'conflict', headers: { 'retry-after': '1' } }, label);
           // Two seconds later.
           await passTime();
@@ -164,7 +164,7 @@ t.test('a process that dies anywhere leaves no key behind', async (t) => {
           t.equal(found, undefined, label);
           t.not(result?.isPlaced, true, `${label}: what was acknowledged is there`);
           t.match(
-            await orderStore.place(orderOf(ids), key),
+            await orderStore.place(orderOf(ids), { key }),
             { isPlaced: stocks[1] !== 0 },
             `${label}: the retry`,
           );

@@ -1,6 +1,6 @@
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
-import type { StoredDocument } from '@gatehouse/mongo/collection';
+import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
 import {
   createDocumentKeys,
   IDEMPOTENCY_FIELD,
@@ -11,6 +11,7 @@ import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import { insertInSlot } from '@gatehouse/mongo/slots';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import { amountOf } from '../money.ts';
@@ -37,6 +38,8 @@ export type OrderDocument = VersionedDocument & {
   history: { status: OrderStatus; at: Date; note: string | null }[];
   created_at: Date;
   stock?: StockState;
+  /** Where pending orders of a user are counted: its place among them. */
+  pending?: { user_id: string; slot: number } | null;
 };
 
 /** The projection of reads: all fields of an Order. */
@@ -49,6 +52,11 @@ const ORDER_FIELDS = {
   history: 1,
   created_at: 1,
 } as const;
+
+const PENDING_INDEX: IndexDefinition = {
+  fields: { 'pending.user_id': 1, 'pending.slot': 1 },
+  options: { name: 'pending', unique: true, partialFilterExpression: { 'pending.slot': { $gte: 0 } } },
+};
 
 /** What is not there yet is taken for deleted; not for a tombstone, which has a time after this. */
 const NOT_YET = new Date(0);
@@ -73,7 +81,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
     name: 'orders',
     noun: 'order',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, STOCK_STATE_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [OUTBOX_INDEX, STOCK_STATE_INDEX, PENDING_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: ORDER_FIELDS,
     read,
     write,
@@ -99,22 +107,12 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       return undefined;
     },
 
-    async place(order, key) {
+    async place(order, { key, maxPending } = {}) {
       const { id, version, updatedAt } = order;
       const { lines, ...others } = write(order);
-      // For lists, reads and changes it does not exist yet.
-      const intent = {
-        ...{ _id: id, lines, deleted_at: NOT_YET, stock: stockState('reserving') },
-        ...idempotencyFields(key),
-      };
-      await orders.insertOne(intent as unknown as StoredDocument).catch((error: unknown) => {
-        const field = duplicateKeyField(error);
-        if (field === '_id') throw new ServiceError('conflict', 'This order already exists.');
-        if (field !== IDEMPOTENCY_FIELD) throw error;
-        throw new ServiceError('conflict', 'An order with this Idempotency-Key is being placed.', {
-          headers: { 'retry-after': '1' },
-        });
-      });
+      const intent = { _id: id, lines, deleted_at: NOT_YET, ...idempotencyFields(key) };
+      if (!(await insertIntent(intent, order.userId, maxPending)))
+        return { isPlaced: false, isOverLimit: true };
       const lacking = await stock.reserve(id, lines);
       if (lacking !== undefined) {
         await stock.undo(id);
@@ -145,6 +143,38 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       return next;
     },
   };
+
+  /** For lists, reads and changes the order does not exist yet. Returns whether it is within the limit. */
+  async function insertIntent(
+    intent: StoredDocument,
+    userId: string,
+    maxPending: number | undefined,
+  ): Promise<boolean> {
+    const insert = (more: Pick<OrderDocument, 'pending'> = {}) =>
+      orders.insertOne({ ...intent, ...more, stock: stockState('reserving') }).catch((error: unknown) => {
+        const field = duplicateKeyField(error);
+        if (field === '_id') throw new ServiceError('conflict', 'This order already exists.');
+        if (field !== IDEMPOTENCY_FIELD) throw error;
+        throw new ServiceError('conflict', 'An order with this Idempotency-Key is being placed.', {
+          headers: { 'retry-after': '1' },
+        });
+      });
+    if (maxPending === undefined) {
+      await insert();
+      return true;
+    }
+    return insertInSlot({
+      limit: maxPending,
+      field: 'pending.user_id',
+      guess: true,
+      async taken() {
+        const filter = { 'pending.user_id': userId, 'pending.slot': { $gte: 0 } };
+        const found = orders.find<OrderDocument>(filter, { projection: { _id: 0, 'pending.slot': 1 } });
+        return (await found.toArray()).map(({ pending }) => ({ slot: pending?.slot }));
+      },
+      insert: (slot) => insert({ pending: { user_id: userId, slot } }),
+    });
+  }
 
   async function returnStock({ id, lines }: Order): Promise<void> {
     await stock.restock(
@@ -187,6 +217,7 @@ function write({ userId, lines, currency, total, status, history, createdAt }: O
     status,
     history: [...history],
     created_at: createdAt,
+    ...(status === 'pending' ? {} : { pending: null }),
     // In the same write as the cancellation, so that a sweep returns the stock if this process does not.
     ...(status === 'cancelled' ? { stock: stockState('restocking') } : {}),
   };
