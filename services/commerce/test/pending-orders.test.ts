@@ -97,8 +97,10 @@ t.test('an order that is pending for long is cancelled, and its stock returns', 
   t.teardown(() => expiry.stop());
   await until(async () => (await statuses())[1] === 'cancelled', 5000);
   t.same(await statuses(), ['pending', 'cancelled', 'confirmed', 'pending']);
-  expiry.wake();
-  await until(async () => (await statuses())[0] === 'cancelled', 5000);
+  await until(async () => {
+    expiry.wake();
+    return (await statuses())[0] === 'cancelled';
+  }, 5000);
   t.same(await statuses(), ['cancelled', 'cancelled', 'confirmed', 'pending']);
   t.match(await orderStore.findById(long ?? ''), {
     history: [{ status: 'pending' }, { status: 'cancelled', note: 'Not confirmed within 48 hours.' }],

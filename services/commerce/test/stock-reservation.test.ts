@@ -4,7 +4,8 @@ import { createOrderStore } from '../src/store/order-store.ts';
 import { logger, openBooks, orderOf, STOCK } from './stock-books.ts';
 
 const books = await openBooks(t);
-const { connection, orderStore, orders, another, dyingConnection, newProducts, passTime, checkBooks } = books;
+const { orderStore, orders, products, another, newProducts, passTime, checkBooks } = books;
+const { dyingConnection, lateProcess } = books;
 
 for (const when of ['before', 'after'] as const) {
   t.test(`a process that dies ${when} any write of placing an order`, async (t) => {
@@ -46,41 +47,67 @@ for (const when of ['before', 'after'] as const) {
   });
 }
 
-t.test('a process that was thought dead and goes on does no harm', async (t) => {
+t.test('a process that was thought dead while it placed an order, and goes on, does no harm', async (t) => {
   const ids = await newProducts([STOCK, STOCK, STOCK]);
-  const order = orderOf(ids);
-  const reserving = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
-  let updates = 0;
-  const slow = new Proxy(another(), {
-    get(target, property) {
-      if (property !== 'collection') return Reflect.get(target, property);
-      return (name: string) =>
-        new Proxy(connection.collection(name), {
-          get(collection, method) {
-            const value = Reflect.get(collection, method);
-            if (typeof value !== 'function') return value;
-            if (name !== 'products' || method !== 'updateOne') return value.bind(collection);
-            return async (...args: unknown[]) => {
-              updates += 1;
-              if (updates === 2) {
-                reserving.resolve();
-                await goOn.promise;
-              }
-              return Reflect.apply(value, collection, args);
-            };
-          },
-        });
-    },
-  });
-  const placing = createOrderStore(slow, { logger })
-    .place(order)
-    .catch((error: unknown) => error);
-  await reserving.promise;
+  const { store, standing, goOn } = lateProcess(2, 'products', ['bulkWrite']);
+  const placing = store.place(orderOf(ids)).catch((error: unknown) => error);
+  await standing;
   t.notOk(await checkBooks(t, ids, 'while it stands still'), 'the order was undone');
-  goOn.resolve();
+  goOn();
   t.match(await placing, { kind: 'unavailable' });
   t.notOk(await checkBooks(t, ids, 'after it went on'));
+});
+
+t.test('a process that was thought dead while it returned stock, and goes on, does no harm', async (t) => {
+  for (const [label, nth, collection, methods] of [
+    ['before it reads the products', 1, 'products', ['find']],
+    ['before it reads the order', 1, 'orders', ['find']],
+    ['before it returns the first', 1, 'products', ['bulkWrite']],
+    ['before it returns the second', 2, 'products', ['bulkWrite']],
+    ['before it says so', 1, 'orders', ['updateMany']],
+    ['before it forgets', 1, 'products', ['updateMany']],
+  ] as const) {
+    const ids = await newProducts([STOCK, STOCK, STOCK]);
+    const order = orderOf(ids);
+    await orderStore.place(order);
+    await until(async () => (await orders.countDocuments({ stock: { $exists: true } })) === 0, 5000);
+    const { store, standing, goOn } = lateProcess(nth, collection, methods);
+    const cancelling = store.update(order.id, (it) => ({ ...it, status: 'cancelled' }), undefined);
+    await standing;
+    t.notOk(await checkBooks(t, ids, `while it stands still ${label}`));
+    goOn();
+    await cancelling;
+    t.notOk(await checkBooks(t, ids, `after it stood still ${label}`));
+  }
+});
+
+t.test('many cancellations at once return all stock, and leave nothing in the product', async (t) => {
+  const ids = await newProducts([STOCK, STOCK]);
+  await products.updateMany({ _id: { $in: ids as never[] } }, { $set: { stock: 300 } });
+  const placed = Array.from({ length: 100 }, () => orderOf(ids));
+  for (const it of placed) t.match(await orderStore.place(it), { isPlaced: true });
+  const processes = [
+    orderStore,
+    createOrderStore(another(), { logger }),
+    createOrderStore(another(), { logger }),
+  ];
+  const begin = performance.now();
+  await Promise.all(
+    placed.map(({ id }, i) =>
+      processes[i % 3]?.update(id, (it) => ({ ...it, status: 'cancelled' }), undefined),
+    ),
+  );
+  t.comment(`${placed.length} cancellations in ${(performance.now() - begin).toFixed(0)} ms`);
+  const found = await products.find({ _id: { $in: ids as never[] } }).toArray();
+  t.same(
+    found.map(({ stock }) => stock),
+    [300, 300],
+  );
+  await until(async () => (await orders.countDocuments({ stock: { $exists: true } })) === 0, 5000);
+  t.match(await products.find({ _id: { $in: ids as never[] } }).toArray(), [
+    { returns: [] },
+    { returns: [] },
+  ]);
 });
 
 t.test('sweeps of several processes at once return stock once', async (t) => {
@@ -93,7 +120,7 @@ t.test('sweeps of several processes at once return stock once', async (t) => {
   const sweepers = Array.from({ length: 5 }, () => createOrderStore(another(), { logger }).sweeper);
   for (const sweeper of sweepers) sweeper.start();
   await until(
-    async () => (await orders.countDocuments({ _id: order.id as never, 'stock.phase': 'returned' })) === 1,
+    async () => (await orders.countDocuments({ _id: order.id as never, 'stock.phase': 'restocking' })) === 0,
     5000,
   );
   await Promise.all(sweepers.map((sweeper) => sweeper.stop()));

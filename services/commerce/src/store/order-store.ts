@@ -23,6 +23,7 @@ import {
   type StockState,
   stockState,
 } from './stock-reservation.ts';
+import { createStockSweep } from './stock-sweep.ts';
 
 type StoredLine = { product_id: string; quantity: number; unit_price_minor: number };
 
@@ -89,7 +90,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
   });
   const orders = connection.collection<StoredDocument>('orders');
   const products = connection.collection<StoredDocument>('products');
-  const stock = createStockReservation({ products, orders, logger: options.logger });
+  const stock = createStockReservation({ products, orders });
   const keys = createDocumentKeys<OrderDocument>(orders, {
     projection: { ...ORDER_FIELDS, version: 1, updated_at: 1, stock: 1 },
     logger: options.logger,
@@ -103,7 +104,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       const { document } = found;
       if (document.status !== undefined) return { state: 'done', created: read(document) };
       if (document.stock !== undefined && isPlacing(document.stock)) return { state: 'running' };
-      await stock.undo(document._id);
+      await stock.undo({ id: document._id });
       return undefined;
     },
 
@@ -113,9 +114,9 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       const intent = { _id: id, lines, deleted_at: NOT_YET, ...idempotencyFields(key) };
       if (!(await insertIntent(intent, order.userId, maxPending)))
         return { isPlaced: false, isOverLimit: true };
-      const lacking = await stock.reserve(id, lines);
+      const lacking = await stock.reserve({ id, lines });
       if (lacking !== undefined) {
-        await stock.undo(id);
+        await stock.undo({ id });
         return { isPlaced: false, lacking };
       }
       const placed = { ...others, version, updated_at: updatedAt, stock: stockState('settling') };
@@ -126,7 +127,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       } as never);
       if (matchedCount === 0) throw unavailable('The order took too long, and was not placed.');
       // If this fails, the sweep does it.
-      stock.settle(id, lines).catch(() => {});
+      stock.settle({ id, lines }).catch(() => {});
       return { isPlaced: true };
     },
 
@@ -177,13 +178,17 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
   }
 
   async function returnStock({ id, lines }: Order): Promise<void> {
-    await stock.restock(
+    const order = {
       id,
-      lines.map(({ productId, quantity }) => ({ product_id: productId, quantity })),
-    );
+      lines: lines.map(({ productId, quantity }) => ({ product_id: productId, quantity })),
+    };
+    await stock.restock(order);
+    // If this fails, the sweep does it.
+    stock.forgetReturn(order).catch(() => {});
   }
 
-  return { ...orderStore, sweeper: stock.sweeper, keySweeper: keys.sweeper };
+  const sweeper = createStockSweep({ stock, products, orders, logger: options.logger });
+  return { ...orderStore, sweeper, keySweeper: keys.sweeper };
 }
 
 function eventData({ id, userId, status, version, total, currency, createdAt, updatedAt, lines }: Order) {
