@@ -8,15 +8,18 @@ import { duplicateKeyField } from './duplicate-key.ts';
  *
  * @param options.field the first field of the index
  * @param options.taken the slots of the group's documents; those without one, of earlier versions, count too
+ * @param options.guess whether to try any slot before asking which are taken, for groups that are mostly far from the limit
+ * and whose documents all have slots
  */
 export async function insertInSlot(options: {
   limit: number;
   field: string;
+  guess?: boolean;
   taken(): Promise<readonly { slot?: number | null | undefined }[]>;
   insert(slot: number): Promise<unknown>;
 }): Promise<boolean> {
-  for (;;) {
-    const documents = await options.taken();
+  for (let { guess: isGuess = false } = options; ; isGuess = false) {
+    const documents = isGuess ? [] : await options.taken();
     const taken = new Set(documents.flatMap(({ slot }) => slot ?? []));
     const limit = options.limit - (documents.length - taken.size);
     const free = Array.from({ length: Math.max(0, limit) }, (_, slot) => slot).filter(

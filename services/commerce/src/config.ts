@@ -1,12 +1,28 @@
-import { origin, readSettings } from '@gatehouse/kit/config';
+import { integer, origin, readSettings } from '@gatehouse/kit/config';
 import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 
 export type CommerceConfig = ResourceConfig & {
   /** The origin of users as reached from this process. */
   usersUrl: string;
+  /** How many pending orders a person may have placed for themselves; 100 by default. */
+  maxPendingOrders?: number;
+  /** After how many hours a pending order is cancelled; 720 by default. With 0 that never happens. */
+  pendingOrderHours?: number;
 };
 
-const settings = { ...resourceSettings('commerce'), usersUrl: origin('USERS_URL') };
+const maxPendingOrders = integer('COMMERCE_MAX_PENDING_ORDERS', { min: 1, max: 10_000, default: 100 });
+/** 30 days. */
+const pendingOrderHours = integer('COMMERCE_PENDING_ORDER_HOURS', { min: 0, max: 87_600, default: 720 });
+
+const settings = {
+  ...resourceSettings('commerce'),
+  usersUrl: origin('USERS_URL'),
+  maxPendingOrders,
+  pendingOrderHours,
+};
+
+export const DEFAULT_MAX_PENDING_ORDERS = maxPendingOrders.read(undefined);
+export const DEFAULT_PENDING_ORDER_HOURS = pendingOrderHours.read(undefined);
 
 /** Reads the settings of the commerce process; throws a SettingsError. */
 export function readCommerceConfig(env: NodeJS.ProcessEnv) {

@@ -1,9 +1,11 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { decimalsOf } from './money.ts';
 import {
+  asPlaced,
   changeStatus,
   isCancellableByCustomer,
   itemProblems,
@@ -23,7 +25,9 @@ export type Actor = { person: { id: string; role: string } | undefined };
 /** The use cases of orders. For an order that the actor may not see they throw `not_found`, as if it did not exist. */
 export type OrderService = {
   listFor(actor: Actor): ListSource<OrderField, Order>;
-  create(draft: NewOrder & { id: string }, actor: Actor): Promise<Order>;
+  create(draft: NewOrder & { id: string }, actor: Actor, key?: IdempotencyKey): Promise<Order>;
+  /** The order that was created with a key, as it was then. */
+  findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
   read(id: string, actor: Actor): Promise<Order>;
   changeStatus(id: string, change: OrderChange, actor: Actor, ifVersion: IfVersion): Promise<Order>;
 };
@@ -34,8 +38,10 @@ export function createOrderService(options: {
   findProducts: (ids: readonly string[]) => Promise<ReadonlyMap<string, Product>>;
   /** Throws `unavailable` when the users service cannot be asked. */
   userExists: (id: string) => Promise<boolean>;
+  /** How many pending orders, which hold stock, a person may have placed for themselves. */
+  maxPending: number;
 }): OrderService {
-  const { store, findProducts, userExists } = options;
+  const { store, findProducts, userExists, maxPending } = options;
 
   async function read(id: string, actor: Actor): Promise<Order> {
     const order = await store.findById(id, requiredCustomer(actor));
@@ -49,7 +55,7 @@ export function createOrderService(options: {
       return customer === undefined ? store : store.within(customer);
     },
 
-    async create(draft, actor) {
+    async create(draft, actor, key) {
       const userId = customerOf(draft, actor);
       const { id, items, currency } = draft;
       const problems = itemProblems(items);
@@ -58,7 +64,8 @@ export function createOrderService(options: {
       }
       if (problems.length > 0) throw invalidFields(problems);
       // Who orders for themselves exists: a token of a deleted account is refused.
-      if (userId !== actor.person?.id && !(await userExists(userId))) {
+      const isOwn = userId === actor.person?.id;
+      if (!isOwn && !(await userExists(userId))) {
         throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);
       }
       const products = await findProducts([...new Set(items.map(({ productId }) => productId))]);
@@ -74,11 +81,18 @@ export function createOrderService(options: {
         ...{ id, userId, ...bill, currency, status: 'pending', version: 1, createdAt: now, updatedAt: now },
         history: [{ status: 'pending', at: now, note: null }],
       };
-      const placement = await store.place(order);
-      if (!placement.isPlaced) {
-        throw notEnough(placement.lacking, products);
-      }
-      return order;
+      const placement = await store.place(order, { key, ...(isOwn ? { maxPending } : {}) });
+      if (placement.isPlaced) return order;
+      if ('lacking' in placement) throw notEnough(placement.lacking, products);
+      throw new ServiceError(
+        'conflict',
+        `You have ${maxPending} pending orders, which is the most: cancel one, or wait until one is confirmed.`,
+      );
+    },
+
+    async findByKey(key) {
+      const earlier = await store.findByKey(key);
+      return earlier?.state === 'done' ? { ...earlier, created: asPlaced(earlier.created) } : earlier;
     },
 
     read,

@@ -11,7 +11,8 @@ import {
 } from '@gatehouse/resource/create-resource-service';
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { mountCategories } from './category-routes.ts';
-import type { CommerceConfig } from './config.ts';
+import { type CommerceConfig, DEFAULT_MAX_PENDING_ORDERS, DEFAULT_PENDING_ORDER_HOURS } from './config.ts';
+import { createOrderExpiry } from './order-expiry.ts';
 import { createOrderService } from './order-service.ts';
 import { mountOrderStatus } from './order-status-routes.ts';
 import { createProductService } from './product-service.ts';
@@ -60,6 +61,8 @@ export function createCommerceService(
   logger: Logger,
   dependencies: ResourceDependencies = {},
 ): Service {
+  const { maxPendingOrders = DEFAULT_MAX_PENDING_ORDERS } = config;
+  const { pendingOrderHours = DEFAULT_PENDING_ORDER_HOURS } = config;
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { connection, events: transport } = context;
     const publisherOf = (collection: string) =>
@@ -74,10 +77,17 @@ export function createCommerceService(
     const products = createProductService(
       productEvents.publishing(productStore, ['insert', 'update', 'remove']),
     );
+    const publishedOrders = orderEvents.publishing(orderStore, ['place', 'update']);
     const orders = createOrderService({
-      store: orderEvents.publishing(orderStore, ['place', 'update']),
+      store: publishedOrders,
       findProducts: productStore.findAll,
       userExists: createUsersClient(context.clientOf('users', config.usersUrl)).exists,
+      maxPending: maxPendingOrders,
+    });
+    const expiry = createOrderExpiry({
+      store: publishedOrders,
+      hours: pendingOrderHours,
+      logger: context.logger,
     });
     return {
       routes(app, { mountOptions }) {
@@ -87,7 +97,10 @@ export function createCommerceService(
         mountResource(app, createProductResource(products), mountOptions);
         mountResource(app, createOrderResource(orders), mountOptions);
       },
-      background: [productEvents, orderEvents, orderStore.sweeper],
+      background: [
+        ...[productEvents, orderEvents, orderStore.sweeper, orderStore.keySweeper],
+        ...(pendingOrderHours === 0 ? [] : [expiry]),
+      ],
     };
   });
 }

@@ -34,9 +34,14 @@ export const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
 /** The commerce service, and users beside it, with a database and an issuer of their own. */
 export function build(
   t: { teardown(fn: () => unknown): void },
-  more: Pick<ResourceDependencies, 'events'> & { natsUrl?: string; usersUrl?: string } = {},
+  more: Pick<ResourceDependencies, 'events'> & {
+    natsUrl?: string;
+    usersUrl?: string;
+    maxPendingOrders?: number;
+    pendingOrderHours?: number;
+  } = {},
 ) {
-  const { events, natsUrl, usersUrl } = more;
+  const { events, natsUrl, usersUrl, maxPendingOrders = 10_000, pendingOrderHours = 0 } = more;
   return startTestService<Body>(t, 'commerce', (config, logger, dependencies) => [
     createUsersService(
       {
@@ -49,7 +54,11 @@ export function build(
       dependencies,
     ),
     createCommerceService(
-      { ...config, usersUrl: usersUrl ?? config.ownUrl, ...(natsUrl === undefined ? {} : { natsUrl }) },
+      {
+        ...config,
+        ...{ usersUrl: usersUrl ?? config.ownUrl, maxPendingOrders, pendingOrderHours },
+        ...(natsUrl === undefined ? {} : { natsUrl }),
+      },
       logger,
       natsUrl === undefined ? { ...dependencies, ...(events === undefined ? {} : { events }) } : {},
     ),

@@ -11,7 +11,9 @@ const REQUIRED = {
 };
 
 t.test('settings', async (t) => {
-  t.match(readCommerceConfig(REQUIRED), { clientSecret: 'secret', rateLimit: 'on' });
+  t.match(readCommerceConfig(REQUIRED), {
+    ...{ clientSecret: 'secret', rateLimit: 'on', maxPendingOrders: 100, pendingOrderHours: 720 },
+  });
   for (const name of Object.keys(REQUIRED)) {
     t.throws(() => readCommerceConfig({}), { message: new RegExp(`The setting ${name} `) }, name);
   }

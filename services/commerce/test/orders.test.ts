@@ -4,7 +4,7 @@ import { ALL, ANN, build, PRODUCTS } from './build.ts';
 
 const ORDERS = '/v2/orders';
 const service = await build(t);
-const { call, issuer } = service;
+const { base, call, issuer } = service;
 const machine = await issuer.machine(ALL);
 const ann = await issuer.person(ANN, 'user', ALL);
 const bob = await issuer.person('usr_bob', 'user', ALL);
@@ -234,5 +234,36 @@ t.test('while users cannot be asked, one can order for oneself and read, and not
   t.ok(refused.headers.get('retry-after'));
   const ann = await issuer.person(ANN, 'user', ALL);
   t.equal((await call('POST', ORDERS, ann, body)).status, 201);
-  t.equal((await call('GET', ORDERS, machine)).body.data.length, 1);
+  const [found] = (await call('GET', ORDERS, machine)).body.data;
+  t.match(await call('GET', `${ORDERS}/${found?.id}`, machine), { status: 200, body: { user_id: ANN } });
+});
+
+t.test('the orders of a user who was deleted stay, and staff read them', async (t) => {
+  const authorization = `Bearer ${await issuer.machine('read:users write:users')}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  const account = { username: 'carol', email: 'carol@example.com', password: 'correct horse battery' };
+  const created = { method: 'POST', headers, body: JSON.stringify(account) };
+  const { id: carol } = (await (await fetch(`${base}/v2/users`, created)).json()) as { id: string };
+  const tea = await newProduct(5);
+  const placed = await order(machine, [[tea, 1]], { user_id: carol });
+  t.equal(placed.status, 201);
+  const deleted = await fetch(`${base}/v2/users/${carol}`, {
+    method: 'DELETE',
+    headers: { authorization },
+  });
+  t.equal(deleted.status, 204);
+  for (const role of ['editor', 'admin'] as const) {
+    const staff = await issuer.person(`usr_${role}`, role, ALL);
+    t.match(await call('GET', `${ORDERS}/${placed.body.id}`, staff), {
+      status: 200,
+      body: { user_id: carol, total_amount: 12.5 },
+    });
+    t.match((await call('GET', `${ORDERS}?filter[user_id]=${carol}`, staff)).body, {
+      data: [{ id: placed.body.id }],
+      meta: { total: 1 },
+    });
+    const status = role === 'editor' ? 'confirmed' : 'cancelled';
+    t.equal((await call('PUT', `${ORDERS}/${placed.body.id}`, staff, { status })).status, 200);
+  }
+  t.equal(await stockOf(tea), 5);
 });

@@ -6,7 +6,7 @@ import { until } from '@gatehouse/testing/processes';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import t from 'tap';
-import { ALL, build, PRODUCTS } from './build.ts';
+import { ALL, ANN, build, PRODUCTS } from './build.ts';
 
 t.test(
   'a service by itself publishes its events to NATS, also those of a time without NATS',
@@ -27,14 +27,39 @@ t.test(
     t.teardown(() => nats.close());
     const { streams } = await jetstreamManager(nats);
     const messages = async () => (await streams.info('COMMERCE').catch(() => undefined))?.state.messages ?? 0;
-    await until(async () => (await messages()) === 2, 20_000);
-    const stored = await Promise.all([1, 2].map((seq) => streams.getMessage('COMMERCE', { seq })));
-    t.match(
-      stored.map((message) => [message?.subject, message?.json()]),
-      [
-        ['commerce.product.changed', { data: { id, version: 1, price: 12.5 } }],
-        ['commerce.product.deleted', { data: { id, version: 2 } }],
-      ],
+    const published = async (from: number, to: number) => {
+      await until(async () => (await messages()) === to, 20_000);
+      const all = Array.from({ length: to + 1 - from }, (_, i) =>
+        streams.getMessage('COMMERCE', { seq: from + i }),
+      );
+      return (await Promise.all(all)).map((message) => [message?.subject, message?.json()]);
+    };
+    t.match(await published(1, 2), [
+      ['commerce.product.changed', { data: { id, version: 1, price: 12.5 } }],
+      ['commerce.product.deleted', { data: { id, version: 2 } }],
+    ]);
+
+    // Those of an order one after the other, since only the events of one document have an order.
+    const { id: tea } = (await call('POST', PRODUCTS, machine, { ...product, stock: 5 })).body;
+    await published(3, 3);
+    const order = { items: [{ product_id: tea, quantity: 2 }], currency: 'USD', user_id: ANN };
+    const { id: placed } = (await call('POST', '/v2/orders', machine, order)).body;
+    await published(4, 4);
+    for (const status of ['confirmed', 'cancelled'])
+      t.equal((await call('PUT', `/v2/orders/${placed}`, machine, { status })).status, 200);
+    await published(5, 6);
+    const { version } = await call('PUT', `${PRODUCTS}/${tea}`, machine, { price: 13 }).then(
+      ({ headers }) => ({ version: Number(/\d+/.exec(headers.get('etag') ?? '')?.[0]) }),
     );
+    const data = { id: placed, user_id: ANN, currency: 'USD', total_amount: 25 };
+    const items = [{ product_id: tea, quantity: 2 }];
+    t.match(await published(3, 7), [
+      ['commerce.product.changed', { data: { id: tea, version: 1, stock: 5 } }],
+      ['commerce.order.created', { data: { ...data, items, version: 1, status: 'pending' } }],
+      ['commerce.order.changed', { data: { ...data, items, version: 2, status: 'confirmed' } }],
+      ['commerce.order.changed', { data: { ...data, items, version: 3, status: 'cancelled' } }],
+      ['commerce.product.changed', { data: { id: tea, version, stock: 5, price: 13 } }],
+    ]);
+    t.ok(version > 2, 'the order has changed the product, too');
   },
 );

@@ -1,6 +1,6 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import { inBatches } from '@gatehouse/kit/in-batches';
 import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
+import mongoose from 'mongoose';
 
 /**
  * The stock of several products is reserved, and returned, without a transaction (docs/orders.md): each step is one
@@ -9,23 +9,26 @@ import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gateh
  */
 
 /** reserving → settling → none, or reserving → undoing → deleted; on cancellation restocking → returned → none. */
-type Phase = 'reserving' | 'settling' | 'undoing' | 'restocking' | 'returned';
+export type Phase = 'reserving' | 'settling' | 'undoing' | 'restocking' | 'returned';
 /** `until`: before that time only the process that has begun the phase goes on with it. */
-export type StockState = {
-  phase: Phase;
-  until: Date;
-  /** Of several attempts to place the same order, the one that is reserving. */
-  attempt?: string;
-};
+export type StockState = { phase: Phase; until: Date };
 type Line = { product_id: string; quantity: number };
-type OrderWithStock = StoredDocument & { lines: Line[]; stock?: StockState };
+type LinesOf = { id: string; lines: readonly Line[] };
+export type OrderWithStock = StoredDocument & { lines: Line[]; stock?: StockState };
+type StockOfProduct = StoredDocument & {
+  /** How often stock has been returned. */
+  returned?: number;
+  /** The orders whose stock has been returned and that may still be in the phase `restocking`. */
+  returns?: string[];
+};
 
 /** How long one process may take for a phase before another takes over. */
-const LEASE_MS = 10_000;
-/** How long a product remembers that stock was returned: longer than any process could lag behind. */
-const REMEMBERED_MS = 600_000;
-const SWEEP_MS = 5000;
+export const LEASE_MS = 10_000;
+/** How long it may take to place an order before a request with the same Idempotency-Key takes over. */
+const RETRY_MS = 2000;
 const BATCH = 100;
+/** The code of an error of MongoDB: a value cannot be converted to another type. */
+const CONVERSION_FAILURE = 241;
 
 export const STOCK_STATE_INDEX: IndexDefinition = {
   fields: { 'stock.until': 1 },
@@ -36,185 +39,179 @@ export const RESERVATIONS_INDEX: IndexDefinition = {
   options: { name: 'reservations', partialFilterExpression: { 'reservations.at': { $gt: new Date(0) } } },
 };
 
-/** The state of an order that is about to be in a phase, now or after a time in milliseconds. */
-export function stockState(phase: Phase, ms = LEASE_MS): StockState {
-  return { phase, until: new Date(Date.now() + ms) };
+/** The state of an order that is about to be in a phase. */
+export function stockState(phase: Phase): StockState {
+  return { phase, until: new Date(Date.now() + LEASE_MS) };
+}
+
+/** Whether the process that has begun to place an order may still be at it, so that a repeated request has to wait. */
+export function isPlacing({ phase, until }: StockState): boolean {
+  return phase === 'reserving' && until.getTime() - LEASE_MS + RETRY_MS > Date.now();
 }
 
 export type StockReservation = {
   /** Reserves all lines of an order, whose phase is `reserving`. Returns the product whose stock does not suffice. */
-  reserve(orderId: string, lines: readonly Line[]): Promise<string | undefined>;
-  /** Gives back what an order that was not placed, in this attempt or in any, has reserved, and deletes it. */
-  undo(orderId: string, attempt?: string): Promise<void>;
+  reserve(order: LinesOf): Promise<string | undefined>;
+  /** Gives back what an order that was not placed has reserved, and deletes it. */
+  undo(order: Pick<LinesOf, 'id'>): Promise<void>;
   /** Removes the reservations of an order that was placed: its stock is sold. */
-  settle(orderId: string, lines: readonly Line[]): Promise<void>;
+  settle(order: LinesOf): Promise<void>;
   /** Returns the stock of a cancelled order. */
-  restock(orderId: string, lines: readonly Line[]): Promise<void>;
-  /** Finishes or undoes what a process that died has left; runs every five seconds. */
-  sweeper: PeriodicTask;
+  restock(order: LinesOf): Promise<void>;
+  /** Forgets that the stock of an order was returned, which is final by then. */
+  forgetReturn(order: LinesOf): Promise<void>;
+  /** Gives back what is reserved of a product for an order that does not exist. */
+  release(productId: string, orderId: string, quantity: number): Promise<void>;
 };
 
-export function createStockReservation(options: {
+export function createStockReservation({
+  products,
+  orders,
+}: {
   products: DocumentCollection;
   orders: DocumentCollection;
-  logger: Logger;
 }): StockReservation {
-  const { products, logger } = options;
-  const orders = options.orders as unknown as DocumentCollection;
-
-  /** Changes the stock of a product if the filter matches it. The version keeps it from being overwritten. */
-  async function move(
-    { product_id: _id }: Pick<Line, 'product_id'>,
-    by: number,
-    filter: Record<string, unknown>,
-    update: Record<string, unknown>,
-  ): Promise<boolean> {
-    const { matchedCount } = await products.updateOne({ _id, name_key: { $gt: '' }, ...filter }, {
-      ...update,
-      $inc: { stock: by, version: 1 },
-      $max: { updated_at: new Date() },
-    } as never);
-    return matchedCount === 1;
-  }
-
-  async function reserve(orderId: string, lines: readonly Line[]): Promise<string | undefined> {
-    for (const line of lines) {
-      const { product_id, quantity } = line;
-      const filter = {
-        status: 'active',
-        stock: { $gte: quantity },
-        'reservations.order_id': { $ne: orderId },
-      };
-      const reservation = { order_id: orderId, quantity, at: new Date() };
-      if (await move(line, -quantity, filter, { $push: { reservations: reservation } })) continue;
-      // An earlier attempt at the same order may have reserved it.
-      const reserved = { _id: product_id, reservations: { $elemMatch: { order_id: orderId, quantity } } };
-      if ((await products.findOne(reserved, { projection: { _id: 1 } })) === null) return product_id;
+  async function reserve({ id, lines }: LinesOf): Promise<string | undefined> {
+    const writes = lines.map((line) => ({ updateOne: reservationOf(id, line) }));
+    try {
+      // In the order of the products, and no further than to the first that does not suffice: of several orders of the
+      // same products, the first to reserve one is the first to reserve them all.
+      const { matchedCount } = await products.bulkWrite(writes as never, { ordered: true });
+      if (matchedCount === lines.length) return undefined;
+    } catch (error) {
+      if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.code !== CONVERSION_FAILURE)
+        throw error;
+      const [failed] = [error.writeErrors].flat();
+      return lines[failed?.index ?? 0]?.product_id;
     }
-    return undefined;
+    // A product is gone, or the driver has sent the writes again, and they had been made before.
+    const reserved = await products
+      .find(
+        { 'reservations.order_id': id, _id: { $in: productsOf([{ lines }]) } },
+        { projection: { _id: 1 } },
+      )
+      .toArray();
+    const found = new Set(reserved.map(({ _id }) => _id));
+    return lines.find(({ product_id }) => !found.has(product_id))?.product_id;
   }
 
-  async function release(productId: string, orderId: string, quantity: number): Promise<void> {
-    await move(
-      { product_id: productId },
-      quantity,
-      { 'reservations.order_id': orderId },
-      { $pull: { reservations: { order_id: orderId } } },
-    );
+  async function release(_id: string, orderId: string, quantity: number): Promise<void> {
+    await products.updateOne({ _id, ...EXISTS, 'reservations.order_id': orderId }, {
+      ...moveStock(quantity),
+      $pull: { reservations: { order_id: orderId } },
+    } as never);
   }
 
-  async function undo(orderId: string, attempt?: string): Promise<void> {
+  async function undo({ id }: Pick<LinesOf, 'id'>): Promise<void> {
     const order = (await orders.findOneAndUpdate(
-      {
-        _id: orderId,
-        'stock.phase': { $in: ['reserving', 'undoing'] },
-        ...(attempt === undefined ? {} : { 'stock.attempt': attempt }),
-      },
+      { _id: id, 'stock.phase': { $in: ['reserving', 'undoing'] } },
       { $set: { stock: stockState('undoing') } },
     )) as OrderWithStock | null;
     if (order === null) return;
-    for (const { product_id, quantity } of order.lines) await release(product_id, orderId, quantity);
-    await orders.deleteOne({ _id: orderId, 'stock.phase': 'undoing' });
+    for (const { product_id, quantity } of order.lines) await release(product_id, id, quantity);
+    await orders.deleteOne({ _id: id, 'stock.phase': 'undoing' });
   }
 
-  async function settle(orderId: string, lines: readonly Line[]): Promise<void> {
-    await products.updateMany(
-      { _id: { $in: lines.map(({ product_id }) => product_id) }, 'reservations.order_id': orderId },
-      { $pull: { reservations: { order_id: orderId } } } as never,
-    );
-    await orders.updateOne({ _id: orderId, 'stock.phase': 'settling' }, { $unset: { stock: '' } });
-  }
-
-  async function restock(orderId: string, lines: readonly Line[]): Promise<void> {
-    for (const line of lines) {
-      await move(
-        line,
-        line.quantity,
-        { returns: { $ne: orderId } },
-        { $push: { returns: orderId }, $pull: { reservations: { order_id: orderId } } },
-      );
-    }
-    await orders.updateOne(
-      { _id: orderId, 'stock.phase': 'restocking' },
-      { $set: { stock: stockState('returned', REMEMBERED_MS) } },
-    );
-  }
-
-  async function forgetReturn(orderId: string, lines: readonly Line[]): Promise<void> {
-    await products.updateMany({ _id: { $in: lines.map(({ product_id }) => product_id) }, returns: orderId }, {
-      $pull: { returns: orderId },
+  async function settleAll(placed: LinesOf[]): Promise<void> {
+    const ids = placed.map(({ id }) => id);
+    await products.updateMany({ _id: { $in: productsOf(placed) }, 'reservations.order_id': { $in: ids } }, {
+      $pull: { reservations: { order_id: { $in: ids } } },
     } as never);
-    await orders.updateOne({ _id: orderId, 'stock.phase': 'returned' }, { $unset: { stock: '' } });
+    await orders.updateMany({ _id: { $in: ids }, 'stock.phase': 'settling' }, { $unset: { stock: '' } });
   }
 
-  const NEXT: Record<Phase, (id: string, lines: readonly Line[]) => Promise<void>> = {
-    reserving: (id) => undo(id),
-    undoing: (id) => undo(id),
-    settling: settle,
-    restocking: restock,
-    returned: forgetReturn,
+  /**
+   * Returns stock once, however many processes try and however late they are: a product is changed only if none was returned
+   * to it since it was read, and after it was read the order was still in the phase `restocking`, which it leaves only once
+   * all its stock is returned. Until it has left it, the product knows the order.
+   */
+  async function restockAll(cancelled: LinesOf[]): Promise<void> {
+    const ids = cancelled.map(({ id }) => id);
+    const isRestocking = { _id: { $in: ids }, 'stock.phase': 'restocking' };
+    for (let isDone = false; !isDone; ) {
+      const found = await products
+        .find<StockOfProduct>(
+          { _id: { $in: productsOf(cancelled) }, ...EXISTS },
+          { projection: { returned: 1, returns: 1 } },
+        )
+        .toArray();
+      const restocking = await orders.find(isRestocking, { projection: { _id: 1 } }).toArray();
+      const open = new Set(restocking.map(({ _id }) => _id));
+      const due = cancelled.filter(({ id }) => open.has(id));
+      const writes = found.flatMap((product) => returnsTo(product, due));
+      if (writes.length === 0) break;
+      const { matchedCount } = await products.bulkWrite(writes as never, { ordered: false });
+      isDone = matchedCount === writes.length;
+    }
+    await orders.updateMany(isRestocking, { $set: { stock: stockState('returned') } });
+  }
+
+  async function forgetReturns(returned: LinesOf[]): Promise<void> {
+    const ids = returned.map(({ id }) => id);
+    await products.updateMany({ _id: { $in: productsOf(returned) }, returns: { $in: ids } }, {
+      $pull: { returns: { $in: ids } },
+    } as never);
+    await orders.updateMany({ _id: { $in: ids }, 'stock.phase': 'returned' }, { $unset: { stock: '' } });
+  }
+
+  return {
+    ...{ reserve, undo, release },
+    // Together, so that many orders of one product do not contend for it.
+    settle: inBatches(settleAll, BATCH),
+    restock: inBatches(restockAll, BATCH),
+    forgetReturn: inBatches(forgetReturns, BATCH),
   };
+}
 
-  /** From the side of the orders: those in one of these phases whose lease has ended. Returns whether there may be more. */
-  async function sweepOrders(phases: readonly Phase[], signal: AbortSignal): Promise<boolean> {
-    const due = (await orders
-      .find(
-        { 'stock.until': { $gt: new Date(0), $lte: new Date() }, 'stock.phase': { $in: [...phases] } },
-        { projection: { lines: 1, stock: 1 } },
-      )
-      .limit(BATCH)
-      .toArray()) as unknown as OrderWithStock[];
-    for (const { _id, lines, stock } of due) {
-      if (signal.aborted) return false;
-      if (stock === undefined) continue;
-      await NEXT[stock.phase](_id, lines).catch(async (error: unknown) => {
-        logger.warn({ err: error, order: _id, phase: stock.phase }, 'the stock of an order was not settled');
-        // Later, so that it does not keep the others waiting.
-        const later = new Date(Date.now() + LEASE_MS);
-        await orders.updateOne({ _id, 'stock.phase': stock.phase }, { $set: { 'stock.until': later } });
-      });
-    }
-    return due.length === BATCH;
-  }
+/** Matches products that were not deleted. */
+const EXISTS = { name_key: { $gt: '' } };
 
-  /** From the side of the products: reservations for orders that do not exist (any more). */
-  async function sweepProducts(signal: AbortSignal): Promise<void> {
-    const old = new Date(Date.now() - 2 * LEASE_MS);
-    const due = await products
-      .find(
-        { reservations: { $elemMatch: { at: { $gt: new Date(0), $lte: old } } } },
-        { projection: { reservations: 1 } },
-      )
-      .limit(BATCH)
-      .toArray();
-    for (const { _id, reservations } of due) {
-      for (const { order_id, quantity, at } of reservations as {
-        order_id: string;
-        quantity: number;
-        at: Date;
-      }[]) {
-        if (signal.aborted) return;
-        if (at > old) continue;
-        const order = (await orders.findOne(
-          { _id: order_id },
-          { projection: { stock: 1 } },
-        )) as OrderWithStock | null;
-        if (order === null) await release(_id, order_id, quantity);
-        else if (order.stock === undefined) await settle(order_id, [{ product_id: _id, quantity }]);
-      }
-    }
-  }
+function productsOf(orders: readonly Pick<LinesOf, 'lines'>[]): string[] {
+  return [...new Set(orders.flatMap(({ lines }) => lines.map(({ product_id }) => product_id)))];
+}
 
-  const sweeper = createPeriodicTask({
-    async run(signal) {
-      while (await sweepOrders(['reserving', 'undoing', 'settling', 'restocking'], signal));
-      await sweepProducts(signal);
-      while (await sweepOrders(['returned'], signal));
-    },
-    everyMs: SWEEP_MS,
-    immediately: true,
-    onError: (error) => logger.warn({ err: error }, 'a sweep of stock failed; the next one continues'),
-  });
+/** Changes the stock of a product. The version keeps it from being overwritten. */
+function moveStock(by: number) {
+  return { $inc: { stock: by, version: 1 }, $max: { updated_at: new Date() } };
+}
 
-  return { reserve, undo, settle, restock, sweeper };
+/** Takes the stock of a line, and notes for which order. Fails if it does not suffice, which ends an ordered bulk write. */
+function reservationOf(orderId: string, { product_id: _id, quantity }: Line) {
+  const suffices = { $and: [{ $eq: ['$status', 'active'] }, { $gte: ['$stock', quantity] }] };
+  // No id is a number.
+  const failure = { $toInt: '$_id' };
+  const now = new Date();
+  const reservation = { $literal: [{ order_id: orderId, quantity, at: now }] };
+  return {
+    filter: { _id, ...EXISTS, 'reservations.order_id': { $ne: orderId } },
+    update: [
+      {
+        $set: {
+          stock: { $cond: [suffices, { $subtract: ['$stock', quantity] }, failure] },
+          reservations: { $concatArrays: [{ $ifNull: ['$reservations', []] }, reservation] },
+          version: { $add: ['$version', 1] },
+          updated_at: { $max: ['$updated_at', now] },
+        },
+      },
+    ],
+  };
+}
+
+/** The write that returns to a product what these orders have of it, without those that are in its `returns`; or none. */
+function returnsTo({ _id, returned = 0, returns = [] }: StockOfProduct, orders: readonly LinesOf[]) {
+  const due = orders.filter(({ id }) => !returns.includes(id));
+  const lines = due.flatMap(({ id, lines }) =>
+    lines.filter(({ product_id }) => product_id === _id).map(({ quantity }) => ({ id, quantity })),
+  );
+  if (lines.length === 0) return [];
+  const { $inc, $max } = moveStock(lines.reduce((sum, { quantity }) => sum + quantity, 0));
+  const ids = lines.map(({ id }) => id);
+  const filter = { _id, ...EXISTS, returned: returned === 0 ? { $in: [0, null] } : returned };
+  const update = {
+    $inc: { ...$inc, returned: 1 },
+    $max,
+    $push: { returns: { $each: ids } },
+    $pull: { reservations: { order_id: { $in: ids } } },
+  };
+  return [{ updateOne: { filter, update } }];
 }

@@ -1,0 +1,194 @@
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { until } from '@gatehouse/testing/processes';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import type { Connection } from 'mongoose';
+import type { Test } from 'tap';
+import type { Order } from '../src/order.ts';
+import { createOrderStore } from '../src/store/order-store.ts';
+import { createProductStore } from '../src/store/product-store.ts';
+
+/** The stock that every product begins with, unless a test says otherwise. */
+export const STOCK = 10;
+const WRITES = ['insertOne', 'updateOne', 'updateMany', 'deleteOne', 'findOneAndUpdate'];
+export const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+
+type Watch = {
+  before(collection: string, method: string): void | Promise<void>;
+  after?(collection: string, method: string): void | Promise<void>;
+};
+
+/** A database with products and orders, processes that die in it, and its books. */
+export async function openBooks(t: Test) {
+  const database = createDatabase({ uri: await testDatabase(t), name: 'commerce', logger });
+  const { connection } = database;
+  const productStore = createProductStore(connection);
+  const orderStore = createOrderStore(connection, { logger });
+  await database.start();
+  t.teardown(() => database.stop());
+  const products = connection.collection('products');
+  const orders = connection.collection('orders');
+
+  /** A connection with no models yet, as another process has it. */
+  const another = () => connection.useDb(connection.name, { useCache: false });
+
+  /**
+   * A connection whose reads of lists and writes wait for `before` and `after`, which may throw. Of a bulk write each one
+   * does, since a process or a database may die between any two.
+   */
+  function watchedConnection({ before, after }: Watch): Connection {
+    const own = another();
+    const collectionOf = (name: string) =>
+      new Proxy(own.collection(name), {
+        get(target, property) {
+          const value: unknown = Reflect.get(target, property);
+          if (typeof value !== 'function') return value;
+          const method = String(property);
+          const watched = async (run: () => Promise<unknown>) => {
+            await before(name, method);
+            const result = await run();
+            await after?.(name, method);
+            return result;
+          };
+          if (method === 'find') {
+            return (...args: unknown[]) => {
+              const cursor: { toArray(): Promise<unknown> } = Reflect.apply(value, target, args);
+              const toArray = cursor.toArray.bind(cursor);
+              return Object.assign(cursor, { toArray: () => watched(toArray) });
+            };
+          }
+          if (method === 'bulkWrite') {
+            return async (writes: unknown[], options: object) => {
+              let matchedCount = 0;
+              for (const [index, write] of writes.entries()) {
+                const one = async (): Promise<unknown> => Reflect.apply(value, target, [[write], options]);
+                const result = await watched(one).catch((error: unknown) => {
+                  throw Object.assign(Object(error), { writeErrors: [{ index }] });
+                });
+                matchedCount += (result as { matchedCount: number }).matchedCount;
+              }
+              return { matchedCount };
+            };
+          }
+          if (!WRITES.includes(method)) return value.bind(target);
+          return (...args: unknown[]) =>
+            watched(async (): Promise<unknown> => Reflect.apply(value, target, args));
+        },
+      });
+    return new Proxy(own, {
+      get: (target, property) => (property === 'collection' ? collectionOf : Reflect.get(target, property)),
+    });
+  }
+
+  /**
+   * A connection of a process that dies at its nth write: before it, or after it and before its answer. From then on nothing
+   * that the process does reaches the database.
+   */
+  function dyingConnection(nth: number, when: 'before' | 'after'): Connection {
+    let writes = 0;
+    return watchedConnection({
+      before(_name, method) {
+        if (method !== 'find') writes += 1;
+        if (writes > nth || (writes === nth && when === 'before')) throw new Error('killed');
+      },
+      after() {
+        if (writes >= nth) throw new Error('killed');
+      },
+    });
+  }
+
+  /** A process that stands still, from the nth time that it reads a list of, or writes, these until it is told to go on. */
+  function lateProcess(nth: number, collection: string, methods: readonly string[]) {
+    const standing = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    let calls = 0;
+    const late = watchedConnection({
+      async before(name, method) {
+        if (name !== collection || !methods.includes(method)) return;
+        calls += 1;
+        if (calls !== nth) return;
+        standing.resolve();
+        await goOn.promise;
+      },
+    });
+    return { store: createOrderStore(late, { logger }), standing: standing.promise, goOn: goOn.resolve };
+  }
+
+  async function newProducts(stocks: number[]): Promise<string[]> {
+    const at = new Date();
+    const ids = stocks.map(() => newId('prd'));
+    for (const [i, stock] of stocks.entries()) {
+      await productStore.insert({
+        ...{
+          id: ids[i] ?? '',
+          name: `p${i}`,
+          description: null,
+          category: null,
+          price: 100,
+          currency: 'USD',
+        },
+        ...{ stock, sku: null, status: 'active', version: 1, createdAt: at, updatedAt: at },
+      });
+    }
+    return ids;
+  }
+
+  /** As if time had passed, so that another process takes over what this one has left. */
+  async function passTime(): Promise<void> {
+    await orders.updateMany({ stock: { $exists: true } }, { $set: { 'stock.until': new Date(1) } });
+    await products.updateMany(
+      { 'reservations.0': { $exists: true } },
+      { $set: { 'reservations.$[].at': new Date(1) } },
+    );
+  }
+
+  /** Sweeps until nothing is left to do, then compares the books: what is not in stock has been sold. */
+  async function checkBooks(t: Test, ids: readonly string[], label: string): Promise<boolean> {
+    const { sweeper } = createOrderStore(another(), { logger });
+    sweeper.start();
+    const left = async () => {
+      await passTime();
+      sweeper.wake();
+      const [open, reserved] = await Promise.all([
+        orders.countDocuments({ stock: { $exists: true } }),
+        products.countDocuments({
+          $or: [{ 'reservations.0': { $exists: true } }, { 'returns.0': { $exists: true } }],
+        }),
+      ]);
+      return open + reserved === 0;
+    };
+    await until(left, 5000);
+    await sweeper.stop();
+    const placed = await orders.find({ 'lines.product_id': ids[0] ?? '' }).toArray();
+    const sold = placed.filter(({ status }) => status !== 'cancelled').length;
+    for (const [i, id] of ids.entries()) {
+      const product = await products.findOne({ _id: id as never });
+      t.equal(product?.stock + sold * (i + 1), STOCK, `${label}: product ${i}`);
+    }
+    return sold > 0;
+  }
+
+  return {
+    connection,
+    orderStore,
+    products,
+    orders,
+    another,
+    dyingConnection,
+    lateProcess,
+    newProducts,
+    passTime,
+    checkBooks,
+  };
+}
+
+/** A new order of one piece of the first product, two of the second, and so on. */
+export function orderOf(ids: readonly string[]): Order {
+  const at = new Date();
+  const lines = ids.map((productId, i) => ({ productId, quantity: i + 1, unitPrice: 100 }));
+  return {
+    ...{ id: newId('ord'), userId: 'usr_ann', lines, currency: 'USD', total: 600, status: 'pending' },
+    ...{ history: [{ status: 'pending', at, note: null }], version: 1, createdAt: at, updatedAt: at },
+  };
+}
