@@ -62,11 +62,17 @@ async function start(t: { teardown(fn: () => unknown): void }) {
       await running.ended;
     };
     t.teardown(kill);
-    const ready = () =>
-      until(async () => {
+    async function ready(): Promise<void> {
+      let answered = '';
+      const isReady = async () => {
         const answer = await fetch(`${base}/health/ready`).catch(() => undefined);
+        answered = (await answer?.text()) ?? 'nothing';
         return answer?.status === 200;
-      }, 30_000).catch(() => Promise.reject(new Error(`it is not ready:\n${running.output()}`)));
+      };
+      await until(isReady, 60_000).catch(() => {
+        throw new Error(`it is not ready, but answered ${answered}:\n${running.output()}`);
+      });
+    }
     return {
       base,
       kill,

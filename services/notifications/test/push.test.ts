@@ -1,13 +1,12 @@
-import { createECDH } from 'node:crypto';
 import t from 'tap';
+import webPush from 'web-push';
 import { createPushProvider } from '../src/notifications/channels/push-provider.ts';
 import { ANN, BOB, build } from './build.ts';
 import { startPushService } from './push-service.ts';
 
 const pushService = await startPushService(t);
-const ecdh = createECDH('prime256v1');
-const publicKey = ecdh.generateKeys().toString('base64url');
-const push = { privateKey: ecdh.getPrivateKey('base64url'), subject: 'mailto:ops@example.org' };
+const { publicKey, privateKey } = webPush.generateVAPIDKeys();
+const push = { privateKey, subject: 'mailto:ops@example.org' };
 const { call, notify, ended, issuer } = await build(t, {
   providers: { push: { ...push, toPrivateNetworks: true } },
 });
