@@ -110,6 +110,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
   const { noun, idPrefix, example } = resource;
   const idempotency = createIdempotency({ store: options.idempotencyKeys, newId: () => newId(idPrefix) });
   const location = entityPrefix(resource, path);
+  const status = create.queues ? 202 : 201;
 
   const route = describeRoute(path, candidates, create, {
     operation: 'create',
@@ -119,8 +120,8 @@ const mountCreate: Mount = (app, resource, path, options) => {
     verbatim: candidates[0]?.definition.body.verbatim,
     idempotent: true,
     answers: {
-      201: {
-        description: `The ${withoutArticle(noun.one)} has been created.`,
+      [status]: {
+        description: `The ${withoutArticle(noun.one)} has been ${create.queues ? 'accepted' : 'created'}.`,
         shapes: candidates.map(({ definition }) => entityShape(definition.answer, example)),
         headers: { Location: 'always', ETag: 'always' },
       },
@@ -135,7 +136,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
     const draft = body.read(request.body);
     const answerOf = (entity: typeof example): Answer => {
       const headers = { location: `${location}/${entity.id}`, etag: etagOf(entity.version), ...NO_STORE };
-      return { status: 201, headers, text: answer.write(entity) };
+      return { status, headers, text: answer.write(entity) };
     };
     if (create.findByKey !== undefined) {
       const { findByKey, run } = create;
@@ -229,7 +230,7 @@ const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authe
     summary: `Delete ${noun.one}`,
     conditional: 'write',
     answers: { 204: { description: `The ${withoutArticle(noun.one)} has been deleted.` } },
-    refusals: ['not_found'],
+    refusals: remove.conflicts ? ['not_found', 'conflict'] : ['not_found'],
   });
   app.delete(entityPath(path), { ...route, ...accessHooks(authenticate, remove) }, async (request, reply) => {
     await remove.run(idOf(request), callerOf(request), ifMatch(request));

@@ -32,14 +32,20 @@ export type ResourcePath<R extends ResourceTypes> = {
 /** The use cases behind the routes, and the access to them. An absent operation is not served in any profile. */
 export type Operations<R extends ResourceTypes> = {
   list?: Access & { source(caller: Caller): ListSource<R['field'], R['entity']> };
-  create?: Access & (Creation<R> | KeyedCreation<R>);
+  create?: Access & {
+    /** Whether the entity is worked on afterwards: the answer is then 202. */
+    queues?: boolean;
+  } & (Creation<R> | KeyedCreation<R>);
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
   /** Throws `precondition_failed` unless the entity is at one of the versions. */
   update?: Access & {
     run(id: string, changes: R['changes'], caller: Caller, ifVersion: IfVersion): Promise<R['entity']>;
   };
   /** As update. */
-  remove?: Access & { run(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> };
+  remove?: Access & {
+    /** Whether there are entities that cannot be removed: it then throws `conflict`. */
+    conflicts?: boolean;
+  } & { run(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> };
 };
 
 /** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */
