@@ -27,7 +27,7 @@ export function createCallLimits(shared?: RateLimitStore): CallLimits {
 export async function identifyCaller(
   request: IncomingMessage,
   options: {
-    credentials: CredentialVerifier;
+    credentials: Pick<CredentialVerifier, 'verify' | 'recheck'>;
     limits?: CallLimits | undefined;
     /** In place of the Authorization header. */
     authorization?: string | undefined;
@@ -59,8 +59,9 @@ export async function identifyCaller(
   }
   info.client = caller.clientId;
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
-  // An application's API keys, and its tokens without a person, share one quota.
-  if (limits !== undefined)
+  // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at
+  // its own pace, and must not use it up.
+  if (limits !== undefined && caller.actor === undefined)
     setHeaders(await limits.authenticated.count(`${caller.clientId} ${caller.subject}`));
   if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
   return caller;

@@ -18,6 +18,7 @@ const PERSON: Caller = {
   tokenId: 'jti_1',
   grantId: undefined,
   keyId: undefined,
+  actor: undefined,
   keyThumbprint: undefined,
   profiles: {},
   epoch: { client: 0, subject: 0 },

@@ -126,6 +126,7 @@ function callerOf(key: ResolvedKey): Caller | undefined {
     keyThumbprint: undefined,
     profiles: readProfiles(key.profiles),
     epoch: { client: key.epoch.client, subject: key.epoch.subject ?? 0 },
+    actor: undefined,
     authTime: undefined,
   };
 }

@@ -22,6 +22,8 @@ export type Caller = {
   grantId: string | undefined;
   /** The id of the API key; undefined for a token. */
   keyId: string | undefined;
+  /** `act.sub` (RFC 8693 §4.1): the service of Gatehouse that reads on the caller's behalf, while they are away. */
+  actor: string | undefined;
   /** `cnf.jkt` (RFC 9449 §6.1): the thumbprint of the key to which the token is bound. */
   keyThumbprint: string | undefined;
   /** The API profiles pinned by the application, such as `{v1_users: 'E'}`. */

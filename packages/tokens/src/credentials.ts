@@ -24,6 +24,8 @@ export type CredentialVerifier = {
    * on.
    */
   verify(request: CredentialRequest, beforeVerification?: () => Promise<void>): Promise<Caller>;
+  /** The caller by the value of an Authorization header alone: a token that is bound to a key needs no proof here. */
+  callerBy(authorization: string): Promise<Caller>;
   /**
    * Throws as verify() does if the credential of a request whose caller was identified before is no longer valid, or an
    * API key no longer stands for the same. A DPoP proof is not verified again, since it may be used once.
@@ -81,6 +83,8 @@ export function createCredentialVerifier(options: {
       }
       return caller;
     },
+
+    callerBy: async (authorization) => callerBy(credentialIn(authorization)),
 
     async recheck(authorization, { epoch }) {
       const now = await callerBy(credentialIn(authorization));

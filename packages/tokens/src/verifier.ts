@@ -144,6 +144,7 @@ function callerOf(claims: JWTPayload): Caller {
     tokenId: jti,
     grantId: gid,
     keyId: undefined,
+    actor: actorIn(claims.act),
     keyThumbprint: thumbprintIn(claims.cnf),
     profiles: readProfiles(claims.profiles),
     epoch: epochIn(claims.epoch),
@@ -157,6 +158,13 @@ function thumbprintIn(confirmation: unknown): string | undefined {
   const { jkt } = Object(confirmation) as { jkt?: unknown };
   if (typeof jkt !== 'string') throw new errors.JWTInvalid('cnf must have a jkt');
   return jkt;
+}
+
+function actorIn(claim: unknown): string | undefined {
+  if (claim === undefined) return undefined;
+  const { sub } = Object(claim) as { sub?: unknown };
+  if (typeof sub !== 'string') throw new errors.JWTInvalid('act must have a sub');
+  return sub;
 }
 
 function epochIn(claim: unknown): Caller['epoch'] {

@@ -13,6 +13,7 @@ export function callerWith(change: Partial<Caller> = {}): Caller {
     tokenId: 'jti_1',
     grantId: undefined,
     keyId: undefined,
+    actor: undefined,
     keyThumbprint: undefined,
     profiles: {},
     epoch: { client: 0, subject: 0 },

@@ -19,6 +19,8 @@ import { createApplicationsModule } from './applications/module.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
 import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './config.ts';
+import { createDelegationStore } from './delegations/delegation-store.ts';
+import { createDelegations } from './delegations/delegations.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { createToServiceError } from './http/service-error.ts';
 import { internalRoutes } from './internal/internal-routes.ts';
@@ -137,6 +139,18 @@ export function createIdentityService(
   });
   const { authenticate } = authentication;
 
+  const delegationStore = createDelegationStore(connection);
+  const delegations = createDelegations({
+    issuer,
+    store: delegationStore,
+    findAccount: accounts.find,
+    findApplication: applications.find,
+    grantExists: async (id) => (await provider.current().Grant.find(id)) !== undefined,
+    loginExists: logins.exists,
+    keyExists: apiKeys.exists,
+    signer: provider.signer,
+  });
+
   const routers = [
     oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
     userInfoRoutes({ authenticate, accounts, applications }),
@@ -154,6 +168,8 @@ export function createIdentityService(
     applicationRoutes({ applications, keys: apiKeys, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
+      verifyCredential: authentication.verifyCredential,
+      delegations,
       revocations,
       resolveApiKey: apiKeys.resolve,
       accountChanged: createAccountChangeHandler({
@@ -173,6 +189,7 @@ export function createIdentityService(
   });
 
   const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);
+  expiring.push(delegationStore.collection);
   if (sharedLimits !== undefined) expiring.push(RATE_LIMITS);
   let started = false;
   return {

@@ -25,6 +25,8 @@ export type ApiKeys = {
   rotate(manager: Manager, clientId: string, id: string, overlapSeconds: number): Promise<NewKey>;
   /** What the key with this hash permits now; undefined when it is not valid. */
   resolve(hash: string): Promise<ResolvedApiKey | undefined>;
+  /** Whether the application has this key, and it has neither expired nor been revoked. */
+  exists(clientId: string, id: string): Promise<boolean>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
@@ -144,6 +146,8 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
         expires_at: key.expiresAt?.toISOString() ?? null,
       };
     },
+
+    exists: async (clientId, id) => (await keys.find(clientId, id)) !== undefined,
 
     async resumeRevocations() {
       for (const id of await keys.awaitingRevocation()) await writeRevocation(id);

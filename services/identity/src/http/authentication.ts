@@ -22,6 +22,8 @@ export type Authentication = {
   /** A service that calls the internal routes. */
   authenticateService(ctx: Context): Promise<Caller>;
   verifyAccessToken(token: string): Promise<Caller>;
+  /** The caller by the value of an Authorization header alone, without a DPoP proof. */
+  verifyCredential(authorization: string): Promise<Caller>;
   /** The same for a token that may have been revoked. */
   verifySignature(token: string): Promise<Caller>;
 };
@@ -86,6 +88,7 @@ export function createAuthentication(options: {
     },
     authenticateService: authenticateWith(internal),
     verifyAccessToken: tokens.verify,
+    verifyCredential: credentials.callerBy,
     verifySignature: signatures.verify,
   };
 }

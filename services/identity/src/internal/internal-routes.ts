@@ -6,9 +6,12 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { Delegations } from '../delegations/delegations.ts';
 import { readJson } from '../http/request-body.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 
+const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
+const readHandle = bodyValidator(Type.Object({ handle: Type.String() }));
 const readKey = bodyValidator(Type.Object({ hash: Type.String({ minLength: 43, maxLength: 43 }) }));
 
 const AccountChange = Type.Object({
@@ -24,13 +27,16 @@ export type AccountChange = Type.Static<typeof AccountChange>;
 
 /**
  * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
- * may report account changes (see SERVICES in kit). The edge does not route any of it.
+ * may report account changes, and only notifications read on a caller's behalf (see SERVICES in kit). The edge does not route any of it.
  */
 export function internalRoutes(options: {
   /** Takes tokens for identity's internal audience only. */
   authenticate(ctx: Context): Promise<Caller>;
   revocations: Pick<Revocations, 'list'>;
   resolveApiKey(hash: string): Promise<object | undefined>;
+  /** Verifies the value of an Authorization header, but no proof; throws `unauthenticated`. */
+  verifyCredential(authorization: string): Promise<Caller>;
+  delegations: Delegations;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
 }): Router {
@@ -38,7 +44,9 @@ export function internalRoutes(options: {
   const router = new Router({ prefix: internalPrefix('identity'), sensitive: true });
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');
-    requireInternalAccess(await authenticate(ctx), ctx.path);
+    const caller = await authenticate(ctx);
+    requireInternalAccess(caller, ctx.path);
+    ctx.state.service = caller.clientId;
     await next();
   });
   router.get('/revocations', async (ctx) => {
@@ -51,9 +59,28 @@ export function internalRoutes(options: {
     if (found === undefined) throw new ServiceError('not_found', 'There is no such key.');
     ctx.body = found;
   });
+  router.post('/delegations', async (ctx) => {
+    const { credential } = readDelegated(await readJson(ctx));
+    const caller = await options.verifyCredential(credential).catch((error: unknown) => {
+      // 401 would say that the service itself is not who it says.
+      const isInvalid = error instanceof ServiceError && error.kind === 'unauthenticated';
+      throw isInvalid ? new ServiceError('not_found', 'The credential is not valid any more.') : error;
+    });
+    ctx.status = 201;
+    ctx.body = { handle: await options.delegations.create(caller, serviceOf(ctx)) };
+  });
+  router.post('/delegations/token', async (ctx) => {
+    const { handle } = readHandle(await readJson(ctx));
+    const token = await options.delegations.token(handle, serviceOf(ctx));
+    if (token === undefined) throw new ServiceError('not_found', 'There is no such delegation any more.');
+    ctx.body = { access_token: token.value, expires_in: token.lifetime };
+  });
   router.post('/account-changes', async (ctx) => {
     await options.accountChanged(readChange(await readJson(ctx)));
     ctx.status = 204;
   });
   return router;
 }
+
+/** The service that asks. */
+const serviceOf = (ctx: Context) => String(ctx.state.service);

@@ -66,6 +66,7 @@ export type Logins = {
    */
   reused(old: { id: string; tokenId: string }): Promise<boolean>;
   used(id: string): void;
+  exists(id: string): Promise<boolean>;
   /** The last used ones that are not over. */
   list(account: Account): Promise<Login[]>;
   /** Ends one of the account's logins and all of its tokens; returns whether there was one. */
@@ -125,6 +126,7 @@ export function createLogins(options: {
       return true;
     },
     used: options.recordUse,
+    exists: async (id) => (await store.find(id)) !== undefined,
     async list({ id, epoch }) {
       const logins: Login[] = [];
       for await (const login of store.of(id)) {

@@ -106,6 +106,7 @@ export async function buildApi(t: Test) {
       tokenId: 'jti',
       grantId: undefined,
       keyId: flags.includes('key') ? 'key' : undefined,
+      actor: undefined,
       keyThumbprint: undefined,
       profiles: {},
       epoch: { client: 0, subject: 0 },

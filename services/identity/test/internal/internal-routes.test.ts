@@ -35,6 +35,8 @@ const SERVICE = { client_id: 'users', client_secret: serviceSecret };
 const ROUTES = [
   ['GET', '/revocations', undefined],
   ['POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }],
+  ['POST', '/delegations', { credential: 'Bearer x' }],
+  ['POST', '/delegations/token', { handle: 'x' }],
   ['POST', '/account-changes', { id: 'evt_1', user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' }],
 ] as const;
 
@@ -154,6 +156,8 @@ t.test('every route that is mounted has an entry', async (t) => {
     authenticate: unused,
     revocations: { list: unused },
     resolveApiKey: unused,
+    verifyCredential: unused,
+    delegations: { create: unused, token: unused },
     accountChanged: unused,
   });
   const mounted = router.stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
