@@ -66,7 +66,7 @@ t.test(
     t.match(services.get('caddy'), `depends_on: [${names.join(', ')}]`);
     for (const name of names) {
       const text = services.get(name);
-      t.match(text, `command: [node, services/${name}/src/main.ts]`, name);
+      t.match(text, new RegExp(`command: \\[node, (--[\\w=-]+, )*services/${name}/src/main\\.ts\\]`), name);
       const uri = `${name.toUpperCase()}_MONGODB_URI`;
       t.match(text, `      ${uri}: &${name}-mongodb-uri `, uri);
       t.match(services.get('mongo'), `      ${uri}: *${name}-mongodb-uri\n`, 'MongoDB makes its user');

@@ -77,6 +77,8 @@ export function createServices(options: {
           {
             ...config,
             usersUrl: ownUrl,
+            commerceUrl: ownUrl,
+            notificationsUrl: ownUrl,
             sending: { providers: { capture: { directory: outbox } }, slots: 4 },
           },
           logger,

@@ -139,7 +139,7 @@ const DATE =
   /^(\d{4}-\d\d-\d\d)(?:[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
 /** Digits below the millisecond are cut off; leap seconds are refused. */
-function readDate(text: string): Date | undefined {
+export function readDate(text: string): Date | undefined {
   const [, day, time = '00:00:00', fraction = '', offset = 'Z'] = DATE.exec(text) ?? [];
   if (day === undefined) return undefined;
   // An impossible day is parsed as another day, or not at all.

@@ -8,7 +8,7 @@ import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import { apiAudience, INTERNAL_SCOPE, internalAudience, type Role } from '@gatehouse/tokens/scopes';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { createTestBroadcast, type TestBroadcast } from './test-broadcast.ts';
 
 export type TestIssuer = {
@@ -30,6 +30,8 @@ export type TestIssuer = {
   revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
   /** Where revocations are broadcast; it can be cut off. */
   broadcast: TestBroadcast;
+  /** By their handles, the claims of those who have let a service read for them; what is deleted has ended. */
+  delegations: Map<string, JWTPayload>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
   /** How often each path was asked for, without the query. */
@@ -39,7 +41,7 @@ export type TestIssuer = {
 /**
  * An issuer for tests of a service that verifies tokens: a real key, served by a real JWKS endpoint on loopback until
  * the test ends, beside what else identity tells a service: /oauth2/token (client credentials, for internal
- * audiences), /internal/identity/revocations and /internal/identity/api-keys/resolve. `service` is the one under test.
+ * audiences), and the internal routes for revocations, API keys and delegations. `service` is the one under test.
  */
 export async function createTestIssuer(
   t: { teardown(fn: () => void): void },
@@ -83,7 +85,23 @@ export async function createTestIssuer(
         ? [404, { error: { code: 'not_found', message: 'No such key.' } }]
         : [200, found];
     },
+    '/internal/identity/delegations': async (request) => {
+      const { credential } = JSON.parse(await text(request)) as { credential: string };
+      const handle = newId('dlg');
+      delegations.set(handle, decodeJwt(credential.replace(/^bearer /i, '')));
+      return [201, { handle }];
+    },
+    '/internal/identity/delegations/token': async (request) => {
+      const { handle } = JSON.parse(await text(request)) as { handle: string };
+      const claims = delegations.get(handle);
+      if (claims === undefined) return [404, { error: { code: 'not_found', message: 'It has ended.' } }];
+      const { sub, client_id, roles, trusted, scope, epoch } = claims;
+      const act = { sub: client.id };
+      const token = await sign({ sub: String(sub), client_id, roles, trusted, scope, epoch, act });
+      return [200, { access_token: token, expires_in: 300 }];
+    },
   };
+  const delegations: TestIssuer['delegations'] = new Map();
   const tokensForIdentity = new Set<string>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -154,6 +172,7 @@ export async function createTestIssuer(
       broadcast.send(revocation);
     },
     broadcast,
+    delegations,
     client,
     asked,
   };

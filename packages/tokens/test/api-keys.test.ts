@@ -50,6 +50,7 @@ t.test('the caller of a key', async (t) => {
     tokenId: undefined,
     grantId: undefined,
     keyId: 'key_1',
+    actor: undefined,
     keyThumbprint: undefined,
     profiles: {},
     epoch: { client: 5, subject: 7 },

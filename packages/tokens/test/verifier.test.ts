@@ -108,6 +108,7 @@ t.test('a token that holds', async (t) => {
     tokenId: 'jti_1',
     grantId: undefined,
     keyId: undefined,
+    actor: undefined,
     keyThumbprint: undefined,
     profiles: {},
     epoch: { client: 0, subject: 0 },

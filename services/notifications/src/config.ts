@@ -13,14 +13,23 @@ import type { ProviderSettings } from './notifications/channels/create-channels.
 import type { SendingSettings } from './notifications/sending.ts';
 
 export type NotificationsConfig = ResourceConfig & {
-  /** The origin of users as reached from this process. */
+  /** The origins of users, commerce and this service itself as reached from this process. */
   usersUrl: string;
+  commerceUrl: string;
+  notificationsUrl: string;
   sending: SendingSettings;
+  /** How long the files of reports are kept; 7 days by default. */
+  reportDays?: number;
 };
+
+export const DEFAULT_REPORT_DAYS = 7;
 
 const settings = {
   ...resourceSettings('notifications'),
   usersUrl: origin('USERS_URL'),
+  commerceUrl: origin('COMMERCE_URL'),
+  notificationsUrl: origin('NOTIFICATIONS_URL'),
+  reportDays: integer('NOTIFICATIONS_REPORT_DAYS', { min: 1, max: 365, default: DEFAULT_REPORT_DAYS }),
   slots: integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
   smtpUrl: optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
   mailFrom: optional(text('NOTIFICATIONS_MAIL_FROM')),

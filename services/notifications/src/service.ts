@@ -9,7 +9,7 @@ import {
   type ResourceServiceDefinition,
 } from '@gatehouse/resource/create-resource-service';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
-import type { NotificationsConfig } from './config.ts';
+import { DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
@@ -55,11 +55,20 @@ export function createNotificationsService(
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
     const notifications = createNotificationsModule(context, { ...config, lanes });
+    const reports = createReportsModule(context, {
+      lanes,
+      origins: {
+        users: config.usersUrl,
+        commerce: config.commerceUrl,
+        notifications: config.notificationsUrl,
+      },
+      fileDays: config.reportDays ?? DEFAULT_REPORT_DAYS,
+    });
     const rooms = [
       // First, since it reads which lanes are paused.
-      operate([notifications.operated]),
+      operate([notifications.operated, reports.operated]),
       notifications.parts,
-      createReportsModule(context),
+      reports.parts,
       createIntegrationsModule(context),
       createAnalyticsModule(context),
     ];

@@ -64,6 +64,8 @@ export async function build(
     createNotificationsService(
       {
         ...config,
+        commerceUrl: config.ownUrl,
+        notificationsUrl: config.ownUrl,
         usersUrl: more.usersUrl ?? config.ownUrl,
         sending: { providers: {}, slots: 4, ...TIMES, ...sending },
         ...(more.natsUrl === undefined ? {} : { natsUrl: more.natsUrl }),

@@ -8,6 +8,8 @@ const REQUIRED = {
   NOTIFICATIONS_CLIENT_SECRET: 'secret',
   NATS_URL: 'nats://localhost',
   USERS_URL: 'http://users:3000',
+  COMMERCE_URL: 'http://commerce:3000',
+  NOTIFICATIONS_URL: 'http://notifications:3000',
 };
 
 t.test('settings', async (t) => {

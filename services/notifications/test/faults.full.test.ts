@@ -42,6 +42,8 @@ async function start(t: { teardown(fn: () => unknown): void }) {
     TRUSTED_PROXIES: '127.0.0.1',
     IDENTITY_URL: issuer.issuer,
     USERS_URL: users.base,
+    COMMERCE_URL: users.base,
+    NOTIFICATIONS_URL: users.base,
     NOTIFICATIONS_MONGODB_URI: mongodbUri,
     NOTIFICATIONS_CLIENT_SECRET: issuer.client.secret,
     NATS_URL: nats.urlOf('notifications'),

@@ -1673,6 +1673,36 @@ cache-control: no-store
         "dead_letters": 0
       }
     ]
+  },
+  {
+    "queue": "reports",
+    "lane": "all",
+    "paused": false,
+    "failing": null,
+    "attempts": {},
+    "priorities": [
+      {
+        "priority": "high",
+        "waiting": 0,
+        "in_flight": 0,
+        "oldest_seconds": 0,
+        "dead_letters": 0
+      },
+      {
+        "priority": "normal",
+        "waiting": 0,
+        "in_flight": 0,
+        "oldest_seconds": 0,
+        "dead_letters": 0
+      },
+      {
+        "priority": "low",
+        "waiting": 0,
+        "in_flight": 0,
+        "oldest_seconds": 0,
+        "dead_letters": 0
+      }
+    ]
   }
 ]
 `

@@ -1,6 +1,5 @@
-import { isRole, ROLES } from '@gatehouse/tokens/scopes';
 import { type Connection, type InferSchemaType, Schema } from 'mongoose';
-import type { DelegationStore } from './delegations.ts';
+import type { Delegation, DelegationStore } from './delegations.ts';
 
 const COLLECTION = 'delegations';
 
@@ -12,7 +11,7 @@ const schema = new Schema(
     subject: { type: String, required: true },
     client_id: { type: String, required: true },
     person_id: { type: String, default: null },
-    role: { type: String, enum: [...ROLES, null], default: null },
+    role: { type: String, default: null },
     grant_id: { type: String, default: null },
     key_id: { type: String, default: null },
     scopes: { type: [String], required: true },
@@ -22,6 +21,7 @@ const schema = new Schema(
   },
   { versionKey: false, strict: 'throw' },
 );
+type Role = NonNullable<Delegation['person']>['role'];
 type DelegationDocument = InferSchemaType<typeof schema>;
 schema.index({ expires_at: 1 });
 
@@ -52,7 +52,7 @@ export function createDelegationStore(connection: Connection): DelegationStore {
       const { actor, subject, person_id: id, role, scopes } = found;
       return {
         ...{ actor, subject, clientId: found.client_id, scopes, expiresAt: found.expires_at },
-        person: id != null && isRole(role) ? { id, role } : undefined,
+        person: id == null ? undefined : { id, role: role as Role },
         grantId: found.grant_id ?? undefined,
         keyId: found.key_id ?? undefined,
         epoch: { client: found.client_epoch, subject: found.subject_epoch },

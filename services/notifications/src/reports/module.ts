@@ -1,13 +1,85 @@
+import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import { v2Body } from '@gatehouse/http/error-bodies';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import { createDelegationClient } from './delegation-client.ts';
+import { createReportFileStore } from './report-file-store.ts';
+import { mountReports, PREFIXES } from './report-routes.ts';
+import { createReportService } from './report-service.ts';
+import { createReportStore, newJobId, REPORTS } from './report-store.ts';
+import { createReportHandler, reportLedger } from './report-worker.ts';
 
 /** The paths of this room, with the error bodies of what is below them. */
-export const REPORT_PATHS = [
-  { prefix: '/v2/reports', profiles: [{ name: 'latest', about: 'reports', errorBody: v2Body }] },
-  { prefix: '/reports', profiles: [{ name: 'latest', about: 'reports', errorBody: v2Body }] },
-];
+export const REPORT_PATHS = PREFIXES.map((prefix) => ({
+  prefix,
+  profiles: [{ name: 'latest', about: 'reports', errorBody: v2Body }],
+}));
+
+const QUEUE = 'reports';
+const LANE = 'all';
+/** Reports that a process makes at the same time: each takes memory, and load on the other services. */
+const SLOTS = 2;
+/** The longest time that making a report may take. */
+const TIMEOUT_MS = 3_600_000;
+const MAX_ATTEMPTS = 5;
+const SWEEP_MS = 30_000;
+/** After this time without progress, the job of a report is published again. */
+const SILENCE_MS = 10 * 60_000;
 
 /** Reports: their types, generating and downloading them. */
-export function createReportsModule(_context: ResourceContext): ResourceParts {
-  return { routes() {} };
+export function createReportsModule(
+  { connection, identity, logger, queues }: ResourceContext,
+  config: {
+    lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
+    origins: Parameters<typeof createReportHandler>[0]['origins'];
+    fileDays: number;
+  },
+) {
+  const { lanes } = config;
+  const delegations = createDelegationClient(identity);
+  const files = createReportFileStore(connection);
+  // The ledger tells the store, whose jobs have a subject of the queue.
+  const told: Parameters<typeof reportLedger>[1] = {
+    fail: (id, error) => store.fail(id, error),
+    requeue: (id) => store.requeue(id),
+    ended: (outcome) => lanes.count(QUEUE, LANE, outcome),
+  };
+  const queue = queues({
+    name: QUEUE,
+    lanes: [LANE],
+    ledger: reportLedger(createJobLedger(connection), told),
+  });
+  const store = createReportStore(connection, { jobSubject: queue.subject('normal', LANE) });
+  const publisher = createOutboxPublisher({ collection: store.collection, logger, transport: queue });
+  const reports = createReportService({ store: publisher.publishing(store, ['insert']), files, newJobId });
+  const handler = createReportHandler({
+    ...{ store, files, delegations, origins: config.origins },
+    fileSeconds: config.fileDays * 86_400,
+  });
+  const sweeper = createPeriodicTask({
+    everyMs: () => SWEEP_MS,
+    async run() {
+      await store.republish(new Date(Date.now() - SILENCE_MS));
+      for (const id of await store.expiredBy(new Date())) {
+        const fileId = await store.expire(id);
+        if (fileId !== undefined) await files.remove(fileId);
+      }
+    },
+    onError: (error) => logger.warn({ err: error }, 'reports could not be swept'),
+  });
+
+  const worker = queue.work({
+    ...{ lane: LANE, handler, slots: SLOTS, timeoutMs: TIMEOUT_MS, maxAttempts: MAX_ATTEMPTS },
+    paused: () => lanes.isPaused(QUEUE, LANE),
+  });
+
+  const parts: ResourceParts = {
+    routes(app, { mountOptions }) {
+      mountReports(app, { reports, files, delegate: delegations.create, mountOptions });
+    },
+    background: [publisher, sweeper, worker],
+    expiring: [REPORTS, JOB_ATTEMPTS],
+  };
+  return { parts, operated: { queue, lanes: [LANE] } };
 }

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PermanentError } from '@gatehouse/events/job';
+import type { ReadList, ReadOne } from './report-types.ts';
+
+/** Throws PermanentError when there is no delegation any more. */
+export type DelegatedToken = () => Promise<{ value: string /** In seconds. */; lifetime: number }>;
+
+const TIMEOUT_MS = 30_000;
+/** A token is replaced when less than this is left of it. */
+const RENEWED_BEFORE_MS = 60_000;
+/** Pauses before a page is asked for again, in milliseconds; without them, one of ten thousand pages would fail the report. */
+const PAUSES_MS = [100, 500, 2000, 8000];
+
+/**
+ * Reads the API as somebody who has delegated it. The list goes by cursors, and so is not disturbed by what is written
+ * meanwhile. Throws PermanentError when the delegation has ended, or the API refuses the request.
+ */
+export function createApiReader(options: {
+  /** Where the services are reached from here. */
+  origins: Readonly<Record<'users' | 'commerce' | 'notifications', string>>;
+  token: DelegatedToken;
+  signal: AbortSignal;
+}): { list: ReadList; one: ReadOne } {
+  const { origins, signal } = options;
+  let token: { value: string; renewAt: number } | undefined;
+
+  async function currentToken(): Promise<string> {
+    if (token === undefined || performance.now() >= token.renewAt) {
+      const { value, lifetime } = await options.token();
+      token = { value, renewAt: performance.now() + lifetime * 1000 - RENEWED_BEFORE_MS };
+    }
+    return token.value;
+  }
+
+  async function ask(url: string): Promise<Response> {
+    const answer = await fetch(url, {
+      headers: { authorization: `Bearer ${await currentToken()}` },
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    if (answer.ok) return answer;
+    await answer.body?.cancel();
+    const message = `${new URL(url).pathname} answered ${answer.status}`;
+    if (answer.status === 401) {
+      // Revoked, or renewed too late: identity says which.
+      token = undefined;
+      throw new Error(message);
+    }
+    if (answer.status === 429 || answer.status >= 500) throw new Error(message);
+    throw new PermanentError(
+      answer.status === 403 ? 'Who asked for the report may not read this any more.' : `${message}.`,
+    );
+  }
+
+  async function read(url: string): Promise<Record<string, unknown>> {
+    for (const pause of PAUSES_MS) {
+      try {
+        return (await (await ask(url)).json()) as Record<string, unknown>;
+      } catch (error) {
+        if (error instanceof PermanentError || signal.aborted) throw error;
+        await sleep(pause * (0.5 + Math.random()), undefined, { signal });
+      }
+    }
+    return (await (await ask(url)).json()) as Record<string, unknown>;
+  }
+
+  return {
+    async *list(service, path) {
+      let next: string | undefined = path;
+      while (next !== undefined) {
+        const page: Record<string, unknown> = await read(origins[service] + next);
+        const { data, links, meta } = page as {
+          data?: unknown;
+          links?: { next?: string };
+          meta?: { totalItems?: number };
+        };
+        if (!Array.isArray(data)) throw new Error(`${path} did not answer with a page`);
+        yield { items: data, total: meta?.totalItems ?? data.length };
+        next = links?.next;
+      }
+    },
+    one: (service, path) => read(origins[service] + path),
+  };
+}

@@ -1,0 +1,41 @@
+import { PermanentError } from '@gatehouse/events/job';
+import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
+import type { DelegatedToken } from './api-reader.ts';
+
+/** Asks identity to read on behalf of a caller who is away later. */
+export type DelegationClient = {
+  /** Returns the handle of a new delegation. `authorization` is the header of the caller's request. */
+  create(authorization: string): Promise<string>;
+  /** Tokens by a handle; they throw PermanentError when the delegation has ended. */
+  tokens(handle: string): DelegatedToken;
+};
+
+/** `identity` is a client of its internal routes. */
+export function createDelegationClient(identity: InternalClient): DelegationClient {
+  return {
+    async create(authorization) {
+      const { status, body } = await identity.request('POST', '/delegations', { credential: authorization });
+      if (status === 404) {
+        throw new ServiceError('unauthenticated', 'The credential is not valid any more.');
+      }
+      const { handle } = Object(body) as { handle?: unknown };
+      if (status !== 201 || typeof handle !== 'string') throw unexpected(status);
+      return handle;
+    },
+    tokens: (handle) => async () => {
+      const { status, body } = await identity.request('POST', '/delegations/token', { handle });
+      if (status === 404) {
+        throw new PermanentError('The credential with which the report was asked for is not valid any more.');
+      }
+      const { access_token: value, expires_in: lifetime } = Object(body) as Record<string, unknown>;
+      if (status !== 200 || typeof value !== 'string' || typeof lifetime !== 'number')
+        throw unexpected(status);
+      return { value, lifetime };
+    },
+  };
+}
+
+function unexpected(status: number): ServiceError {
+  return unavailable('Identity cannot answer just now.', new Error(`unexpected answer, status ${status}`));
+}

@@ -1,0 +1,210 @@
+import { createRequire } from 'node:module';
+import PDFDocument from 'pdfkit';
+import type { ReportDefinition, Row } from '../report-types.ts';
+import { type Bar, createBars } from './bars.ts';
+
+/** What does not fit into a document that people read; CSV and JSON have all. */
+export const PDF_ROWS = 10_000;
+
+const FONTS = {
+  // The fonts that every reader has know Latin letters only.
+  plain: createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'),
+  bold: createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'),
+};
+const COLOURS = { ink: '#16211e', soft: '#4d5c57', line: '#d3dad6', bar: '#0b5a4f', shade: '#f1f3f1' };
+const MARGIN = 40;
+const FOOTER = 24;
+const SIZES = { title: 18, text: 9, cell: 7 };
+const ROW_HEIGHT = 14;
+const CELL_PADDING = 3;
+const CHART_HEIGHT = 120;
+/** By so many rows the widths of the columns are chosen, between these numbers of characters. */
+const SAMPLE = 200;
+const CHARACTERS = { min: 5, max: 34 };
+
+type Document = InstanceType<typeof PDFDocument>;
+
+/**
+ * A report as PDF: title and period, a chart over time, and a table with its titles on every page. The chart counts all
+ * rows; the table ends after PDF_ROWS and says so.
+ */
+export async function* pdfReport(
+  about: { title: string; lines: readonly string[] },
+  { columns, chart }: Pick<ReportDefinition, 'columns' | 'chart'>,
+  batches: AsyncIterable<readonly Row[]>,
+): AsyncGenerator<Uint8Array> {
+  const names = Object.keys(columns);
+  const bars = createBars();
+  const shown: Row[] = [];
+  let total = 0;
+  // The chart comes first, and needs all rows.
+  for await (const rows of batches) {
+    total += rows.length;
+    for (const row of rows) {
+      bars.add(row[chart.at], chart.value === undefined ? 1 : Number(row[chart.value]));
+      if (shown.length < PDF_ROWS) shown.push(row);
+    }
+  }
+
+  const document = new PDFDocument({
+    size: 'A4',
+    layout: names.length > 6 ? 'landscape' : 'portrait',
+    margins: { top: MARGIN, left: MARGIN, right: MARGIN, bottom: MARGIN + FOOTER },
+    info: { Title: about.title, Producer: 'Gatehouse' },
+    lang: 'en',
+  });
+  let page = 1;
+  writeFooter(document, page);
+  document.on('pageAdded', () => {
+    page += 1;
+    writeFooter(document, page);
+  });
+
+  writeHead(document, about);
+  writeChart(document, chart.title, bars.bars());
+  const cellsOf = (row: Row) => names.map((name) => cellOf(row[name]));
+  const table = createTable(document, Object.values(columns), shown.slice(0, SAMPLE).map(cellsOf));
+  table.head();
+  for (const [i, row] of shown.entries()) {
+    table.row(cellsOf(row), i % 2 === 1);
+    // Hands over what is ready, so that a document of many pages is never in memory as a whole.
+    for (let chunk = document.read(); chunk !== null; chunk = document.read()) yield chunk as Buffer;
+  }
+  if (total === 0) writeLine(document, 'There is nothing to show for this period.');
+  if (total > shown.length) {
+    writeLine(
+      document,
+      `${(total - shown.length).toLocaleString('en')} more rows are not shown here: CSV and JSON have all.`,
+    );
+  }
+  document.end();
+  for await (const chunk of document) yield chunk as Buffer;
+}
+
+function writeHead(document: Document, { title, lines }: { title: string; lines: readonly string[] }): void {
+  document.font(FONTS.bold).fontSize(SIZES.title).fillColor(COLOURS.ink).text(title);
+  document.font(FONTS.plain).fontSize(SIZES.text).fillColor(COLOURS.soft).moveDown(0.4);
+  for (const line of lines) document.text(line);
+  document.moveDown(1);
+}
+
+function writeLine(document: Document, text: string): void {
+  document.font(FONTS.plain).fontSize(SIZES.text).fillColor(COLOURS.soft);
+  document.text(text, MARGIN, document.y + ROW_HEIGHT, { width: widthOf(document) });
+}
+
+function writeFooter(document: Document, page: number): void {
+  const { x, y } = document;
+  const bottom = document.page.margins.bottom;
+  // Below the margin, where text would otherwise begin another page.
+  document.page.margins.bottom = 0;
+  document.font(FONTS.plain).fontSize(SIZES.cell).fillColor(COLOURS.soft);
+  const width = widthOf(document);
+  document.text(`Page ${page}`, MARGIN, document.page.height - MARGIN, {
+    width,
+    align: 'right',
+    lineBreak: false,
+  });
+  document.page.margins.bottom = bottom;
+  document.x = x;
+  document.y = y;
+}
+
+function writeChart(document: Document, title: string, bars: readonly Bar[]): void {
+  if (bars.length === 0) return;
+  const top = document.y;
+  const width = widthOf(document);
+  const highest = Math.max(...bars.map(({ value }) => value), 1);
+  document.font(FONTS.bold).fontSize(SIZES.text).fillColor(COLOURS.ink).text(title, MARGIN, top);
+  const base = top + 18 + CHART_HEIGHT;
+  const axis = 50;
+  const step = (width - axis) / bars.length;
+  document.font(FONTS.plain).fontSize(SIZES.cell).fillColor(COLOURS.soft);
+  for (const share of [0, 0.5, 1]) {
+    const y = base - share * CHART_HEIGHT;
+    document
+      .moveTo(MARGIN + axis, y)
+      .lineTo(MARGIN + width, y)
+      .lineWidth(0.5)
+      .stroke(COLOURS.line);
+    const label = (highest * share).toLocaleString('en', { maximumFractionDigits: 1 });
+    document.text(label, MARGIN, y - 4, { width: axis - 6, align: 'right', lineBreak: false });
+  }
+  for (const [i, { value }] of bars.entries()) {
+    const height = (value / highest) * CHART_HEIGHT;
+    document.rect(MARGIN + axis + step * (i + 0.15), base - height, step * 0.7, height).fill(COLOURS.bar);
+  }
+  document.fillColor(COLOURS.soft);
+  const [first, last] = [bars[0], bars.at(-1)];
+  document.text(first?.label ?? '', MARGIN + axis, base + 4, { lineBreak: false });
+  if (bars.length > 1) {
+    document.text(last?.label ?? '', MARGIN + axis, base + 4, {
+      width: width - axis,
+      align: 'right',
+      lineBreak: false,
+    });
+  }
+  document.x = MARGIN;
+  document.y = base + 28;
+}
+
+/** Rows of one line each: what is longer is cut. A column gets a share of the width by its longest cell in the sample. */
+function createTable(
+  document: Document,
+  titles: readonly string[],
+  sample: readonly (readonly (string | number)[])[],
+) {
+  const lengths = titles.map((title, i) => {
+    const longest = Math.max(title.length, ...sample.map((cells) => String(cells[i]).length));
+    return Math.min(Math.max(longest, CHARACTERS.min), CHARACTERS.max);
+  });
+  const all = lengths.reduce((sum, length) => sum + length, 0);
+  const widths = lengths.map((length) => (widthOf(document) * length) / all);
+  const isNumeric = titles.map(
+    (_, i) => sample.length > 0 && sample.every((cells) => typeof cells[i] === 'number'),
+  );
+
+  function line(cells: readonly (string | number)[], font: string, colour: string): void {
+    const y = document.y;
+    document.font(font).fontSize(SIZES.cell).fillColor(colour);
+    let x = MARGIN;
+    for (const [i, cell] of cells.entries()) {
+      const width = widths[i] ?? 0;
+      document.text(String(cell), x + CELL_PADDING, y + 3, {
+        ...{ width: width - 2 * CELL_PADDING, height: ROW_HEIGHT - 3, ellipsis: true, lineBreak: false },
+        align: isNumeric[i] ? 'right' : 'left',
+      });
+      x += width;
+    }
+    document.x = MARGIN;
+    document.y = y + ROW_HEIGHT;
+  }
+
+  function head(): void {
+    document.rect(MARGIN, document.y, widthOf(document), ROW_HEIGHT).fill(COLOURS.bar);
+    line(titles, FONTS.bold, '#ffffff');
+  }
+
+  return {
+    head,
+    row(cells: readonly (string | number)[], isShaded: boolean): void {
+      if (document.y + ROW_HEIGHT > document.page.height - document.page.margins.bottom) {
+        document.addPage();
+        head();
+      }
+      if (isShaded) document.rect(MARGIN, document.y, widthOf(document), ROW_HEIGHT).fill(COLOURS.shade);
+      line(cells, FONTS.plain, COLOURS.ink);
+    },
+  };
+}
+
+/** On one line, and a time to the minute. */
+function cellOf(value: string | number | null | undefined): string | number {
+  if (typeof value === 'number') return value;
+  const text = (value ?? '').replace(/\s+/g, ' ');
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
+}
+
+function widthOf(document: Document): number {
+  return document.page.width - 2 * MARGIN;
+}

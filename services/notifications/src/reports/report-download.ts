@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import { notModified } from '@gatehouse/http/conditional';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import parseRange from 'range-parser';
+import { CSV_MEDIA_TYPE } from './formats/csv-report.ts';
+import type { Report, ReportFileStore, ReportFormat } from './report.ts';
+
+const MEDIA_TYPES: Record<ReportFormat, string> = {
+  csv: CSV_MEDIA_TYPE,
+  json: 'application/json; charset=utf-8',
+  pdf: 'application/pdf',
+};
+
+/**
+ * Answers with the file of a report, or a range of it (RFC 9110 §14). A file never changes: its id is its entity tag. Several
+ * ranges, and ranges of other units, are answered with the whole, as §14.2 allows.
+ */
+export function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: { report: Report; fileId: string; bytes: number; read: ReportFileStore['read'] },
+): FastifyReply {
+  const { report, fileId, bytes, read } = file;
+  const etag = `"${fileId}"`;
+  const name = `${report.type}-${report.createdAt.toISOString().slice(0, 10)}.${report.format}`;
+  reply.type(MEDIA_TYPES[report.format]).headers({
+    etag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-cache',
+    'content-disposition': `attachment; filename="${name}"`,
+  });
+  if (notModified(request, etag)) return reply.code(304).send();
+  const range = rangeIn(request, etag, bytes);
+  if (range === 'unsatisfiable') {
+    return reply.code(416).header('content-range', `bytes */${bytes}`).send();
+  }
+  const { start, end } = range ?? { start: 0, end: bytes - 1 };
+  if (range !== undefined) reply.code(206).header('content-range', `bytes ${start}-${end}/${bytes}`);
+  const content = Readable.from(read(fileId, { start, end: end + 1 }));
+  return reply.header('content-length', end - start + 1).send(content);
+}
+
+/** The range that a request asks for; undefined where the whole is to be sent. */
+function rangeIn(
+  { headers }: FastifyRequest,
+  etag: string,
+  bytes: number,
+): { start: number; end: number } | 'unsatisfiable' | undefined {
+  const { range, 'if-range': ifRange } = headers;
+  // §13.1.5: a date is no strong validator here.
+  if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return undefined;
+  const wanted = parseRange(bytes, range);
+  if (wanted === -1) return 'unsatisfiable';
+  if (wanted === -2 || wanted.type !== 'bytes' || wanted.length !== 1) return undefined;
+  return wanted[0];
+}

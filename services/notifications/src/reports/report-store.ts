@@ -1,0 +1,237 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import { newId } from '@gatehouse/kit/ids';
+import type { StoredDocument } from '@gatehouse/mongo/collection';
+import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { createListPlan } from '@gatehouse/mongo/list-plan';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
+import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type { Connection } from 'mongoose';
+import {
+  REPORT_FORMATS,
+  REPORT_STATUSES,
+  REPORT_TYPES,
+  type Report,
+  type ReportField,
+  type ReportFormat,
+  type ReportStatus,
+  type ReportStore,
+  type ReportType,
+} from './report.ts';
+
+export const REPORTS = 'reports';
+
+type ReportDocument = VersionedDocument & {
+  requester: string;
+  delegation: string | null;
+  job_id: string;
+  type: ReportType;
+  format: ReportFormat;
+  from: Date | null;
+  to: Date | null;
+  /** As text: the names are not ours. */
+  filters: string;
+  status: ReportStatus;
+  progress: number;
+  rows: number;
+  bytes: number | null;
+  file_id: string | null;
+  error: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  completed_at: Date | null;
+  file_expires_at: Date | null;
+  /** When it was last heard of what makes it, while it has not ended. */
+  heard_at?: Date;
+  /** When the report itself is forgotten. */
+  expires_at: Date;
+};
+
+const LISTS = createListPlan<ReportField>({
+  fields: {
+    id: { stored: '_id', type: 'string', unique: true },
+    type: { stored: 'type', type: 'enum', values: REPORT_TYPES },
+    status: { stored: 'status', type: 'enum', values: REPORT_STATUSES },
+    format: { stored: 'format', type: 'enum', values: REPORT_FORMATS },
+    createdAt: { stored: 'created_at', type: 'date' },
+  },
+  prefix: 'requester',
+});
+
+const UNFINISHED = ['queued', 'running'] as const;
+/** How long a report is remembered after its end, and one that never ends. */
+const KEPT_MS = 90 * 86_400_000;
+
+/** What one sweep takes care of; the next one does the rest. */
+const SWEEP_LIMIT = 100;
+
+const HEARD_INDEX = {
+  fields: { heard_at: 1 },
+  options: { name: 'heard_at', partialFilterExpression: { heard_at: { $gt: new Date(0) } } },
+} as const;
+const FILE_INDEX = {
+  fields: { file_expires_at: 1 },
+  options: { name: 'file_expires_at', partialFilterExpression: { file_expires_at: { $gt: new Date(0) } } },
+} as const;
+const EXPIRY_INDEX = { fields: { expires_at: 1 }, options: { name: 'expires_at' } } as const;
+
+/** Reports in MongoDB; defines its collection on the connection. `jobSubject` is that of the jobs that make them. */
+export function createReportStore(
+  connection: Connection,
+  { jobSubject }: { jobSubject: string },
+): ReportStore & { collection: ReturnType<Connection['collection']> } {
+  const store = createDocumentStore(connection, {
+    name: REPORTS,
+    noun: 'report',
+    plan: LISTS,
+    indexes: [OUTBOX_INDEX, HEARD_INDEX, FILE_INDEX, EXPIRY_INDEX],
+    projection: {
+      ...{ requester: 1, delegation: 1, job_id: 1, type: 1, format: 1, from: 1, to: 1, filters: 1 },
+      ...{ status: 1, progress: 1, rows: 1, bytes: 1, file_id: 1, error: 1 },
+      ...{ created_at: 1, started_at: 1, completed_at: 1, file_expires_at: 1, expires_at: 1 },
+    },
+    read,
+    write,
+    duplicate: () => new ServiceError('conflict', 'This report already exists.'),
+  });
+  const reports = connection.collection<StoredDocument>(REPORTS);
+  const jobEvent = (id: string, jobId: string): OutboxEvent => ({
+    id: jobId,
+    subject: jobSubject,
+    at: new Date(),
+    data: { report: id },
+  });
+
+  /** One conditional write, which raises the version. */
+  async function change(
+    id: string,
+    from: readonly ReportStatus[],
+    fields: Partial<ReportDocument>,
+    more: Record<string, unknown> = {},
+  ): Promise<Report | undefined> {
+    const document = await reports.findOneAndUpdate(
+      { _id: id, status: { $in: [...from] } },
+      { $set: { ...fields, updated_at: new Date() }, $inc: { version: 1 }, ...more } as never,
+      { returnDocument: 'after' },
+    );
+    return document === null ? undefined : read(document as unknown as ReportDocument);
+  }
+
+  /** The fields of a report that has ended. */
+  const ended = () => ({ delegation: null, expires_at: new Date(Date.now() + KEPT_MS) });
+  const silent = { $unset: { heard_at: '' } };
+
+  return {
+    collection: connection.collection(REPORTS),
+    byOffset: store.byOffset,
+    byKeyset: store.byKeyset,
+    count: store.count,
+    within: store.within,
+    findById: store.findById,
+    async insert(report) {
+      const { id, version, updatedAt, jobId } = report;
+      await reports.insertOne({
+        _id: id,
+        version,
+        updated_at: updatedAt,
+        ...write(report),
+        heard_at: updatedAt,
+        outbox: [jobEvent(id, jobId)],
+      } as unknown as StoredDocument);
+    },
+    start: (id) =>
+      change(id, UNFINISHED, {
+        ...{ status: 'running', started_at: new Date(), heard_at: new Date() },
+        ...{ progress: 0, rows: 0 },
+      }),
+    async advance(id, progress, rows) {
+      const { matchedCount } = await reports.updateOne(
+        { _id: id, status: 'running' },
+        { $set: { progress, rows, heard_at: new Date() } },
+        // What is lost in a crash is made anew.
+        { writeConcern: { w: 1, journal: false } },
+      );
+      return matchedCount === 1;
+    },
+    async complete(id, { fileId, rows, bytes, expiresAt }) {
+      const file = { file_id: fileId, rows, bytes, file_expires_at: expiresAt };
+      const fields = { ...ended(), ...file, progress: 100, completed_at: new Date() };
+      return (await change(id, ['running'], { ...fields, status: 'completed' }, silent)) !== undefined;
+    },
+    async fail(id, error) {
+      // The delegation is kept: it may be made after all.
+      const { expires_at } = ended();
+      return (await change(id, UNFINISHED, { expires_at, status: 'failed', error }, silent)) !== undefined;
+    },
+    async requeue(id) {
+      const fields = { status: 'queued', error: null, progress: 0, rows: 0, heard_at: new Date() } as const;
+      return (await change(id, ['failed'], fields)) !== undefined;
+    },
+    cancel: async (id) =>
+      (await change(id, UNFINISHED, { ...ended(), status: 'cancelled' }, silent)) !== undefined,
+    async expire(id) {
+      const before = await reports.findOneAndUpdate(
+        { _id: id, status: 'completed' },
+        {
+          $set: { status: 'expired', updated_at: new Date() },
+          $unset: { file_expires_at: '' },
+          $inc: { version: 1 },
+        } as never,
+        { returnDocument: 'before', projection: { file_id: 1 } },
+      );
+      return before?.file_id as string | undefined;
+    },
+    async expiredBy(now) {
+      const found = reports.find(
+        { file_expires_at: { $lte: now } },
+        { projection: { _id: 1 }, limit: SWEEP_LIMIT },
+      );
+      return (await found.toArray()).map(({ _id }) => _id);
+    },
+    async republish(since) {
+      const found = reports.find(
+        { heard_at: { $lt: since } },
+        { projection: { job_id: 1, heard_at: 1 }, limit: SWEEP_LIMIT },
+      );
+      for await (const { _id, job_id, heard_at } of found) {
+        // Conditional, so that of several replicas one does it.
+        await reports.updateOne({ _id, heard_at }, {
+          $set: { heard_at: new Date(), outbox: [jobEvent(_id, String(job_id))] },
+        } as never);
+      }
+    },
+  };
+}
+
+/** An id for the job of a report. */
+export const newJobId = () => newId('job');
+
+function read({ _id: id, from, to, ...stored }: ReportDocument): Report {
+  const { requester, delegation, type, format, status, progress, rows, bytes, error } = stored;
+  return {
+    ...{ id, requester, delegation, type, format, from, to, status, progress, rows, bytes, error },
+    jobId: stored.job_id,
+    filters: JSON.parse(stored.filters),
+    fileId: stored.file_id,
+    version: stored.version ?? 0,
+    createdAt: stored.created_at,
+    updatedAt: stored.updated_at,
+    startedAt: stored.started_at,
+    completedAt: stored.completed_at,
+    expiresAt: stored.file_expires_at ?? null,
+  };
+}
+
+function write(report: Report): Omit<ReportDocument, keyof VersionedDocument> {
+  const { requester, delegation, type, format, from, to, status, progress, rows, bytes, error } = report;
+  return {
+    ...{ requester, delegation, type, format, from, to, status, progress, rows, bytes, error },
+    job_id: report.jobId,
+    filters: JSON.stringify(report.filters),
+    file_id: report.fileId,
+    created_at: report.createdAt,
+    started_at: report.startedAt,
+    completed_at: report.completedAt,
+    file_expires_at: report.expiresAt,
+    expires_at: new Date(report.createdAt.getTime() + KEPT_MS),
+  };
+}

@@ -1,0 +1,219 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { addedUp, piecesOf } from './added-up.ts';
+import type { ReportRequest, ReportType } from './report.ts';
+
+/** A row of a report: its values by the names of the columns. */
+export type Row = Readonly<Record<string, string | number | null>>;
+
+/** The rows of a list of the API, page by page, as the asker sees them. */
+export type ReadList = (
+  service: 'users' | 'commerce' | 'notifications',
+  path: string,
+) => AsyncIterable<{ items: readonly Record<string, unknown>[]; total: number }>;
+
+/** One answer of the API that is not a list. */
+export type ReadOne = (service: 'notifications', path: string) => Promise<Record<string, unknown>>;
+
+/** The rows that are ready, and how much of what they are made from has been read. */
+export type Batch = { rows: readonly Row[]; done: number; total: number };
+
+export type ReportDefinition = {
+  description: string;
+  /** Any of these scopes lets its asker read what it shows. */
+  scopes: readonly string[];
+  /** The names of the columns, and their titles. */
+  columns: Readonly<Record<string, string>>;
+  /** What it can be filtered by, and what is allowed; an empty list allows every value. */
+  filters: Readonly<Record<string, readonly string[]>>;
+  /** What the bars of its chart stand for: each row counts `value` for the day of `at`. */
+  chart: { title: string; at: string; value?: string };
+  batches(read: { list: ReadList; one: ReadOne }, request: ReportRequest): AsyncIterable<Batch>;
+};
+
+const DATA = ['read:data', 'read:all'];
+const ORDER_STATUSES = [
+  'pending',
+  'confirmed',
+  'processing',
+  'shipped',
+  'delivered',
+  'cancelled',
+  'refunded',
+];
+const NOTIFICATION_STATUSES = ['queued', 'sending', 'sent', 'delivered', 'failed', 'cancelled'];
+
+/** The path of a list with the filters of a request, in the order of creation. `created` is the name of the time. */
+function pathOf(prefix: string, created: string, { from, to, filters }: ReportRequest): string {
+  const query = new URLSearchParams({ cursor: '', limit: '100' });
+  for (const [name, value] of Object.entries(filters)) query.set(`filter[${name}]`, value);
+  if (from !== null) query.set(`filter[${created}][gte]`, from.toISOString());
+  if (to !== null) query.set(`filter[${created}][lt]`, to.toISOString());
+  return `${prefix}?${query}`;
+}
+
+/** Rows that are fields of the items of a list. */
+function fromList(
+  service: Parameters<ReadList>[0],
+  prefix: string,
+  rowOf: (item: Record<string, unknown>) => Row,
+  created = 'created_at',
+): ReportDefinition['batches'] {
+  return async function* ({ list }, request) {
+    let done = 0;
+    for await (const { items, total } of list(service, pathOf(prefix, created, request))) {
+      done += items.length;
+      yield { rows: items.map(rowOf), done, total };
+    }
+  };
+}
+
+/** The fields of an item with these names, where they are plain. */
+function fields<N extends string>(item: Record<string, unknown>, names: readonly N[]) {
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = item[name];
+      return [name, typeof value === 'string' || typeof value === 'number' ? value : null];
+    }),
+  ) as Record<N, string | number | null>;
+}
+
+/** What can be reported, by type. */
+export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
+  sales: {
+    description:
+      'Orders, pieces and revenue by day and currency. Cancelled and refunded orders do not count.',
+    scopes: DATA,
+    columns: { day: 'Day', currency: 'Currency', orders: 'Orders', items: 'Pieces', revenue: 'Revenue' },
+    filters: { currency: [], user_id: [] },
+    chart: { title: 'Orders by day', at: 'day', value: 'orders' },
+    batches: async function* ({ list }, request) {
+      const days = addedUp();
+      let [done, total] = [0, 0];
+      for await (const page of list('commerce', pathOf('/v2/orders', 'created_at', request))) {
+        done += page.items.length;
+        total = page.total;
+        for (const order of page.items) days.add(order);
+        yield { rows: [], done, total };
+      }
+      yield { rows: days.rows(), done, total };
+    },
+  },
+  orders: {
+    description: 'Every order with its customer, status and amount.',
+    scopes: DATA,
+    columns: {
+      ...{ id: 'Order', user_id: 'Customer', status: 'Status', items: 'Pieces', currency: 'Currency' },
+      ...{ total_amount: 'Amount', created_at: 'Created', updated_at: 'Changed' },
+    },
+    filters: { status: ORDER_STATUSES, user_id: [], currency: [] },
+    chart: { title: 'Orders by day', at: 'created_at' },
+    batches: fromList('commerce', '/v2/orders', (order) => ({
+      ...fields(order, ['id', 'user_id', 'status']),
+      items: piecesOf(order),
+      ...fields(order, ['currency', 'total_amount', 'created_at', 'updated_at']),
+    })),
+  },
+  products: {
+    description: 'Every product with its price and stock.',
+    scopes: DATA,
+    columns: {
+      ...{
+        id: 'Product',
+        sku: 'SKU',
+        name: 'Name',
+        category: 'Category',
+        price: 'Price',
+        currency: 'Currency',
+      },
+      ...{ stock: 'Stock', status: 'Status', created_at: 'Created' },
+    },
+    filters: { category: [], currency: [], status: [] },
+    chart: { title: 'New products by day', at: 'created_at' },
+    batches: fromList('commerce', '/v2/products', (product) =>
+      fields(product, [
+        ...['id', 'sku', 'name', 'category', 'price', 'currency', 'stock', 'status', 'created_at'],
+      ]),
+    ),
+  },
+  users: {
+    description: 'Every user with their role.',
+    scopes: ['read:users', 'read:all'],
+    columns: {
+      ...{ id: 'User', username: 'Username', email: 'Email', role: 'Role' },
+      ...{ created_at: 'Created', updated_at: 'Changed' },
+    },
+    filters: { role: ['user', 'editor', 'admin'] },
+    chart: { title: 'New users by day', at: 'created_at' },
+    batches: fromList(
+      'users',
+      '/kb/api/v1/users',
+      ({ createdAt: created_at, updatedAt: updated_at, ...user }) =>
+        fields({ ...user, created_at, updated_at }, [
+          ...['id', 'username', 'email', 'role', 'created_at', 'updated_at'],
+        ]),
+      'createdAt',
+    ),
+  },
+  notifications: {
+    description: 'Every notification with its recipient, type and status; not its text.',
+    scopes: DATA,
+    columns: {
+      ...{ id: 'Notification', user_id: 'Recipient', type: 'Type', priority: 'Priority', status: 'Status' },
+      ...{ attempts: 'Attempts', created_at: 'Created', updated_at: 'Changed' },
+    },
+    filters: { status: NOTIFICATION_STATUSES, type: ['email', 'sms', 'push'], user_id: [] },
+    chart: { title: 'Notifications by day', at: 'created_at' },
+    batches: fromList('notifications', '/v2/notifications', (notification) => ({
+      ...fields(notification, ['id', 'user_id', 'type', 'priority', 'status']),
+      attempts: Array.isArray(notification.attempts) ? notification.attempts.length : null,
+      ...fields(notification, ['created_at', 'updated_at']),
+    })),
+  },
+  usage: {
+    description: 'Requests and errors by day and application; the last 30 days unless told otherwise.',
+    scopes: DATA,
+    columns: { day: 'Day', client_id: 'Application', requests: 'Requests', errors: 'Errors' },
+    filters: { client_id: [] },
+    chart: { title: 'Requests by day', at: 'day', value: 'requests' },
+    batches: async function* ({ one }, { from, to, filters }) {
+      const end = to ?? new Date();
+      const begin = from ?? new Date(end.getTime() - 30 * 86_400_000);
+      const query = {
+        from: begin.toISOString(),
+        to: end.toISOString(),
+        interval: 'day',
+        group_by: 'client_id',
+      };
+      const rows = new Map<string, { day: string; client_id: string; requests: number; errors: number }>();
+      for (const metric of ['requests', 'errors'] as const) {
+        const { data } = await one(
+          'notifications',
+          `/api/v1/analytics?${new URLSearchParams({ metric, ...query, ...filters })}`,
+        );
+        for (const point of Array.isArray(data) ? (data as Record<string, unknown>[]) : []) {
+          const [day, client_id] = [String(point.at).slice(0, 10), String(point.client_id)];
+          const key = `${day} ${client_id}`;
+          const row = rows.get(key) ?? { day, client_id, requests: 0, errors: 0 };
+          rows.set(key, { ...row, [metric]: Number(point.value) });
+        }
+      }
+      const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+      yield { rows: sorted, done: 1, total: 1 };
+    },
+  },
+};
+
+/** The problems of the filters of a request. */
+export function filterProblems({ type, filters }: Pick<ReportRequest, 'type' | 'filters'>): FieldProblem[] {
+  const allowed = REPORTS[type].filters;
+  return Object.entries(filters).flatMap(([name, value]) => {
+    const field = `filters.${name}`;
+    if (!Object.hasOwn(allowed, name)) {
+      return [{ field, message: `is not a filter of this report: use ${Object.keys(allowed).join(', ')}` }];
+    }
+    const values = allowed[name] ?? [];
+    const isAllowed = values.length === 0 ? value !== '' && value.length <= 254 : values.includes(value);
+    const expected = values.length === 0 ? '1 to 254 characters' : `one of ${values.join(', ')}`;
+    return isAllowed ? [] : [{ field, message: `must be ${expected}` }];
+  });
+}

@@ -1,0 +1,161 @@
+import { invalidFields, serializer } from '@gatehouse/http/schema';
+import { readDate } from '@gatehouse/lists/filters';
+import { pageEnvelopeWithPages } from '@gatehouse/lists/paging';
+import { type ListProfile, requestBody, view } from '@gatehouse/resource/profile';
+import { Type } from 'typebox';
+import {
+  REPORT_FORMATS,
+  REPORT_STATUSES,
+  REPORT_TYPES,
+  type Report,
+  type ReportField,
+  type ReportFormat,
+  type ReportRequest,
+  type ReportStatus,
+  type ReportType,
+} from './report.ts';
+import { REPORTS } from './report-types.ts';
+
+type ReportTypes = { entity: Report; field: ReportField; draft: ReportRequest; changes: object };
+
+const oneOf = <T extends string>(values: readonly T[]) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values] });
+const Timestamp = Type.String({ format: 'date-time' });
+const OrNull = (description: string, more: object = {}) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...more });
+const TimeOrNull = (description: string) => OrNull(description, { format: 'date-time' });
+const Filters = Type.Record(Type.String(), Type.String(), {
+  description: 'What the report is restricted to, such as {"status": "shipped"}; each type names its own.',
+});
+
+const reportSchema = Type.Object({
+  id: Type.String({ description: 'Opaque.' }),
+  type: oneOf<ReportType>(REPORT_TYPES),
+  format: oneOf<ReportFormat>(REPORT_FORMATS),
+  from: TimeOrNull('The beginning of the period.'),
+  to: TimeOrNull('Its end, which is not part of it.'),
+  filters: Filters,
+  status: oneOf<ReportStatus>(REPORT_STATUSES),
+  progress: Type.Integer({ minimum: 0, maximum: 100, description: 'In percent.' }),
+  rows: Type.Integer({ description: 'The number of rows so far.' }),
+  bytes: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'The size of the file.' }),
+  error: OrNull('Why it failed.'),
+  download_url: OrNull('Where the file is, while there is one.'),
+  created_at: Timestamp,
+  started_at: TimeOrNull('When it was last begun.'),
+  completed_at: TimeOrNull('When it was completed.'),
+  expires_at: TimeOrNull('When the file is removed.'),
+});
+
+export const reportView = view<Report, typeof reportSchema>('Report', reportSchema, (report) => ({
+  id: report.id,
+  type: report.type,
+  format: report.format,
+  from: report.from?.toISOString() ?? null,
+  to: report.to?.toISOString() ?? null,
+  filters: { ...report.filters },
+  status: report.status,
+  progress: report.progress,
+  rows: report.rows,
+  bytes: report.bytes,
+  error: report.error,
+  download_url: report.status === 'completed' ? `/v2/reports/${report.id}/download` : null,
+  created_at: report.createdAt.toISOString(),
+  started_at: report.startedAt?.toISOString() ?? null,
+  completed_at: report.completedAt?.toISOString() ?? null,
+  expires_at: report.expiresAt?.toISOString() ?? null,
+}));
+
+export const newReport = requestBody(
+  'NewReport',
+  Type.Object({
+    type: oneOf<ReportType>(REPORT_TYPES),
+    format: oneOf<ReportFormat>(REPORT_FORMATS),
+    from: Type.Optional(
+      Type.String({ description: 'RFC 3339, such as 2026-03-01T12:00:00Z; a date alone is midnight UTC.' }),
+    ),
+    to: Type.Optional(Type.String({ description: 'As from; it is not part of the period.' })),
+    filters: Type.Optional(Filters),
+  }),
+  {
+    example: { type: 'orders', format: 'csv', from: '2026-03-01T00:00:00Z', filters: { status: 'shipped' } },
+    read: ({ type, format, from, to, filters = {} }): ReportRequest => ({
+      ...{ type, format, filters },
+      from: timeIn('from', from),
+      to: timeIn('to', to),
+    }),
+  },
+);
+
+function timeIn(field: string, text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const time = readDate(text);
+  if (time !== undefined) return time;
+  throw invalidFields([{ field, message: 'must be a date and time such as 2026-03-01T12:00:00Z' }]);
+}
+
+export const typesSchema = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      type: oneOf<ReportType>(REPORT_TYPES),
+      description: Type.String(),
+      formats: Type.Array(oneOf<ReportFormat>(REPORT_FORMATS)),
+      columns: Type.Array(Type.String()),
+      parameters: Type.Object({
+        from: Type.String(),
+        to: Type.String(),
+        filters: Type.Record(Type.String(), Type.Array(Type.String()), {
+          description: 'The values that each filter allows; none where it allows any.',
+        }),
+      }),
+    }),
+  ),
+});
+
+/** What can be reported, for the list of types. */
+export const TYPES = {
+  data: REPORT_TYPES.map((type) => ({
+    type,
+    description: REPORTS[type].description,
+    formats: [...REPORT_FORMATS],
+    columns: Object.keys(REPORTS[type].columns),
+    parameters: {
+      from: 'The beginning of the period: a date, or a date and time.',
+      to: 'Its end, which is not part of it.',
+      filters: Object.fromEntries(
+        Object.entries(REPORTS[type].filters).map(([name, values]) => [name, [...values]]),
+      ),
+    },
+  })),
+};
+export const TYPES_TEXT = serializer(typesSchema)(TYPES);
+
+/** The list of one's own reports. */
+export const reportList = {
+  rules: {
+    filters: {
+      id: { field: 'id', type: 'string' },
+      type: { field: 'type', type: 'string', values: REPORT_TYPES },
+      status: { field: 'status', type: 'string', values: REPORT_STATUSES },
+      format: { field: 'format', type: 'string', values: REPORT_FORMATS },
+      created_at: { field: 'createdAt', type: 'date' },
+    },
+    sort: { fields: { created_at: 'createdAt' }, by: 'sort', order: 'order' },
+    paging: 'page',
+  },
+  envelope: pageEnvelopeWithPages,
+  item: reportView,
+} satisfies ListProfile<ReportTypes>;
+
+export const EXAMPLE: Report = {
+  id: 'rpt_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  ...{ type: 'orders', format: 'csv', from: new Date('2026-03-01T00:00:00Z'), to: null },
+  ...{ filters: { status: 'shipped' }, requester: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7' },
+  ...{ delegation: null, jobId: 'job_1', status: 'completed', progress: 100, rows: 1250, bytes: 98_304 },
+  ...{ fileId: 'file', error: null, version: 3 },
+  createdAt: new Date('2026-03-08T09:30:00Z'),
+  updatedAt: new Date('2026-03-08T09:30:07Z'),
+  startedAt: new Date('2026-03-08T09:30:01Z'),
+  completedAt: new Date('2026-03-08T09:30:07Z'),
+  expiresAt: new Date('2026-03-15T09:30:07Z'),
+};

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { type Attempt, type Job, type JobLedger, type Outcome, PermanentError } from '@gatehouse/events/job';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
+import { createApiReader } from './api-reader.ts';
+import type { DelegationClient } from './delegation-client.ts';
+import { csvReport } from './formats/csv-report.ts';
+import { jsonReport } from './formats/json-report.ts';
+import { pdfReport } from './formats/pdf-report.ts';
+import type { Report, ReportFileStore, ReportStore } from './report.ts';
+import { REPORTS, type Row } from './report-types.ts';
+
+/** How often progress is written, and a cancellation noticed. */
+const ADVANCE_MS = 500;
+const FAILED = 'The report could not be made.';
+
+/** Makes the report of a job. A report that was begun before is made anew, into another file. */
+export function createReportHandler(options: {
+  store: ReportStore;
+  files: ReportFileStore;
+  delegations: Pick<DelegationClient, 'tokens'>;
+  origins: Parameters<typeof createApiReader>[0]['origins'];
+  /** How long files are kept, in seconds. */
+  fileSeconds: number;
+}): (job: Job, attempt: Pick<Attempt, 'signal'>) => Promise<void> {
+  const { store, files, delegations } = options;
+
+  /** Writes the file; resolves to the number of rows. */
+  async function make(report: Report, fileId: string, signal: AbortSignal) {
+    const { id, delegation } = report;
+    if (delegation === null) throw new PermanentError(FAILED);
+    const reader = createApiReader({
+      origins: options.origins,
+      token: delegations.tokens(delegation),
+      signal,
+    });
+    let rows = 0;
+    let percent = 0;
+    async function* batches(): AsyncGenerator<readonly Row[]> {
+      for await (const batch of REPORTS[report.type].batches(reader, report)) {
+        signal.throwIfAborted();
+        rows += batch.rows.length;
+        // What is written while it is read may add to the list.
+        percent = Math.min(99, Math.floor((batch.done / Math.max(batch.total, 1)) * 100));
+        yield batch.rows;
+      }
+    }
+    const advancing = createPeriodicTask({
+      everyMs: () => ADVANCE_MS,
+      async run() {
+        if (!(await store.advance(id, percent, rows))) cancelled.abort(new Cancelled());
+      },
+      onError() {},
+    });
+    const cancelled = new AbortController();
+    advancing.start();
+    try {
+      const either = AbortSignal.any([signal, cancelled.signal]);
+      const bytes = await files.write(fileId, contentOf(report, batches()), either);
+      return { rows, bytes };
+    } catch (error) {
+      throw cancelled.signal.aborted ? new Cancelled() : error;
+    } finally {
+      await advancing.stop();
+    }
+  }
+
+  return async ({ data }, { signal }) => {
+    const report = await store.start(String(data.report));
+    // It has ended.
+    if (report === undefined) return;
+    const { id } = report;
+    const fileId = `${id}.${randomUUID()}`;
+    try {
+      const made = await make(report, fileId, signal);
+      const expiresAt = new Date(Date.now() + options.fileSeconds * 1000);
+      const isKept = await store.complete(id, { fileId, ...made, expiresAt });
+      await files.removeOthers(id, isKept ? fileId : undefined);
+    } catch (error) {
+      await files.remove(fileId);
+      if (!(error instanceof Cancelled)) throw error;
+      await files.removeOthers(id);
+    }
+  };
+}
+
+/** The ledger, which also tells the report that there will be no other attempt, or that there will be after all. */
+export function reportLedger(
+  ledger: JobLedger,
+  store: Pick<ReportStore, 'fail' | 'requeue'> & { ended(outcome: Outcome['result']): void },
+): JobLedger {
+  return {
+    ...ledger,
+    async end(job, attempt, outcome) {
+      if (outcome.result === 'dead') await store.fail(String(job.data.report), FAILED);
+      if (outcome.result === 'rejected') await store.fail(String(job.data.report), outcome.error);
+      store.ended(outcome.result);
+      await ledger.end(job, attempt, outcome);
+    },
+    async reset(job) {
+      await store.requeue(String(job.data.report));
+      await ledger.reset(job);
+    },
+  };
+}
+
+/** Somebody has cancelled the report. */
+class Cancelled extends Error {}
+
+function contentOf(report: Report, batches: AsyncIterable<readonly Row[]>): AsyncIterable<Uint8Array> {
+  const { type, format, from, to, filters } = report;
+  const definition = REPORTS[type];
+  const generated = new Date().toISOString();
+  if (format === 'csv') return csvReport(definition.columns, batches);
+  if (format === 'json') {
+    return jsonReport(
+      { type, from, to, filters, generated_at: generated, columns: definition.columns },
+      batches,
+    );
+  }
+  const time = (date: Date) => `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const [since, until] = [from && `from ${time(from)}`, to && `up to ${time(to)}`];
+  const period = [since, until].filter(Boolean).join(' ') || 'all time';
+  const filtered = Object.entries(filters).map(([name, value]) => `${name}: ${value}`);
+  const title = `${type.charAt(0).toUpperCase()}${type.slice(1)} report`;
+  const lines = [`Period: ${period}`, ...filtered, `Generated ${time(new Date(generated))}`];
+  return pdfReport({ title, lines }, definition, batches);
+}

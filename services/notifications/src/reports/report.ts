@@ -1,0 +1,116 @@
+import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import type { ListSource } from '@gatehouse/kit/list-query';
+
+export const REPORT_FORMATS = ['csv', 'json', 'pdf'] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
+export const REPORT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled', 'expired'] as const;
+export type ReportStatus = (typeof REPORT_STATUSES)[number];
+
+export const REPORT_TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage'] as const;
+export type ReportType = (typeof REPORT_TYPES)[number];
+
+/** What a report is about: what was made or happened from `from` on and before `to`. */
+export type ReportRequest = {
+  type: ReportType;
+  format: ReportFormat;
+  from: Date | null;
+  to: Date | null;
+  /** By the name of a filter of the list that the report is made from. */
+  filters: Readonly<Record<string, string>>;
+};
+
+export type Report = ReportRequest & {
+  id: string;
+  /** Who asked for it: a person, or a machine by its client id. */
+  requester: string;
+  /** By which it is read for them; a secret, forgotten when the report has ended. */
+  delegation: string | null;
+  /** The id of the job that makes it. */
+  jobId: string;
+  status: ReportStatus;
+  /** The share that is done, in percent. */
+  progress: number;
+  rows: number;
+  /** Of the file. */
+  bytes: number | null;
+  fileId: string | null;
+  /** Why it failed. */
+  error: string | null;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+  /** When the file is removed. */
+  expiresAt: Date | null;
+};
+
+export type ReportField = 'id' | 'type' | 'status' | 'format' | 'createdAt';
+
+/** What the use cases need of a store. Each change is one conditional write, and undefined when the report was not in a state for it. */
+export type ReportStore = ListSource<ReportField, Report> & {
+  within(requester: string): ListSource<ReportField, Report>;
+  insert(report: Report): Promise<void>;
+  /** With a requester, undefined for a report of another. */
+  findById(id: string, requester?: string): Promise<Report | undefined>;
+  /** Queued or running becomes running, from the beginning. */
+  start(id: string): Promise<Report | undefined>;
+  /** Resolves to whether the report is still running. */
+  advance(id: string, progress: number, rows: number): Promise<boolean>;
+  complete(
+    id: string,
+    file: { fileId: string; rows: number; bytes: number; expiresAt: Date },
+  ): Promise<boolean>;
+  fail(id: string, error: string): Promise<boolean>;
+  /** Failed becomes queued, to be made after all. */
+  requeue(id: string): Promise<boolean>;
+  cancel(id: string): Promise<boolean>;
+  /** Completed becomes expired; resolves to the file. */
+  expire(id: string): Promise<string | undefined>;
+  /** Those whose file is to be removed. */
+  expiredBy(now: Date): Promise<string[]>;
+  /** Publishes the jobs again of those that have not ended, and of which nothing has been heard since. */
+  republish(since: Date): Promise<void>;
+};
+
+/** The files of reports, where every replica sees them. */
+export type ReportFileStore = {
+  /** Stores the chunks as a new file; resolves to its bytes. Stores nothing when the chunks fail, or the signal is aborted. */
+  write(fileId: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>;
+  /** The bytes from `start` up to and without `end`. */
+  read(fileId: string, range: { start: number; end: number }): AsyncIterable<Uint8Array>;
+  remove(fileId: string): Promise<void>;
+  /** Removes the files, whole or in part, that belong to the report, but for one. */
+  removeOthers(reportId: string, kept?: string): Promise<void>;
+};
+
+/** The caller: a person, limited by role, or a machine (undefined person), by its client id. */
+export type Requester = { person: { id: string; role: string } | undefined; clientId: string };
+
+/** Whose reports the requester makes and sees. */
+export function ownerOf({ person, clientId }: Requester): string {
+  return person?.id ?? clientId;
+}
+
+/** The requester to whose reports the access is restricted; undefined for admins. */
+export function requiredRequester(requester: Requester): string | undefined {
+  return requester.person?.role === 'admin' ? undefined : ownerOf(requester);
+}
+
+/** Reports are for machines, editors and admins: they show what is not the asker's own. */
+export function requireStaff({ person }: Requester): void {
+  if (person?.role !== 'user') return;
+  throw new ServiceError('forbidden', 'Reports are for editors, admins and trusted applications.');
+}
+
+const YEARS_MS = 10 * 366 * 86_400_000;
+
+/** The problems of a period. */
+export function periodProblems({ from, to }: Pick<ReportRequest, 'from' | 'to'>): FieldProblem[] {
+  if (from === null || to === null) return [];
+  if (from >= to) return [{ field: 'to', message: 'must be after from' }];
+  return to.getTime() - from.getTime() > YEARS_MS
+    ? [{ field: 'from', message: 'must be at most ten years before to' }]
+    : [];
+}

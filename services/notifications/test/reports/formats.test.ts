@@ -1,0 +1,57 @@
+import t from 'tap';
+import { addedUp } from '../../src/reports/added-up.ts';
+import { createBars } from '../../src/reports/formats/bars.ts';
+
+function barsOf(days: readonly string[]) {
+  const bars = createBars();
+  for (const day of days) bars.add(day, 2);
+  return bars.bars();
+}
+
+t.test('bars of days, with those between', async (t) => {
+  t.same(barsOf(['2024-02-28T23:59:59.999Z', '2024-03-01', '2024-02-28', 'never', '']), [
+    { label: '2024-02-28', value: 4 },
+    { label: '2024-02-29', value: 0 },
+    { label: '2024-03-01', value: 2 },
+  ]);
+  t.same(barsOf([]), []);
+});
+
+t.test('bars of months or years, where there would be too many', async (t) => {
+  const months = barsOf(['2023-11-30', '2024-02-01', '2024-02-29']);
+  t.same(
+    months.map(({ label, value }) => [label, value]),
+    [
+      ['2023-11', 2],
+      ['2023-12', 0],
+      ['2024-01', 0],
+      ['2024-02', 4],
+    ],
+  );
+  const years = barsOf(['1999-12-31', '2026-01-01']);
+  t.equal(years.length, 28);
+  t.same(
+    [years[0], years.at(-1)],
+    [
+      { label: '1999', value: 2 },
+      { label: '2026', value: 2 },
+    ],
+  );
+});
+
+t.test('amounts are added exactly', async (t) => {
+  const days = addedUp();
+  const order = { status: 'shipped', created_at: '2026-03-01T10:00:00Z', items: [{ quantity: 2 }] };
+  for (let i = 0; i < 10; i += 1) days.add({ ...order, currency: 'EUR', total_amount: 0.1 });
+  for (const total_amount of [1.005, 0.001]) days.add({ ...order, currency: 'KWD', total_amount });
+  days.add({ ...order, currency: 'JPY', total_amount: 9_007_199_254 });
+  days.add({ ...order, currency: 'EUR', total_amount: 5, status: 'refunded' });
+  t.same(
+    days.rows().map(({ currency, orders, items, revenue }) => [currency, orders, items, revenue]),
+    [
+      ['EUR', 10, 20, '1.00'],
+      ['JPY', 1, 2, '9007199254.00'],
+      ['KWD', 2, 4, '1.006'],
+    ],
+  );
+});

@@ -1,0 +1,231 @@
+import t from 'tap';
+import { ADMIN, ALL, build } from './service.ts';
+
+const { call, base, elsewhere, issuer, token, generate, ended, download } = await build(t);
+const editor = await issuer.person('usr_editor', 'editor', ALL);
+
+/** Names that spreadsheets would calculate with, among others. */
+const NAMES = [
+  'Tea',
+  '=HYPERLINK("https://example.org")',
+  '+1',
+  '@SUM(A1)',
+  '-2',
+  'Größe "L", blau',
+  'Кофе 茶',
+  '|x',
+];
+const products: string[] = [];
+for (const [i, name] of NAMES.entries()) {
+  const body = { name, price: 12.5, currency: 'EUR', stock: 100, category: i % 2 ? 'odd' : 'even' };
+  products.push((await elsewhere('POST', '/v2/products', body)).id);
+}
+for (const quantity of [1, 2, 3]) {
+  const items = [{ product_id: products[0], quantity }];
+  await elsewhere('POST', '/v2/orders', { items, currency: 'EUR' });
+}
+const cancelled = await elsewhere('POST', '/v2/orders', {
+  ...{ items: [{ product_id: products[1], quantity: 50 }], currency: 'EUR' },
+});
+await elsewhere('PUT', `/v2/orders/${cancelled.id}`, { status: 'cancelled' });
+
+t.test('the types of reports', async (t) => {
+  const { status, body } = await call('GET', '/v2/reports', token);
+  t.equal(status, 200);
+  t.same(
+    body.data.map(({ type }) => type),
+    ['sales', 'orders', 'products', 'users', 'notifications', 'usage'],
+  );
+  t.match(body.data[1], {
+    formats: ['csv', 'json', 'pdf'],
+    parameters: {
+      filters: {
+        status: ['pending', 'confirmed', 'processing', 'shipped', 'delivered', 'cancelled', 'refunded'],
+      },
+    },
+  });
+  t.same((await call('GET', '/reports', token)).body, body, 'also without a version');
+});
+
+t.test('a report from its request to its download', async (t) => {
+  const asked = await call('POST', '/v2/reports/generate', token, { type: 'orders', format: 'json' });
+  t.match(asked, {
+    status: 202,
+    body: { type: 'orders', format: 'json', status: 'queued', progress: 0, rows: 0 },
+  });
+  t.equal(asked.headers.get('location'), `/v2/reports/${asked.body.id}`);
+  const report = await ended(asked.body.id);
+  t.match(report, { status: 'completed', progress: 100, rows: 4, error: null });
+  t.ok(report.bytes > 0);
+  const answer = await download(report.id);
+  t.match(answer.headers.get('content-disposition'), /^attachment; filename="orders-\d{4}-\d\d-\d\d\.json"$/);
+  t.equal(Number(answer.headers.get('content-length')), report.bytes);
+  const { rows, ...about } = JSON.parse(await answer.text());
+  t.match(about, { type: 'orders', from: null, filters: {} });
+  t.match(rows[2], { user_id: ADMIN, status: 'pending', items: 3, currency: 'EUR', total_amount: 37.5 });
+  t.equal(rows.length, 4);
+});
+
+t.test('CSV that no spreadsheet calculates with', async (t) => {
+  const { id } = await generate({ type: 'products', format: 'csv' });
+  const answer = await download(id);
+  t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
+  const [head, ...lines] = (await answer.text()).trim().split('\r\n');
+  t.equal(head, 'Product,SKU,Name,Category,Price,Currency,Stock,Status,Created');
+  t.equal(lines.length, NAMES.length);
+  t.match(lines[0], /^prd_\w+,,Tea,even,12.5,EUR,94,/);
+  for (const line of lines) t.notMatch(line, /,"?[=+@\t-]/, line);
+  t.match(lines[5], /,"Größe ""L"", blau",/);
+});
+
+t.test('filters and periods', async (t) => {
+  const odd = await generate({ type: 'products', format: 'json', filters: { category: 'odd' } });
+  t.equal(odd.rows, 4);
+  const before = await generate({ type: 'orders', format: 'json', to: '2020-01-01' });
+  t.match(before, { status: 'completed', rows: 0 });
+  const after = await generate({
+    type: 'orders',
+    format: 'csv',
+    from: '2020-01-01T00:00:00+02:00',
+    filters: { status: 'cancelled' },
+  });
+  t.equal(after.rows, 1);
+});
+
+t.test('sales are added up exactly', async (t) => {
+  const { id } = await generate({ type: 'sales', format: 'json' });
+  const { rows } = JSON.parse(await (await download(id)).text());
+  t.match(rows, [{ currency: 'EUR', orders: 3, items: 6, revenue: '75.00' }], 'without what was cancelled');
+});
+
+t.test('users', async (t) => {
+  const { id } = await generate({ type: 'users', format: 'json', filters: { role: 'admin' } });
+  const { rows } = JSON.parse(await (await download(id)).text());
+  t.match(rows, [{ id: ADMIN, username: 'admin', role: 'admin', created_at: String }]);
+});
+
+t.test('PDF', async (t) => {
+  const { id, rows } = await generate({ type: 'products', format: 'pdf' });
+  t.equal(rows, NAMES.length);
+  const answer = await download(id);
+  t.equal(answer.headers.get('content-type'), 'application/pdf');
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  t.equal(bytes.subarray(0, 5).toString(), '%PDF-');
+  t.match(bytes.subarray(-8).toString(), '%%EOF');
+});
+
+t.test('ranges and entity tags (RFC 9110 §13, §14)', async (t) => {
+  const { id, bytes } = await generate({ type: 'orders', format: 'csv' });
+  const whole = await download(id);
+  const etag = whole.headers.get('etag') ?? '';
+  const text = await whole.text();
+  const cases: [headers: Record<string, string>, status: number, part?: string][] = [
+    [{ range: 'bytes=0-9' }, 206, text.slice(0, 10)],
+    [{ range: 'bytes=10-' }, 206, text.slice(10)],
+    [{ range: 'bytes=-5' }, 206, text.slice(-5)],
+    [{ range: `bytes=5-${bytes + 100}` }, 206, text.slice(5)],
+    [{ range: `bytes=${bytes}-` }, 416, ''],
+    [{ range: 'bytes=9-5' }, 416, ''],
+    [{ range: 'lines=0-1' }, 200, text],
+    [{ range: 'bytes=0-1,4-5' }, 200, text],
+    [{ range: 'bytes=0-9', 'if-range': etag }, 206, text.slice(0, 10)],
+    [{ range: 'bytes=0-9', 'if-range': '"another"' }, 200, text],
+    [{ 'if-none-match': etag }, 304, ''],
+  ];
+  for (const [headers, status, part] of cases) {
+    const answer = await download(id, headers);
+    t.equal(answer.status, status, JSON.stringify(headers));
+    t.equal(await answer.text(), part, JSON.stringify(headers));
+    if (status === 206) t.match(answer.headers.get('content-range'), `/${bytes}`);
+    if (status === 416) t.equal(answer.headers.get('content-range'), `bytes */${bytes}`);
+  }
+});
+
+t.test('only who asked, and admins', async (t) => {
+  const { id } = await generate({ type: 'orders', format: 'csv' }, editor);
+  t.equal((await download(id, {}, editor)).status, 200);
+  t.equal((await download(id)).status, 200, 'an admin');
+  const other = await issuer.person('usr_other', 'editor', ALL);
+  const machine = await issuer.machine(ALL);
+  for (const stranger of [other, machine]) {
+    t.equal((await call('GET', `/v2/reports/${id}`, stranger)).status, 404);
+    t.equal((await download(id, {}, stranger)).status, 404);
+    t.equal((await call('DELETE', `/v2/reports/${id}`, stranger)).status, 404);
+    t.equal((await call('GET', '/v2/reports?view=mine', stranger)).body.meta.total, 0);
+  }
+  t.equal((await call('GET', '/v2/reports?view=mine', editor)).body.meta.total, 1);
+  t.match((await call('GET', '/v2/reports?view=mine&cursor=&filter[status]=completed', editor)).body.data, [
+    { id },
+  ]);
+  const person = await issuer.person('usr_ann', 'user', ALL);
+  for (const path of ['/v2/reports', '/v2/reports?view=mine', `/v2/reports/${id}`]) {
+    t.equal((await call('GET', path, person)).status, 403, path);
+  }
+  t.equal(
+    (await call('POST', '/v2/reports/generate', person, { type: 'orders', format: 'csv' })).status,
+    403,
+  );
+});
+
+t.test('a report needs the scope for what it shows', async (t) => {
+  const data = await issuer.person(ADMIN, 'admin', 'read:data write:data');
+  const refused = await call('POST', '/v2/reports/generate', data, { type: 'users', format: 'csv' });
+  t.match(refused, { status: 403, body: { error: { message: /read:users or read:all/ } } });
+  t.match(await generate({ type: 'orders', format: 'csv' }, data), { status: 'completed' });
+  const read = await issuer.person(ADMIN, 'admin', 'read:data');
+  t.equal((await call('POST', '/v2/reports/generate', read, { type: 'orders', format: 'csv' })).status, 403);
+});
+
+t.test('what was revoked meanwhile is not read', async (t) => {
+  const asked = await call('POST', '/v2/reports/generate', token, { type: 'orders', format: 'csv' });
+  issuer.delegations.clear();
+  const report = await ended(asked.body.id);
+  if (report.status === 'completed') t.comment('it was faster');
+  else t.match(report, { status: 'failed', error: /not valid any more/ });
+  const demoted = await issuer.person(ADMIN, 'admin', ALL);
+  const later = await call('POST', '/v2/reports/generate', demoted, { type: 'users', format: 'csv' });
+  t.equal(later.status, 202);
+});
+
+t.test('an Idempotency-Key', async (t) => {
+  const key = { 'idempotency-key': 'report-1' };
+  const body = { type: 'orders', format: 'csv' };
+  const first = await call('POST', '/v2/reports/generate', token, body, key);
+  const again = await call('POST', '/v2/reports/generate', token, body, key);
+  t.equal(again.body.id, first.body.id);
+  t.equal((await call('POST', '/v2/reports/generate', token, { ...body, format: 'pdf' }, key)).status, 422);
+});
+
+t.test('removing', async (t) => {
+  const { id } = await generate({ type: 'orders', format: 'csv' });
+  t.equal((await call('DELETE', `/v2/reports/${id}`, token)).status, 204);
+  t.match((await call('GET', `/v2/reports/${id}`, token)).body, { status: 'expired', download_url: null });
+  t.equal((await download(id)).status, 409);
+  t.equal((await call('DELETE', `/v2/reports/${id}`, token)).status, 204, 'again');
+});
+
+t.test('bad requests name the field', async (t) => {
+  const valid = { type: 'orders', format: 'csv' };
+  for (const [field, body] of [
+    ['type', { ...valid, type: 'weather' }],
+    ['type', { format: 'csv' }],
+    ['format', { ...valid, format: 'xlsx' }],
+    ['from', { ...valid, from: 'yesterday' }],
+    ['to', { ...valid, to: '2026-02-30' }],
+    ['to', { ...valid, from: '2026-03-02', to: '2026-03-01' }],
+    ['from', { ...valid, from: '1990-01-01', to: '2026-03-01' }],
+    ['filters.colour', { ...valid, filters: { colour: 'red' } }],
+    ['filters.constructor', { ...valid, filters: { constructor: 'x' } }],
+    ['filters.status', { ...valid, filters: { status: 'lost' } }],
+    ['filters.user_id', { ...valid, filters: { user_id: '' } }],
+    ['filters.status', { ...valid, filters: { status: 7 } }],
+  ] as const) {
+    const { status, body: refusal } = await call('POST', '/v2/reports/generate', token, body);
+    t.equal(status, 400, field);
+    t.match(refusal, { error: { code: 'invalid_parameter', details: [{ field }] } }, field);
+  }
+  t.match(await call('GET', '/v2/reports?view=all', token), { status: 400 });
+  t.match(await call('GET', '/v2/reports?view=mine&filter[colour]=red', token), { status: 400 });
+  t.equal((await call('GET', '/v2/reports/rpt_nothing', token)).status, 404);
+  t.equal((await fetch(`${base}/v2/reports`)).status, 401);
+});
