@@ -119,7 +119,7 @@ async function bench(url: string, mongodbUri: string): Promise<void> {
   await broadcast.stop();
 }
 
-if (natsServer === undefined) throw new Error('there is no nats-server on this machine');
+if (!natsServer) throw new Error('there is no nats-server on this machine');
 const cleanups: (() => unknown)[] = [];
 const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
 const mongo = await startTestMongo();
