@@ -89,7 +89,8 @@ async function runAttempt(
     attempt > maxAttempts
       ? { result: 'dead', error: 'The process ended during the last attempt.' }
       : await runHandler(job, attempt, options, lost);
-  if (lost.aborted) return;
+  // Whoever has it now records what becomes of it.
+  if (lost.aborted) return await delivery.retry(store.leaseMs);
   if (outcome.result === 'dead') {
     const letter = { job, attempts: Math.min(attempt, maxAttempts), error: outcome.error };
     await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), ending);
