@@ -149,7 +149,10 @@ t.test('a process that dies anywhere leaves no key behind', async (t) => {
     const order = orderOf(ids);
     const dying = createOrderStore(dyingConnection(nth, when), { logger });
     const result = await dying.place(order, { key }).catch(() => undefined);
+    const left = await orders.findOne({ 'idempotency.key': key.id });
+    const expected = left?.status ? 'done' : left?.stock.phase === 'reserving' ? 'running' : undefined;
     let found = await orderStore.findByKey(key);
+    t.equal(found?.state, expected, label);
     if (found?.state === 'running') {
       t.equal(result, undefined, label);
       t.match(await orderStore.findByKey({ ...key, fingerprint: 'other' }), { state: 'reused' }, label);
