@@ -185,5 +185,7 @@ function connectionOptions(text: string, name: string): ConnectionOptions {
     maxPingOut: 2,
     // run() reconnects, so that it never gives up and publish() knows of it.
     reconnect: false,
+    // Otherwise each request takes a stack trace, in case that it fails.
+    noAsyncTraces: true,
   };
 }

@@ -80,15 +80,15 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
   }
 
   async function deliverInTime(event: OutboxEvent): Promise<void> {
-    const timer = new AbortController();
-    const late = sleep(deliverSeconds * 1000, undefined, { signal: timer.signal }).then(() => {
-      throw new Error(`The delivery took longer than ${deliverSeconds} s.`);
-    });
-    late.catch(() => {});
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new Error(`The delivery took longer than ${deliverSeconds} s.`)),
+      deliverSeconds * 1000,
+    );
     try {
-      await Promise.race([options.deliver(event), late]);
+      await Promise.race([options.deliver(event), late.promise]);
     } finally {
-      timer.abort();
+      clearTimeout(timer);
     }
   }
 

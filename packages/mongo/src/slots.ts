@@ -19,14 +19,8 @@ export async function insertInSlot(options: {
   insert(slot: number): Promise<unknown>;
 }): Promise<boolean> {
   for (let { guess: isGuess = false } = options; ; isGuess = false) {
-    const documents = isGuess ? [] : await options.taken();
-    const taken = new Set(documents.flatMap(({ slot }) => slot ?? []));
-    const limit = options.limit - (documents.length - taken.size);
-    const free = Array.from({ length: Math.max(0, limit) }, (_, slot) => slot).filter(
-      (slot) => !taken.has(slot),
-    );
     // At random, so that parallel inserts rarely try for the same.
-    const slot = free.length === 0 ? undefined : free[randomInt(free.length)];
+    const slot = isGuess ? randomInt(options.limit) : await freeSlot(options);
     if (slot === undefined) return false;
     try {
       await options.insert(slot);
@@ -35,4 +29,14 @@ export async function insertInSlot(options: {
       if (duplicateKeyField(error) !== options.field) throw error;
     }
   }
+}
+
+async function freeSlot(options: Pick<Parameters<typeof insertInSlot>[0], 'limit' | 'taken'>) {
+  const documents = await options.taken();
+  const taken = new Set(documents.flatMap(({ slot }) => slot ?? []));
+  const limit = options.limit - (documents.length - taken.size);
+  const free = Array.from({ length: Math.max(0, limit) }, (_, slot) => slot).filter(
+    (slot) => !taken.has(slot),
+  );
+  return free.length === 0 ? undefined : free[randomInt(free.length)];
 }

@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { skip as noNats, startNats } from './nats-server.ts';
 import { freePort, until } from './processes.ts';
-import { createTestIssuer } from './test-issuer.ts';
+import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
 import { startTestMongo } from './test-mongo.ts';
 
 /**
@@ -20,7 +24,8 @@ const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
 type Server = { pid: number; port: number };
-export type Call = { method: 'GET' | 'POST'; path: string; body?: string; status: number };
+/** `token` is that of a trusted machine unless given. */
+export type Call = { method: 'GET' | 'POST'; path: string; body?: string; status: number; token?: string };
 /** What is asked of a server, again and again. */
 export type Load = { server: Server; next: () => Call };
 /** Of one round: requests a second, milliseconds, microseconds of CPU for each request. */
@@ -29,6 +34,8 @@ type Figures = { rate: number; p50: number; p99: number; cpu: number };
 export type Bench = {
   service: Server;
   bare: Server;
+  /** Signs tokens of other callers. */
+  sign: TestIssuer['sign'];
   ask(server: Server, call: Call): Promise<string>;
   /** Drives the loads in turns, and prints each beside the first, which is that of the bare server. */
   compare(loads: Record<string, Load>): Promise<void>;
@@ -40,7 +47,9 @@ export type Bench = {
  *
  * @param options.name of the service, as in the table of services
  * @param options.rounds of half a second each
- * @param options.scope of the token that every request carries
+ * @param options.scope of the token that requests carry
+ * @param options.settings of the service, besides those that every service needs
+ * @param options.nats whether the service publishes events, to a NATS server
  */
 export async function benchBeside(
   options: {
@@ -50,6 +59,8 @@ export async function benchBeside(
     rounds: number;
     scope: string;
     title: string;
+    settings?: Readonly<Record<string, string>>;
+    nats?: boolean;
     fill(uri: string): Promise<void>;
   },
   run: (bench: Bench) => Promise<void>,
@@ -58,7 +69,7 @@ export async function benchBeside(
   const cleanups: (() => unknown)[] = [];
   const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
-  let token = '';
+  let machine = '';
 
   /** A process of its own that answers at a path. Its log goes nowhere. */
   async function start(
@@ -85,7 +96,7 @@ export async function benchBeside(
     return { pid: child.pid ?? 0, port };
   }
 
-  function ask(port: number, { method, path, body, status }: Call): Promise<string> {
+  function ask(port: number, { method, path, body, status, token = machine }: Call): Promise<string> {
     return new Promise((resolve, reject) => {
       const headers = {
         authorization: `Bearer ${token}`,
@@ -171,11 +182,22 @@ export async function benchBeside(
     }
   }
 
+  async function natsUrl(): Promise<string> {
+    if (options.nats && noNats === false) {
+      const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
+      teardown.teardown(() => rm(folder, { recursive: true, force: true }));
+      return (await startNats(teardown, '--jetstream', '--store_dir', folder)).url;
+    }
+    if (options.nats) process.stdout.write(`${noNats}: events wait\n`);
+    // Nobody is there: it polls for what is broadcast.
+    return `nats://127.0.0.1:${await freePort()}`;
+  }
+
   try {
     const mongo = await startTestMongo();
     teardown.teardown(() => mongo.stop());
     const issuer = await createTestIssuer(teardown, name);
-    token = await issuer.sign({ trusted: true, scope, exp: Date.now() });
+    machine = await issuer.sign({ trusted: true, scope, exp: Date.now() });
     const { CPU_PROF } = process.env;
     const profiling = CPU_PROF ? ['--cpu-prof', `--cpu-prof-dir=${CPU_PROF}`] : [];
     const service = await start([...profiling, main], '/health/ready', {
@@ -183,16 +205,19 @@ export async function benchBeside(
       IDENTITY_URL: issuer.issuer,
       [`${name.toUpperCase()}_CLIENT_SECRET`]: issuer.client.secret,
       [`${name.toUpperCase()}_MONGODB_URI`]: mongo.uri,
-      // Nobody is there: it polls for what is broadcast.
-      NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+      NATS_URL: await natsUrl(),
       TRUSTED_PROXIES: '127.0.0.1',
       RATE_LIMIT: 'off',
+      ...options.settings,
     });
     await fill(mongo.uri);
     const bare = await start([options.bare], `/${name}`, { MONGODB_URI: mongo.uri });
     print(title, ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs']);
     const before = megabytesOf(service);
-    await run({ service, bare, ask: (server, call) => ask(server.port, call), compare });
+    await run({
+      ...{ service, bare, sign: issuer.sign },
+      ...{ ask: (server, call) => ask(server.port, call), compare },
+    });
     process.stdout.write(
       `memory of the service: ${before} at the start, ${megabytesOf(service)} at the end; ` +
         `of the bare server ${megabytesOf(bare)}\n`,

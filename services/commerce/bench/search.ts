@@ -34,6 +34,7 @@ function documentOf(i: number): ProductDocument {
 
 const bench = {
   name: 'commerce',
+  settings: { USERS_URL: 'http://127.0.0.1:1' },
   main: new URL('../src/main.ts', import.meta.url).pathname,
   bare: new URL('./bare-server.ts', import.meta.url).pathname,
   rounds,

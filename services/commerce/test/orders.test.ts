@@ -210,19 +210,6 @@ t.test('a change of the product and orders at once lose nothing of each other', 
   t.equal(await stockOf(tea), 20);
 });
 
-t.test('the same Idempotency-Key places one order', async (t) => {
-  const tea = await newProduct(10);
-  const key = { 'idempotency-key': 'once' };
-  const body = { items: [{ product_id: tea, quantity: 1 }], currency: 'USD' };
-  const answers = await Promise.all(Array.from({ length: 20 }, () => call('POST', ORDERS, ann, body, key)));
-  const ids = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
-  t.equal(ids.size, 1);
-  t.ok(answers.every(({ status }) => status === 201 || status === 409));
-  t.equal((await call('POST', ORDERS, ann, body, key)).body.id, [...ids][0]);
-  t.equal((await call('POST', ORDERS, ann, { ...body, currency: 'EUR' }, key)).status, 422);
-  t.equal(await stockOf(tea), 9);
-});
-
 t.test('while users cannot be asked, one can order for oneself and read, and not for others', async (t) => {
   const { call, issuer } = await build(t, { usersUrl: 'http://127.0.0.1:1' });
   const machine = await issuer.machine(ALL);

@@ -178,22 +178,14 @@ function moveStock(by: number) {
 /** Takes the stock of a line, and notes for which order. Fails if it does not suffice, which ends an ordered bulk write. */
 function reservationOf(orderId: string, { product_id: _id, quantity }: Line) {
   const suffices = { $and: [{ $eq: ['$status', 'active'] }, { $gte: ['$stock', quantity] }] };
-  // No id is a number.
-  const failure = { $toInt: '$_id' };
-  const now = new Date();
-  const reservation = { $literal: [{ order_id: orderId, quantity, at: now }] };
+  // A condition that does not hold would let the bulk write go on; but no id is a number.
+  const $expr = { $cond: [suffices, true, { $toInt: '$_id' }] };
   return {
-    filter: { _id, ...EXISTS, 'reservations.order_id': { $ne: orderId } },
-    update: [
-      {
-        $set: {
-          stock: { $cond: [suffices, { $subtract: ['$stock', quantity] }, failure] },
-          reservations: { $concatArrays: [{ $ifNull: ['$reservations', []] }, reservation] },
-          version: { $add: ['$version', 1] },
-          updated_at: { $max: ['$updated_at', now] },
-        },
-      },
-    ],
+    filter: { _id, ...EXISTS, 'reservations.order_id': { $ne: orderId }, $expr },
+    update: {
+      ...moveStock(-quantity),
+      $push: { reservations: { order_id: orderId, quantity, at: new Date() } },
+    },
   };
 }
 
