@@ -1,23 +1,13 @@
 import { unavailable } from '@gatehouse/kit/errors';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
-import {
-  DiscardPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  jetstream,
-  jetstreamManager,
-  RetentionPolicy,
-  StorageType,
-} from '@nats-io/jetstream';
-import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { JETSTREAM_TIMEOUT_MS, prepareStream } from './jetstream-stream.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
 
-const TIMEOUT_MS = 5000;
 /** How long a new stream keeps events. */
 const MAX_AGE_MS = 7 * 86_400_000;
-/** Within this time an event that is published again, because its acknowledgement was lost, is stored once. */
-const DUPLICATE_WINDOW_MS = 10 * 60_000;
 
 /**
  * Publishes events to a stream of NATS JetStream. publish() resolves when the server has stored the event, and rejects with
@@ -26,44 +16,23 @@ const DUPLICATE_WINDOW_MS = 10 * 60_000;
  * Nats-Msg-Id is the id of the event.
  *
  * @param options.connection the current connection, if there is one
+ * @param options.stream without it, the subjects belong to a stream that another service makes
  */
 export function createJetStreamEvents(options: {
   connection: () => NatsConnection | undefined;
-  stream: string;
-  subjects: string[];
+  stream?: { name: string; subjects: string[] };
 }): EventTransport {
-  const { connection, stream, subjects } = options;
+  const { connection, stream } = options;
   const prepared = new WeakMap<NatsConnection, Promise<void>>();
 
-  function prepare(nats: NatsConnection): Promise<void> {
+  async function prepare(nats: NatsConnection): Promise<void> {
+    if (stream === undefined) return;
     const known = prepared.get(nats);
     if (known !== undefined) return known;
-    const preparing = prepareStream(nats);
+    const preparing = prepareStream(nats, { ...stream, maxAgeMs: MAX_AGE_MS });
     prepared.set(nats, preparing);
     preparing.catch(() => prepared.delete(nats));
     return preparing;
-  }
-
-  async function prepareStream(nats: NatsConnection): Promise<void> {
-    const { streams } = await jetstreamManager(nats, { timeout: TIMEOUT_MS, checkAPI: false });
-    const existing = await streams.info(stream).catch((error: unknown) => {
-      const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
-      if (!isMissing) throw error;
-    });
-    if (existing === undefined) {
-      // Replicas that do this at once make the same stream.
-      await streams.add({
-        name: stream,
-        subjects,
-        retention: RetentionPolicy.Limits,
-        storage: StorageType.File,
-        discard: DiscardPolicy.Old,
-        max_age: nanos(MAX_AGE_MS),
-        duplicate_window: nanos(DUPLICATE_WINDOW_MS),
-      });
-    } else if (!subjects.every((subject) => existing.config.subjects.includes(subject))) {
-      throw new Error(`the stream ${stream} of NATS does not take ${subjects.join(', ')}`);
-    }
   }
 
   return {
@@ -74,7 +43,7 @@ export function createJetStreamEvents(options: {
       if (nats === undefined) throw unavailable('There is no connection to NATS at the moment.');
       try {
         await prepare(nats);
-        await jetstream(nats, { timeout: TIMEOUT_MS }).publish(subject, json, { msgID: id });
+        await jetstream(nats, { timeout: JETSTREAM_TIMEOUT_MS }).publish(subject, json, { msgID: id });
       } catch (error) {
         throw unavailable('NATS does not store events at the moment.', error);
       }

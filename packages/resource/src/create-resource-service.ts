@@ -1,6 +1,7 @@
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
-import type { EventTransport } from '@gatehouse/events/local-events';
-import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
+import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
@@ -34,7 +35,7 @@ import type { MountOptions } from './mount-resource.ts';
 export type ResourceDependencies = {
   broadcast?: RevocationBroadcast | undefined;
   /** Takes the events of the service, which are published to NATS JetStream otherwise. */
-  events?: EventTransport | undefined;
+  events?: EventTransport | LocalEvents | undefined;
 };
 
 /** The static description of a service. */
@@ -62,6 +63,10 @@ export type ResourceContext = {
   clientOf(service: ServiceName, url: string): InternalClient;
   revocations: RevocationSet;
   events: EventTransport | undefined;
+  /** Handles events of other services within this process; undefined if they come by NATS. */
+  subscribe: LocalEvents['subscribe'] | undefined;
+  /** The current connection to NATS, if there is one; undefined if the process has no NATS. */
+  nats: NatsBroadcast['connection'] | undefined;
 };
 
 /** The service's own parts. */
@@ -73,6 +78,8 @@ export type ResourceParts = {
   background?: readonly { start(): void; stop(): Promise<void> }[];
   /** Collections whose documents are removed once `expires_at` has passed. */
   expiring?: readonly string[];
+  /** What operators see at /metrics. */
+  metrics?: Service['metrics'];
 };
 
 type RouteDependencies = {
@@ -127,10 +134,22 @@ export function createResourceService(
     (ownBroadcast &&
       createJetStreamEvents({
         connection: ownBroadcast.connection,
-        stream: name.toUpperCase(),
-        subjects: [`${name}.>`],
+        stream: { name: name.toUpperCase(), subjects: [`${name}.>`] },
       }));
-  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events });
+  const usage = createServiceUsage({
+    name,
+    logger,
+    events: dependencies.events,
+    nats: ownBroadcast?.connection,
+  });
+  const parts = build({
+    ...{ connection, logger, identity, clientOf, revocations: feed.set, events },
+    subscribe:
+      dependencies.events !== undefined && 'subscribe' in dependencies.events
+        ? dependencies.events.subscribe
+        : undefined,
+    nats: ownBroadcast?.connection,
+  });
   const { background = [], expiring = [] } = parts;
   const sharedLimits = config.rateLimitStore === 'mongodb' ? createRateLimitStore(connection) : undefined;
   const swept = [IDEMPOTENCY_KEYS, ...(sharedLimits === undefined ? [] : [RATE_LIMITS]), ...expiring];
@@ -178,6 +197,7 @@ export function createResourceService(
 
   const lifecycle = createLifecycle([
     ownBroadcast ?? {},
+    usage ?? {},
     // In parallel: one waits for identity, the other for the database.
     { start: () => Promise.all([feed.start(), startStore()]) },
     ...[database, feed, ...background, sweeper].map(({ stop }) => ({ stop })),
@@ -194,6 +214,8 @@ export function createResourceService(
       started = true;
     },
     stop: lifecycle.stop,
+    ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
+    ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
     unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
   };
 }

@@ -9,7 +9,7 @@ import {
   type ResourceServiceDefinition,
 } from '@gatehouse/resource/create-resource-service';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
-import type { NotificationsConfig } from './config.ts';
+import { DEFAULT_ANALYTICS_DAYS, type NotificationsConfig } from './config.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS } from './notifications/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
@@ -49,7 +49,10 @@ export function createNotificationsService(
       createNotificationsModule(context),
       createReportsModule(context),
       createIntegrationsModule(context),
-      createAnalyticsModule(context),
+      createAnalyticsModule(context, {
+        keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
+        pausesMs: config.analyticsPausesMs,
+      }),
     ];
     return {
       routes(app, routeDependencies) {
@@ -60,6 +63,9 @@ export function createNotificationsService(
       },
       background: rooms.flatMap(({ background = [] }) => background),
       expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      async metrics() {
+        return (await Promise.all(rooms.map(({ metrics }) => metrics?.() ?? []))).flat();
+      },
     };
   });
 }

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import {
+  AckPolicy,
+  type Consumer,
+  DeliverPolicy,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { JETSTREAM_TIMEOUT_MS, prepareStream, type StreamOptions } from './jetstream-stream.ts';
+
+/** How long a message may be handled before it is delivered again. */
+const ACK_WAIT_MS = 30_000;
+const PULL = { max_messages: 50, expires: 5000 };
+/** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
+const RETRY_MS = 2000;
+
+export type StreamConsumerOptions = {
+  /** The current connection, if there is one. */
+  connection: () => NatsConnection | undefined;
+  /** The stream, made unless it exists; without subjects, that of another account, which makes it. */
+  stream: StreamOptions | { name: string };
+  /** The account that the stream is in, if it exports its JetStream API to ours as `JS.{account}.API` (see nats.conf). */
+  account?: string;
+  /** The subjects to be delivered; all of the stream unless given. */
+  filter?: string;
+  /** The name of the consumer at the server: processes that share it share the messages. */
+  durable: string;
+  /** Resolves when the event is durably handled; rejects to get it again. May get the same event twice. */
+  handle(event: OutboxEvent): Promise<void>;
+  logger: Logger;
+};
+
+/**
+ * Handles the events of a stream of NATS JetStream, at least once: a message is acknowledged after it has been handled, and
+ * one that cannot be is delivered again, for as long as the stream keeps it. It waits for NATS, and for the stream, for as
+ * long as it takes.
+ */
+export function createStreamConsumer(options: StreamConsumerOptions): {
+  start(): void;
+  stop(): Promise<void>;
+} {
+  const { connection, stream, account, filter, durable, handle, logger } = options;
+  const apiPrefix = account === undefined ? {} : { apiPrefix: `JS.${account}.API` };
+  const api = { timeout: JETSTREAM_TIMEOUT_MS, ...apiPrefix };
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+  let failing = false;
+
+  async function prepare(nats: NatsConnection): Promise<Consumer> {
+    if ('subjects' in stream) await prepareStream(nats, stream);
+    const manager = await jetstreamManager(nats, { ...api, checkAPI: false });
+    await manager.consumers.add(stream.name, {
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+      ack_wait: nanos(ACK_WAIT_MS),
+      ...(filter === undefined ? {} : { filter_subject: filter }),
+    });
+    return jetstream(nats, api).consumers.get(stream.name, durable);
+  }
+
+  async function handleMessage(message: JsMsg): Promise<void> {
+    try {
+      const { id, at, data } = message.json<Omit<OutboxEvent, 'subject'>>();
+      await handle({ id, subject: message.subject, at: new Date(at), data });
+      message.ack();
+    } catch (error) {
+      logger.warn({ err: error, subject: message.subject }, 'an event could not be handled; trying again');
+      message.nak(RETRY_MS);
+    }
+  }
+
+  async function consume(nats: NatsConnection): Promise<void> {
+    const consumer = await prepare(nats);
+    while (!signal.aborted && !nats.isClosed()) {
+      const messages = await consumer.fetch(PULL);
+      const stop = () => void messages.close();
+      signal.addEventListener('abort', stop);
+      const handled: Promise<void>[] = [];
+      for await (const message of messages) handled.push(handleMessage(message));
+      signal.removeEventListener('abort', stop);
+      await Promise.all(handled);
+      if (failing) logger.info({ stream: stream.name }, 'events of NATS can be read again');
+      failing = false;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      const nats = connection();
+      try {
+        if (nats !== undefined) await consume(nats);
+      } catch (error) {
+        if (!failing && !signal.aborted) {
+          logger.warn({ err: error, stream: stream.name }, 'events of NATS cannot be read; trying again');
+        }
+        failing = true;
+      }
+      await sleep(RETRY_MS * (0.5 + Math.random() / 2), undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
