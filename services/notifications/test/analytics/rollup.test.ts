@@ -115,6 +115,48 @@ t.test('two replicas that add up at the same time, and die at it, count everythi
   }
 });
 
+t.test('a replica that was overtaken between two steps overwrites and forgets nothing', async (t) => {
+  const { store, send } = await setUp(t);
+  for (const interval of INTERVALS) {
+    for (const step of ['rows', 'replace', 'settle'] as const) {
+      const before = await sumOf(store);
+      const batch = () => batchOf({ requests: [requestsOf({ statuses: [7, 0, 0, 0] })] });
+      const other = createRollup({ store, logger });
+      /** What the other replica does meanwhile: it adds up one more batch, as far as this one has come. */
+      async function overtake(): Promise<void> {
+        await send(batch());
+        for (const lower of INTERVALS.slice(0, INTERVALS.indexOf(interval) + 1)) {
+          if (step !== 'settle' || lower !== interval) await other.run(lower);
+        }
+      }
+      let isOvertaken = false;
+      const overtaken: RollupStore = {
+        ...store,
+        async [step](...args: never[]) {
+          const run = () => (store[step] as (...args: never[]) => Promise<never>)(...args);
+          if (isOvertaken) return run();
+          isOvertaken = true;
+          if (step === 'rows') {
+            const rows = await run();
+            await overtake();
+            return rows;
+          }
+          await overtake();
+          return run();
+        },
+      };
+      await send(batch());
+      for (const each of INTERVALS) await other.run(each);
+      await send(batch());
+      for (const lower of INTERVALS.slice(0, INTERVALS.indexOf(interval))) await other.run(lower);
+      await createRollup({ store: overtaken, logger }).run(interval);
+      for (const each of INTERVALS) await other.run(each);
+      t.ok(isOvertaken);
+      t.equal(await sumOf(store, { interval }), before + 21, `${interval}, ${step}`);
+    }
+  }
+});
+
 t.test('as_of: everything before was sent by all that live, and added up', async (t) => {
   const { store, send, database } = await setUp(t);
   const rollup = createRollup({ store, logger });
