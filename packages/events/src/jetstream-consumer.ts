@@ -1,19 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
-import {
-  AckPolicy,
-  type Consumer,
-  DeliverPolicy,
-  type JsMsg,
-  jetstream,
-  jetstreamManager,
-} from '@nats-io/jetstream';
-import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { type Consumer, type JsMsg, jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { JETSTREAM_TIMEOUT_MS, prepareStream, type StreamOptions } from './jetstream-stream.ts';
 
-/** How long a message may be handled before it is delivered again. */
-const ACK_WAIT_MS = 30_000;
 const PULL = { max_messages: 50, expires: 5000 };
 /** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
 const RETRY_MS = 2000;
@@ -21,13 +12,12 @@ const RETRY_MS = 2000;
 export type StreamConsumerOptions = {
   /** The current connection, if there is one. */
   connection: () => NatsConnection | undefined;
-  /** The stream, made unless it exists; without subjects, that of another account, which makes it. */
-  stream: StreamOptions | { name: string };
-  /** The account that the stream is in, if it exports its JetStream API to ours as `JS.{account}.API` (see nats.conf). */
-  account?: string;
-  /** The subjects to be delivered; all of the stream unless given. */
-  filter?: string;
-  /** The name of the consumer at the server: processes that share it share the messages. */
+  /**
+   * Our own stream, which is made unless it exists, or one of another account, which is made there with the consumer and
+   * exports its JetStream API for that to our account as `JS.{account}.API` (see deploy/docker/nats.conf).
+   */
+  stream: Omit<StreamOptions, 'consumers'> | { name: string; account: string };
+  /** The name of the durable consumer: processes that share it share the messages. */
   durable: string;
   /** Resolves when the event is durably handled; rejects to get it again. May get the same event twice. */
   handle(event: OutboxEvent): Promise<void>;
@@ -43,25 +33,17 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   start(): void;
   stop(): Promise<void>;
 } {
-  const { connection, stream, account, filter, durable, handle, logger } = options;
-  const apiPrefix = account === undefined ? {} : { apiPrefix: `JS.${account}.API` };
-  const api = { timeout: JETSTREAM_TIMEOUT_MS, ...apiPrefix };
+  const { connection, stream, durable, handle, logger } = options;
+  const apiPrefix = 'account' in stream ? { apiPrefix: `JS.${stream.account}.API` } : {};
   const stopping = new AbortController();
   const { signal } = stopping;
   let running: Promise<void> | undefined;
   let failing = false;
 
   async function prepare(nats: NatsConnection): Promise<Consumer> {
-    if ('subjects' in stream) await prepareStream(nats, stream);
-    const manager = await jetstreamManager(nats, { ...api, checkAPI: false });
-    await manager.consumers.add(stream.name, {
-      durable_name: durable,
-      ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
-      ack_wait: nanos(ACK_WAIT_MS),
-      ...(filter === undefined ? {} : { filter_subject: filter }),
-    });
-    return jetstream(nats, api).consumers.get(stream.name, durable);
+    if (!('account' in stream)) await prepareStream(nats, { ...stream, consumers: [{ name: durable }] });
+    const { consumers } = jetstream(nats, { timeout: JETSTREAM_TIMEOUT_MS, ...apiPrefix });
+    return consumers.get(stream.name, durable);
   }
 
   async function handleMessage(message: JsMsg): Promise<void> {

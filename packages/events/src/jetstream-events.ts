@@ -2,7 +2,7 @@ import { unavailable } from '@gatehouse/kit/errors';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { JETSTREAM_TIMEOUT_MS, prepareStream } from './jetstream-stream.ts';
+import { JETSTREAM_TIMEOUT_MS, prepareStream, type StreamOptions } from './jetstream-stream.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
 
@@ -20,7 +20,7 @@ const MAX_AGE_MS = 7 * 86_400_000;
  */
 export function createJetStreamEvents(options: {
   connection: () => NatsConnection | undefined;
-  stream?: { name: string; subjects: string[] };
+  stream?: Omit<StreamOptions, 'maxAgeMs'>;
 }): EventTransport {
   const { connection, stream } = options;
   const prepared = new WeakMap<NatsConnection, Promise<void>>();

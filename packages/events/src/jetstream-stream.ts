@@ -1,4 +1,6 @@
 import {
+  AckPolicy,
+  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
@@ -21,12 +23,23 @@ export type StreamOptions = {
   maxAgeMs: number;
   /** Whether a message is removed once it has been acknowledged. */
   isWorkQueue?: boolean;
+  /** The durable consumers of the stream: its maker makes them, also those that others pull from. */
+  consumers?: readonly DurableConsumer[];
 };
 
-/** Makes the stream unless it exists. Throws when it does not take the subjects. */
+/** Gets all messages of the stream, or of the subjects that the filter matches. */
+export type DurableConsumer = { name: string; filter?: string };
+
+/** How long a message may be handled before it is delivered again. */
+const ACK_WAIT_MS = 30_000;
+
+/** Makes the stream and its consumers unless they exist. Throws when it does not take the subjects. */
 export async function prepareStream(nats: NatsConnection, options: StreamOptions): Promise<void> {
-  const { name, subjects, maxAgeMs, isWorkQueue = false } = options;
-  const { streams } = await jetstreamManager(nats, { timeout: JETSTREAM_TIMEOUT_MS, checkAPI: false });
+  const { name, subjects, maxAgeMs, isWorkQueue = false, consumers = [] } = options;
+  const { streams, consumers: manager } = await jetstreamManager(nats, {
+    timeout: JETSTREAM_TIMEOUT_MS,
+    checkAPI: false,
+  });
   const existing = await streams.info(name).catch((error: unknown) => {
     const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
     if (!isMissing) throw error;
@@ -44,5 +57,14 @@ export async function prepareStream(nats: NatsConnection, options: StreamOptions
     });
   } else if (!subjects.every((subject) => existing.config.subjects.includes(subject))) {
     throw new Error(`the stream ${name} of NATS does not take ${subjects.join(', ')}`);
+  }
+  for (const consumer of consumers) {
+    await manager.add(name, {
+      durable_name: consumer.name,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+      ack_wait: nanos(ACK_WAIT_MS),
+      ...(consumer.filter === undefined ? {} : { filter_subject: consumer.filter }),
+    });
   }
 }

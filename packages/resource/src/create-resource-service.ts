@@ -1,4 +1,5 @@
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
+import type { DurableConsumer } from '@gatehouse/events/jetstream-stream';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
 import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
@@ -50,6 +51,8 @@ export type ResourceServiceDefinition = {
     profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
   }[];
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
+  /** Consumers by which other services read its events from NATS (see deploy/docker/nats.conf). */
+  consumers?: readonly DurableConsumer[];
 };
 
 /** What a service builds its own parts with. */
@@ -134,7 +137,7 @@ export function createResourceService(
     (ownBroadcast &&
       createJetStreamEvents({
         connection: ownBroadcast.connection,
-        stream: { name: name.toUpperCase(), subjects: [`${name}.>`] },
+        stream: { name: name.toUpperCase(), subjects: [`${name}.>`], consumers: definition.consumers ?? [] },
       }));
   const usage = createServiceUsage({
     name,

@@ -13,8 +13,8 @@ export function startOf(interval: Interval, ms: number): number {
   return ms - (ms % INTERVAL_MS[interval]);
 }
 
-/** What is counted from events, one fact for each aggregate; everything else comes from a service by its name. */
-export const TOPICS = ['orders', 'notifications'] as const;
+/** The aggregates that are counted from their events, one fact for each. Other values come from a service, by its name. */
+export const TOPICS = ['order', 'notification'] as const;
 export type Topic = (typeof TOPICS)[number];
 
 /** In place of a client: the values of all clients together. */

@@ -91,7 +91,7 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
     const at = new Date(String(createdAt));
     const known = Object.entries(labels).every(([, value]) => typeof value === 'string');
     if (typeof id !== 'string' || !Number.isSafeInteger(version) || Number.isNaN(at.getTime()) || !known) {
-      throw new ServiceError('invalid', `An event about ${topic} lacks what is counted.`);
+      throw new ServiceError('invalid', `The event about the ${topic} lacks what is counted.`);
     }
     return store.addFact({
       ...{ topic, id, version: version as number, at, labels: labels as Record<string, string> },
@@ -113,13 +113,13 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
     takeOrder: (event: AggregateEvent) =>
       unlessUnreadable('an order', async () => {
         const { status, currency, total_amount: amount } = event.data;
-        await takeFact('orders', event, { status, currency }, Number(amount));
+        await takeFact('order', event, { status, currency }, Number(amount));
       }),
     /** Takes what a notification has become: id, version, created_at, type and status; durable when it resolves. */
     takeNotification: (event: AggregateEvent) =>
       unlessUnreadable('a notification', async () => {
         const { status, type } = event.data;
-        await takeFact('notifications', event, { status, type });
+        await takeFact('notification', event, { status, type });
       }),
   };
 }

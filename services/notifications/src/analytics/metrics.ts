@@ -95,14 +95,14 @@ export const METRICS = {
   logins: counter('logins', 'Successful sign-ins, on the pages and by the API.'),
   orders: {
     description: 'Orders by the time they were placed, with their status of today.',
-    ...{ unit: 'count', sources: ['orders'], groups: ['status', 'currency'], isPerClient: false },
+    ...{ unit: 'count', sources: ['order'], groups: ['status', 'currency'], isPerClient: false },
     parts: factParts,
     valueOf: count,
   },
   revenue: {
     description:
       'What orders came to, by the time they were placed and by currency, without those that were cancelled or refunded.',
-    ...{ unit: 'currency', sources: ['orders'], groups: ['currency'], isPerClient: false },
+    ...{ unit: 'currency', sources: ['order'], groups: ['currency'], isPerClient: false },
     groupedBy: 'currency',
     parts: (entry) =>
       WITHOUT_REVENUE.includes(entry.labels.status ?? '') ? [] : [{ groups: entry.labels, entry }],
@@ -110,7 +110,7 @@ export const METRICS = {
   },
   notifications: {
     description: 'Notifications by the time they were accepted, with their status of today.',
-    ...{ unit: 'count', sources: ['notifications'], groups: ['status', 'type'], isPerClient: false },
+    ...{ unit: 'count', sources: ['notification'], groups: ['status', 'type'], isPerClient: false },
     parts: factParts,
     valueOf: count,
   },

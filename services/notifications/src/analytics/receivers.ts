@@ -34,9 +34,7 @@ export function receivers(
     createStreamConsumer({
       connection: nats,
       logger,
-      account: 'COMMERCE',
-      stream: { name: 'COMMERCE' },
-      filter: ORDERS,
+      stream: { name: 'COMMERCE', account: 'COMMERCE' },
       durable: 'notifications_analytics',
       handle: ingest.takeOrder,
     }),

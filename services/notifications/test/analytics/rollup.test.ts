@@ -29,7 +29,7 @@ async function sumOf(store: BucketReader, query: Partial<Parameters<BucketReader
   let sum = 0;
   const all = {
     interval: 'minute',
-    sources: ['items', 'orders'],
+    sources: ['items', 'order'],
     clients: [ALL_CLIENTS],
     from,
     to,
@@ -108,7 +108,7 @@ t.test('two replicas that add up at the same time, and die at it, count everythi
     await last.run(interval);
     const all = [...truth.values()].reduce((a, b) => a + b, 0);
     t.equal(await sumOf(store, { interval, sources: ['items'] }), all, interval);
-    t.equal(await sumOf(store, { interval, sources: ['orders'] }), orders.size, `orders by ${interval}`);
+    t.equal(await sumOf(store, { interval, sources: ['order'] }), orders.size, `orders by ${interval}`);
     for (const [client, count] of truth) {
       t.equal(await sumOf(store, { interval, sources: ['items'], clients: [client] }), count, client);
     }
