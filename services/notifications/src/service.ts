@@ -45,14 +45,15 @@ export function createNotificationsService(
   dependencies: ResourceDependencies = {},
 ): Service {
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
+    const analytics = createAnalyticsModule(context, {
+      keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
+      pausesMs: config.analyticsPausesMs,
+    });
     const rooms = [
       createNotificationsModule(context),
       createReportsModule(context),
-      createIntegrationsModule(context),
-      createAnalyticsModule(context, {
-        keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
-        pausesMs: config.analyticsPausesMs,
-      }),
+      createIntegrationsModule(context, { providers: [analytics.integration] }),
+      analytics.parts,
     ];
     return {
       routes(app, routeDependencies) {
