@@ -37,6 +37,7 @@ export function createServices(options: {
 }): Service[] {
   const { settings, mongoUri, ownUrl, masterKeys, demo, broadcast, events, logger } = options;
   const { publicUrl, rateLimit } = settings;
+  const outbox = join(settings.dataDir, OUTBOX_DIRECTORY);
 
   const resourceServices: [
     name: Exclude<ServiceName, 'identity'>,
@@ -71,7 +72,16 @@ export function createServices(options: {
     ],
     [
       'notifications',
-      (config) => createNotificationsService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
+      (config) =>
+        createNotificationsService(
+          {
+            ...config,
+            usersUrl: ownUrl,
+            sending: { providers: { capture: { directory: outbox } }, slots: 4 },
+          },
+          logger,
+          { broadcast, events },
+        ),
     ],
   ];
 
@@ -95,7 +105,7 @@ export function createServices(options: {
       auditDays: 365,
       rateLimit,
       services: clients.map(({ id, secret }) => ({ id, secret })),
-      mail: { directory: join(settings.dataDir, OUTBOX_DIRECTORY), onLink: printLink },
+      mail: { directory: outbox, onLink: printLink },
       firstApplications: firstApplications(demo),
     },
     logger,

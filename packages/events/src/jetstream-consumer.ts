@@ -1,9 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
-import { type Consumer, type JsMsg, jetstream } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
-import { JETSTREAM_TIMEOUT_MS, prepareStream, type StreamOptions } from './jetstream-stream.ts';
+import {
+  AckPolicy,
+  type Consumer,
+  DeliverPolicy,
+  DiscardPolicy,
+  type JsMsg,
+  jetstream,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
 /** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
@@ -13,10 +22,11 @@ export type StreamConsumerOptions = {
   /** The current connection, if there is one. */
   connection: () => NatsConnection | undefined;
   /**
-   * Our own stream, which is made unless it exists, or one of another account, which is made there with the consumer and
-   * exports its JetStream API for that to our account as `JS.{account}.API` (see deploy/docker/nats.conf).
+   * A stream of our own account, which is made unless it exists, and from which handled events are removed; or one of another
+   * account, which is made there with the consumer and exports its JetStream API for that to our account as
+   * `JS.{account}.API` (see deploy/docker/nats.conf).
    */
-  stream: Omit<StreamOptions, 'consumers'> | { name: string; account: string };
+  stream: { name: string; subject: string; maxAgeMs: number } | { name: string; account: string };
   /** The name of the durable consumer: processes that share it share the messages. */
   durable: string;
   /** Resolves when the event is durably handled; rejects to get it again. May get the same event twice. */
@@ -34,16 +44,35 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   stop(): Promise<void>;
 } {
   const { connection, stream, durable, handle, logger } = options;
-  const apiPrefix = 'account' in stream ? { apiPrefix: `JS.${stream.account}.API` } : {};
   const stopping = new AbortController();
   const { signal } = stopping;
   let running: Promise<void> | undefined;
   let failing = false;
 
-  async function prepare(nats: NatsConnection): Promise<Consumer> {
-    if (!('account' in stream)) await prepareStream(nats, { ...stream, consumers: [{ name: durable }] });
-    const { consumers } = jetstream(nats, { timeout: JETSTREAM_TIMEOUT_MS, ...apiPrefix });
-    return consumers.get(stream.name, durable);
+  const prepared = prepareOnce(async (js) => {
+    if ('account' in stream) return;
+    const { name, subject, maxAgeMs } = stream;
+    await ensureStream(js, {
+      name,
+      subjects: [subject],
+      retention: RetentionPolicy.Workqueue,
+      storage: StorageType.File,
+      discard: DiscardPolicy.Old,
+      max_age: nanos(maxAgeMs),
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    });
+    await ensureConsumer(js, name, {
+      durable_name: durable,
+      filter_subject: subject,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+    });
+  });
+
+  async function open(nats: NatsConnection): Promise<Consumer> {
+    const { client } = await prepared.open(nats);
+    const js = 'account' in stream ? jetstream(nats, { apiPrefix: `JS.${stream.account}.API` }) : client;
+    return js.consumers.get(stream.name, durable);
   }
 
   async function handleMessage(message: JsMsg): Promise<void> {
@@ -58,7 +87,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   }
 
   async function consume(nats: NatsConnection): Promise<void> {
-    const consumer = await prepare(nats);
+    const consumer = await open(nats);
     while (!signal.aborted && !nats.isClosed()) {
       const messages = await consumer.fetch(PULL);
       const stop = () => void messages.close();
@@ -78,6 +107,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       try {
         if (nats !== undefined) await consume(nats);
       } catch (error) {
+        if (nats !== undefined) prepared.forget(nats);
         if (!failing && !signal.aborted) {
           logger.warn({ err: error, stream: stream.name }, 'events of NATS cannot be read; trying again');
         }

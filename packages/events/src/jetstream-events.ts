@@ -1,39 +1,50 @@
 import { unavailable } from '@gatehouse/kit/errors';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
-import { jetstream } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
-import { JETSTREAM_TIMEOUT_MS, prepareStream, type StreamOptions } from './jetstream-stream.ts';
+import { AckPolicy, DeliverPolicy, DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
 
 /** How long a new stream keeps events. */
 const MAX_AGE_MS = 7 * 86_400_000;
 
+/** A durable consumer of events that match the filter; whoever the account lets may pull from it. */
+export type EventConsumer = { name: string; filter: string };
+
 /**
  * Publishes events to a stream of NATS JetStream. publish() resolves when the server has stored the event, and rejects with
- * `unavailable` otherwise. The stream is made with the first event that is published over a connection; one that exists is
- * left as the operator has configured it, and must take the subjects. The data of a message is `{id, at, data}`, and its
- * Nats-Msg-Id is the id of the event.
+ * `unavailable` otherwise. The stream is made when there is none; one that exists is left as the operator has configured
+ * it, and must take the subjects. The data of a message is `{id, at, data}`, and its Nats-Msg-Id is the id of the event.
  *
  * @param options.connection the current connection, if there is one
  * @param options.stream without it, the subjects belong to a stream that another service makes
  */
 export function createJetStreamEvents(options: {
   connection: () => NatsConnection | undefined;
-  stream?: Omit<StreamOptions, 'maxAgeMs'>;
+  stream?: { name: string; subjects: string[]; consumers?: readonly EventConsumer[] };
 }): EventTransport {
   const { connection, stream } = options;
-  const prepared = new WeakMap<NatsConnection, Promise<void>>();
-
-  async function prepare(nats: NatsConnection): Promise<void> {
+  const prepared = prepareOnce(async (js) => {
     if (stream === undefined) return;
-    const known = prepared.get(nats);
-    if (known !== undefined) return known;
-    const preparing = prepareStream(nats, { ...stream, maxAgeMs: MAX_AGE_MS });
-    prepared.set(nats, preparing);
-    preparing.catch(() => prepared.delete(nats));
-    return preparing;
-  }
+    await ensureStream(js, {
+      name: stream.name,
+      subjects: stream.subjects,
+      retention: RetentionPolicy.Limits,
+      storage: StorageType.File,
+      discard: DiscardPolicy.Old,
+      max_age: nanos(MAX_AGE_MS),
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    });
+    for (const { name, filter } of stream.consumers ?? []) {
+      await ensureConsumer(js, stream.name, {
+        durable_name: name,
+        filter_subject: filter,
+        ack_policy: AckPolicy.Explicit,
+        deliver_policy: DeliverPolicy.All,
+      });
+    }
+  });
 
   return {
     async publish({ id, subject, at, data }) {
@@ -42,9 +53,10 @@ export function createJetStreamEvents(options: {
       const nats = connection();
       if (nats === undefined) throw unavailable('There is no connection to NATS at the moment.');
       try {
-        await prepare(nats);
-        await jetstream(nats, { timeout: JETSTREAM_TIMEOUT_MS }).publish(subject, json, { msgID: id });
+        const { client } = await prepared.open(nats);
+        await client.publish(subject, json, { msgID: id });
       } catch (error) {
+        prepared.forget(nats);
         throw unavailable('NATS does not store events at the moment.', error);
       }
     },

@@ -44,6 +44,7 @@ const TABLE = {
       '/internal/users/account-lookups': ['identity'],
       '/internal/users/password-checks': ['identity'],
       '/internal/users/existence': ['commerce', 'notifications'],
+      '/internal/users/contacts': ['notifications'],
     },
   },
   items: {

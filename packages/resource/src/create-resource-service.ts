@@ -1,6 +1,8 @@
-import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
-import type { DurableConsumer } from '@gatehouse/events/jetstream-stream';
+import { createJetStreamEvents, type EventConsumer } from '@gatehouse/events/jetstream-events';
+import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import type { JobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
+import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
 import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
@@ -52,7 +54,7 @@ export type ResourceServiceDefinition = {
   }[];
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
   /** Consumers by which other services read its events from NATS (see deploy/docker/nats.conf). */
-  consumers?: readonly DurableConsumer[];
+  consumers?: readonly EventConsumer[];
 };
 
 /** What a service builds its own parts with. */
@@ -70,6 +72,8 @@ export type ResourceContext = {
   subscribe: LocalEvents['subscribe'] | undefined;
   /** The current connection to NATS, if there is one; undefined if the process has no NATS. */
   nats: NatsBroadcast['connection'] | undefined;
+  /** Makes the queues of the service, each once, before it starts: in NATS JetStream, or in the database without NATS. */
+  queues: JobQueues;
 };
 
 /** The service's own parts. */
@@ -139,6 +143,10 @@ export function createResourceService(
         connection: ownBroadcast.connection,
         stream: { name: name.toUpperCase(), subjects: [`${name}.>`], consumers: definition.consumers ?? [] },
       }));
+  const queues =
+    ownBroadcast === undefined
+      ? createLocalJobQueues({ connection, name, logger })
+      : createJetStreamJobQueues({ connection: ownBroadcast.connection, name, logger });
   const usage = createServiceUsage({
     name,
     logger,
@@ -146,7 +154,7 @@ export function createResourceService(
     nats: ownBroadcast?.connection,
   });
   const parts = build({
-    ...{ connection, logger, identity, clientOf, revocations: feed.set, events },
+    ...{ connection, logger, identity, clientOf, revocations: feed.set, events, queues },
     subscribe:
       dependencies.events !== undefined && 'subscribe' in dependencies.events
         ? dependencies.events.subscribe

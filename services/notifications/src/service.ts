@@ -11,13 +11,21 @@ import {
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
 import { DEFAULT_ANALYTICS_DAYS, type NotificationsConfig } from './config.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
-import { createNotificationsModule, NOTIFICATION_PATHS } from './notifications/module.ts';
+import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
+import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'notifications',
   prefixes: prefixesOf('notifications'),
-  paths: [...NOTIFICATION_PATHS, ...REPORT_PATHS, ...INTEGRATION_PATHS, ...ANALYTICS_PATHS],
+  paths: [
+    ...NOTIFICATION_PATHS,
+    ...PUSH_PATHS,
+    ...REPORT_PATHS,
+    ...INTEGRATION_PATHS,
+    ...ANALYTICS_PATHS,
+    ...OPERATOR_PATHS,
+  ],
   document: {
     title: 'Gatehouse notifications',
     description: `
@@ -45,12 +53,16 @@ export function createNotificationsService(
   dependencies: ResourceDependencies = {},
 ): Service {
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
+    const { lanes, operate } = createQueuesModule(context);
+    const notifications = createNotificationsModule(context, { ...config, lanes });
     const analytics = createAnalyticsModule(context, {
       keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
       pausesMs: config.analyticsPausesMs,
     });
     const rooms = [
-      createNotificationsModule(context),
+      // First, since it reads which lanes are paused.
+      operate([notifications.operated]),
+      notifications.parts,
       createReportsModule(context),
       createIntegrationsModule(context, { providers: [analytics.integration] }),
       analytics.parts,

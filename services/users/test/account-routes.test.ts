@@ -2,6 +2,7 @@ import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/k
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';
+import { mountContactRoutes } from '../src/internal/contact-routes.ts';
 import { mountExistenceRoutes } from '../src/internal/existence-routes.ts';
 import type { UserService } from '../src/user-service.ts';
 import { build } from './build.ts';
@@ -290,11 +291,36 @@ t.test(
   },
 );
 
+t.test('how to reach a user is told to notifications, and to nobody else', async (t) => {
+  const contacts = (id: string, credential: string | undefined) =>
+    call('GET', `/internal/users/contacts/${id}`, credential);
+  const machine = await issuer.machine('write:users');
+  const draft = {
+    username: 'reachable',
+    email: 'reach@example.org',
+    phone: '+49 30 1234567',
+    password: 'a long one',
+  };
+  const { id } = (await call('POST', '/v1/users', machine, draft)).body;
+  const credential = await issuer.internal('notifications', 'users');
+  const found = await contacts(id, credential);
+  t.equal(found.status, 200);
+  t.equal(found.headers.get('cache-control'), 'no-store');
+  t.same(Object.keys(found.body), ['email', 'phone'], 'nothing else of theirs');
+  t.match(found.body, { email: 'reach@example.org' });
+  t.equal((await contacts('usr_nobody', credential)).status, 404);
+  for (const name of SERVICE_NAMES.filter((service) => service !== 'notifications')) {
+    t.equal((await contacts(id, await issuer.internal(name, 'users'))).status, 403, name);
+  }
+  t.equal((await contacts(id, undefined)).status, 401);
+});
+
 t.test('every mounted internal route has an entry', async (t) => {
   const app = Fastify();
   const mounted: string[] = [];
   app.addHook('onRoute', ({ url }) => void mounted.push(url));
   mountAccountRoutes(app, { users: {} as UserService, authenticate: async () => {} });
+  mountContactRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   mountExistenceRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   t.ok(mounted.length > 0, 'there are routes');
   for (const { prefix } of internalRoutesOf('users')) {

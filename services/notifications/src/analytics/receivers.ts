@@ -27,7 +27,7 @@ export function receivers(
     createStreamConsumer({
       connection: nats,
       logger,
-      stream: { name: 'ANALYTICS', subjects: [USAGE], maxAgeMs: 6 * HOUR_MS, isWorkQueue: true },
+      stream: { name: 'ANALYTICS', subject: USAGE, maxAgeMs: 6 * HOUR_MS },
       durable: 'notifications',
       handle: takeUsage,
     }),

@@ -50,10 +50,19 @@ export function requestsOf(over: Partial<UsageBatch['requests'][number]> = {}) {
 export async function build(t: { teardown(fn: () => unknown): void }) {
   const events = createLocalEvents();
   const built = await startTestService<AnalyticsBody>(t, 'notifications', (config, logger, { broadcast }) =>
-    createNotificationsService({ ...config, usersUrl: config.ownUrl, analyticsPausesMs: PAUSES_MS }, logger, {
-      broadcast,
-      events,
-    }),
+    createNotificationsService(
+      {
+        ...config,
+        usersUrl: config.ownUrl,
+        sending: { providers: {}, slots: 1 },
+        analyticsPausesMs: PAUSES_MS,
+      },
+      logger,
+      {
+        broadcast,
+        events,
+      },
+    ),
   );
   const machine = await built.issuer.machine(SCOPE);
   const publish = (subject: string, data: Record<string, unknown>) =>
