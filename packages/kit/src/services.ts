@@ -26,6 +26,7 @@ const TABLE = {
       '/internal/identity/revocations': 'every other service',
       '/internal/identity/api-keys': 'every other service',
       '/internal/identity/account-changes': ['users'],
+      '/internal/identity/owned-applications': ['notifications'],
     },
   },
   users: {

@@ -16,7 +16,13 @@ export type NotificationsConfig = ResourceConfig & {
   /** The origin of users as reached from this process. */
   usersUrl: string;
   sending: SendingSettings;
+  /** For how many days the values of analytics are kept, by their interval; 7, 90 and 730 by default. */
+  analyticsDays?: { minute: number; hour: number; day: number };
+  /** How often values are added up, in milliseconds; every 2 seconds, minute and 5 minutes by default. */
+  analyticsPausesMs?: { minute: number; hour: number; day: number };
 };
+
+export const DEFAULT_ANALYTICS_DAYS = { minute: 7, hour: 90, day: 730 };
 
 const settings = {
   ...resourceSettings('notifications'),
@@ -29,13 +35,17 @@ const settings = {
   vapidKey: optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
   vapidSubject: optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
   pushToPrivateNetworks: oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  // The lower bounds are longer than it takes until the values are added up into the next interval for the last time.
+  minuteDays: integer('ANALYTICS_MINUTE_DAYS', { min: 2, max: 60, default: DEFAULT_ANALYTICS_DAYS.minute }),
+  hourDays: integer('ANALYTICS_HOUR_DAYS', { min: 3, max: 1000, default: DEFAULT_ANALYTICS_DAYS.hour }),
+  dayDays: integer('ANALYTICS_DAY_DAYS', { min: 3, max: 10_000, default: DEFAULT_ANALYTICS_DAYS.day }),
 };
 
 /** Reads the settings of the notifications process; throws a SettingsError. */
 export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
   const values = readSettings(settings, env);
   const { slots, smtpUrl, mailFrom, smsUrl, smsFrom, vapidKey, vapidSubject, ...rest } = values;
-  const { pushToPrivateNetworks, ...config } = rest;
+  const { pushToPrivateNetworks, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = rest;
   const problems: string[] = [];
   const together = (a: unknown, b: unknown, names: string) => {
     if ((a === undefined) !== (b === undefined)) problems.push(`${names} must be set together.`);
@@ -64,5 +74,5 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
         }
       : {}),
   };
-  return { ...config, sending: { providers, slots } };
+  return { ...config, analyticsDays: { minute, hour, day }, sending: { providers, slots } };
 }

@@ -9,7 +9,7 @@ import {
   type ResourceServiceDefinition,
 } from '@gatehouse/resource/create-resource-service';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
-import type { NotificationsConfig } from './config.ts';
+import { DEFAULT_ANALYTICS_DAYS, type NotificationsConfig } from './config.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
@@ -55,13 +55,17 @@ export function createNotificationsService(
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
     const notifications = createNotificationsModule(context, { ...config, lanes });
+    const analytics = createAnalyticsModule(context, {
+      keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
+      pausesMs: config.analyticsPausesMs,
+    });
     const rooms = [
       // First, since it reads which lanes are paused.
       operate([notifications.operated]),
       notifications.parts,
       createReportsModule(context),
-      createIntegrationsModule(context),
-      createAnalyticsModule(context),
+      createIntegrationsModule(context, { providers: [analytics.integration] }),
+      analytics.parts,
     ];
     return {
       routes(app, routeDependencies) {
@@ -72,6 +76,9 @@ export function createNotificationsService(
       },
       background: rooms.flatMap(({ background = [] }) => background),
       expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      async metrics() {
+        return (await Promise.all(rooms.map(({ metrics }) => metrics?.() ?? []))).flat();
+      },
     };
   });
 }
