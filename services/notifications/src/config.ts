@@ -53,7 +53,11 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
   together(smtpUrl, mailFrom, 'NOTIFICATIONS_SMTP_URL and NOTIFICATIONS_MAIL_FROM');
   together(smsUrl, smsFrom, 'NOTIFICATIONS_SMS_URL and NOTIFICATIONS_SMS_FROM');
   together(vapidKey, vapidSubject, 'NOTIFICATIONS_VAPID_PRIVATE_KEY and NOTIFICATIONS_VAPID_SUBJECT');
-  if (smsUrl !== undefined && !URL.canParse(smsUrl)) problems.push('NOTIFICATIONS_SMS_URL must be a URL.');
+  const sms = smsUrl === undefined ? undefined : URL.parse(smsUrl);
+  const isLocal = sms?.hostname === 'localhost' || sms?.hostname === '127.0.0.1';
+  if (sms === null || (sms?.protocol === 'http:' && !isLocal)) {
+    problems.push('NOTIFICATIONS_SMS_URL must be an https URL, unless it leads to this machine.');
+  }
   if (vapidKey !== undefined && !/^[\w-]{43}$/.test(vapidKey)) {
     problems.push('NOTIFICATIONS_VAPID_PRIVATE_KEY must be 32 bytes in base64url.');
   }
