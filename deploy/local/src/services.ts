@@ -111,7 +111,7 @@ export function createServices(options: {
       firstApplications: firstApplications(demo),
     },
     logger,
-    { broadcast },
+    { broadcast, events },
   );
   const resources = clients.map(({ id, secret, create }) =>
     create({

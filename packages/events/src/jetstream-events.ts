@@ -1,13 +1,16 @@
 import { unavailable } from '@gatehouse/kit/errors';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
-import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import { AckPolicy, DeliverPolicy, DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
-import { DUPLICATE_WINDOW_MS, ensureStream, prepareOnce } from './jetstream-streams.ts';
+import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
 
 /** How long a new stream keeps events. */
 const MAX_AGE_MS = 7 * 86_400_000;
+
+/** A durable consumer of events that match the filter; whoever the account lets may pull from it. */
+export type EventConsumer = { name: string; filter: string };
 
 /**
  * Publishes events to a stream of NATS JetStream. publish() resolves when the server has stored the event, and rejects with
@@ -15,24 +18,33 @@ const MAX_AGE_MS = 7 * 86_400_000;
  * it, and must take the subjects. The data of a message is `{id, at, data}`, and its Nats-Msg-Id is the id of the event.
  *
  * @param options.connection the current connection, if there is one
+ * @param options.stream without it, the subjects belong to a stream that another service makes
  */
 export function createJetStreamEvents(options: {
   connection: () => NatsConnection | undefined;
-  stream: string;
-  subjects: string[];
+  stream?: { name: string; subjects: string[]; consumers?: readonly EventConsumer[] };
 }): EventTransport {
-  const { connection, stream, subjects } = options;
-  const prepared = prepareOnce((js) =>
-    ensureStream(js, {
-      name: stream,
-      subjects,
+  const { connection, stream } = options;
+  const prepared = prepareOnce(async (js) => {
+    if (stream === undefined) return;
+    await ensureStream(js, {
+      name: stream.name,
+      subjects: stream.subjects,
       retention: RetentionPolicy.Limits,
       storage: StorageType.File,
       discard: DiscardPolicy.Old,
       max_age: nanos(MAX_AGE_MS),
       duplicate_window: nanos(DUPLICATE_WINDOW_MS),
-    }),
-  );
+    });
+    for (const { name, filter } of stream.consumers ?? []) {
+      await ensureConsumer(js, stream.name, {
+        durable_name: name,
+        filter_subject: filter,
+        ack_policy: AckPolicy.Explicit,
+        deliver_policy: DeliverPolicy.All,
+      });
+    }
+  });
 
   return {
     async publish({ id, subject, at, data }) {

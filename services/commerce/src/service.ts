@@ -31,6 +31,7 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'commerce',
   prefixes: prefixesOf('commerce'),
   paths: [...SEARCH_PATHS, ...PRODUCT_PATHS, ...ORDER_PATHS],
+  consumers: [{ name: 'notifications_analytics', filter: 'commerce.order.*' }],
   document: {
     title: 'Gatehouse commerce',
     description: `

@@ -20,9 +20,14 @@ export type NotificationsConfig = ResourceConfig & {
   sending: SendingSettings;
   /** How long the files of reports are kept; 7 days by default. */
   reportDays?: number;
+  /** For how many days the values of analytics are kept, by their interval; 7, 90 and 730 by default. */
+  analyticsDays?: { minute: number; hour: number; day: number };
+  /** How often values are added up, in milliseconds; every 2 seconds, minute and 5 minutes by default. */
+  analyticsPausesMs?: { minute: number; hour: number; day: number };
 };
 
 export const DEFAULT_REPORT_DAYS = 7;
+export const DEFAULT_ANALYTICS_DAYS = { minute: 7, hour: 90, day: 730 };
 
 const settings = {
   ...resourceSettings('notifications'),
@@ -38,13 +43,17 @@ const settings = {
   vapidKey: optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
   vapidSubject: optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
   pushToPrivateNetworks: oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  // The lower bounds are longer than it takes until the values are added up into the next interval for the last time.
+  minuteDays: integer('ANALYTICS_MINUTE_DAYS', { min: 2, max: 60, default: DEFAULT_ANALYTICS_DAYS.minute }),
+  hourDays: integer('ANALYTICS_HOUR_DAYS', { min: 3, max: 1000, default: DEFAULT_ANALYTICS_DAYS.hour }),
+  dayDays: integer('ANALYTICS_DAY_DAYS', { min: 3, max: 10_000, default: DEFAULT_ANALYTICS_DAYS.day }),
 };
 
 /** Reads the settings of the notifications process; throws a SettingsError. */
 export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
   const values = readSettings(settings, env);
   const { slots, smtpUrl, mailFrom, smsUrl, smsFrom, vapidKey, vapidSubject, ...rest } = values;
-  const { pushToPrivateNetworks, ...config } = rest;
+  const { pushToPrivateNetworks, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = rest;
   const problems: string[] = [];
   const together = (a: unknown, b: unknown, names: string) => {
     if ((a === undefined) !== (b === undefined)) problems.push(`${names} must be set together.`);
@@ -52,7 +61,11 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
   together(smtpUrl, mailFrom, 'NOTIFICATIONS_SMTP_URL and NOTIFICATIONS_MAIL_FROM');
   together(smsUrl, smsFrom, 'NOTIFICATIONS_SMS_URL and NOTIFICATIONS_SMS_FROM');
   together(vapidKey, vapidSubject, 'NOTIFICATIONS_VAPID_PRIVATE_KEY and NOTIFICATIONS_VAPID_SUBJECT');
-  if (smsUrl !== undefined && !URL.canParse(smsUrl)) problems.push('NOTIFICATIONS_SMS_URL must be a URL.');
+  const sms = smsUrl === undefined ? undefined : URL.parse(smsUrl);
+  const isLocal = sms?.hostname === 'localhost' || sms?.hostname === '127.0.0.1';
+  if (sms === null || (sms?.protocol === 'http:' && !isLocal)) {
+    problems.push('NOTIFICATIONS_SMS_URL must be an https URL, unless it leads to this machine.');
+  }
   if (vapidKey !== undefined && !/^[\w-]{43}$/.test(vapidKey)) {
     problems.push('NOTIFICATIONS_VAPID_PRIVATE_KEY must be 32 bytes in base64url.');
   }
@@ -73,5 +86,5 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
         }
       : {}),
   };
-  return { ...config, sending: { providers, slots } };
+  return { ...config, analyticsDays: { minute, hour, day }, sending: { providers, slots } };
 }

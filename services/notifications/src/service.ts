@@ -9,7 +9,7 @@ import {
   type ResourceServiceDefinition,
 } from '@gatehouse/resource/create-resource-service';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
-import { DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';
+import { DEFAULT_ANALYTICS_DAYS, DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
@@ -54,7 +54,15 @@ export function createNotificationsService(
 ): Service {
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
-    const notifications = createNotificationsModule(context, { ...config, lanes });
+    const analytics = createAnalyticsModule(context, {
+      keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
+      pausesMs: config.analyticsPausesMs,
+    });
+    const notifications = createNotificationsModule(context, {
+      ...config,
+      lanes,
+      onEnded: analytics.ingest.takeNotification,
+    });
     const reports = createReportsModule(context, {
       lanes,
       origins: {
@@ -69,8 +77,10 @@ export function createNotificationsService(
       operate([notifications.operated, reports.operated]),
       notifications.parts,
       reports.parts,
-      createIntegrationsModule(context),
-      createAnalyticsModule(context),
+      createIntegrationsModule(context, {
+        providers: [...notifications.integrations, analytics.integration],
+      }),
+      analytics.parts,
     ];
     return {
       routes(app, routeDependencies) {
@@ -81,6 +91,9 @@ export function createNotificationsService(
       },
       background: rooms.flatMap(({ background = [] }) => background),
       expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      async metrics() {
+        return (await Promise.all(rooms.map(({ metrics }) => metrics?.() ?? []))).flat();
+      },
     };
   });
 }

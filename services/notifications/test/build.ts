@@ -1,4 +1,4 @@
-import type { ResourceDependencies } from '@gatehouse/resource/create-resource-service';
+import type { Logger } from '@gatehouse/kit/logger';
 import { until } from '@gatehouse/testing/processes';
 import { startTestService } from '@gatehouse/testing/test-service';
 import { createUsersService } from '@gatehouse/users';
@@ -40,7 +40,7 @@ export const TIMES = { backoffMs: { first: 20, max: 100 }, answerMs: 1000 };
 export async function build(
   t: { teardown(fn: () => unknown): void },
   sending: Partial<NotificationsConfig['sending']> = {},
-  more: { usersUrl?: string; natsUrl?: string; dependencies?: ResourceDependencies } = {},
+  more: { usersUrl?: string; logger?: Logger } = {},
 ) {
   const service = await startTestService<Body>(t, 'notifications', (config, logger, dependencies) => [
     createUsersService(
@@ -68,10 +68,9 @@ export async function build(
         notificationsUrl: config.ownUrl,
         usersUrl: more.usersUrl ?? config.ownUrl,
         sending: { providers: {}, slots: 4, ...TIMES, ...sending },
-        ...(more.natsUrl === undefined ? {} : { natsUrl: more.natsUrl }),
       },
-      logger,
-      more.natsUrl === undefined ? dependencies : {},
+      more.logger ?? logger,
+      dependencies,
     ),
   ]);
   const { call, issuer } = service;

@@ -10,10 +10,11 @@ import { ALL, ANN, type NotificationBody } from './build.ts';
 import { startGateway } from './gateway.ts';
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
-const CONCURRENCY = 16;
+const CONCURRENCY = 32;
+/** How long the last notification may take after the last one was accepted. */
 const LIMIT_MS = 300_000;
 
-t.setTimeout(2 * LIMIT_MS + 60_000);
+t.setTimeout(1_200_000);
 
 type Stored = Pick<NotificationBody, 'status' | 'message'> & { attempts: { outcome: string }[] };
 
@@ -107,7 +108,8 @@ async function run(t: { teardown(fn: () => unknown): void }, count: number, name
 
   async function killing(): Promise<void> {
     while (!sending.signal.aborted) {
-      await sleep(500 + Math.random() * 1500);
+      await sleep(2000 + Math.random() * 4000, undefined, { signal: sending.signal }).catch(() => {});
+      if (sending.signal.aborted) return;
       const [name, victim] = victims[Math.floor(Math.random() * victims.length)] ?? [];
       if (name === undefined || victim === undefined) return;
       await victim.kill();
@@ -176,7 +178,7 @@ async function run(t: { teardown(fn: () => unknown): void }, count: number, name
 }
 
 t.test('kill -9 of the API and NATS: none is lost, none is sent twice', { skip }, async (t) => {
-  const count = 2000;
+  const count = 1000;
   const { all, lost, statuses, duplicates, about } = await run(t, count, ['api', 'nats']);
   t.comment(about);
   t.equal(new Set(all.map(({ message }) => message)).size, count);

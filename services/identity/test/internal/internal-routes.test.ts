@@ -38,6 +38,7 @@ const ROUTES = [
   ['POST', '/delegations', { credential: 'Bearer x' }],
   ['POST', '/delegations/token', { handle: 'x' }],
   ['POST', '/account-changes', { id: 'evt_1', user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' }],
+  ['GET', '/owned-applications/usr_1', undefined],
 ] as const;
 
 const answer = await form({
@@ -159,9 +160,11 @@ t.test('every route that is mounted has an entry', async (t) => {
     verifyCredential: unused,
     delegations: { create: unused, token: unused },
     accountChanged: unused,
+    ownedBy: unused,
   });
   const mounted = router.stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
-  t.same(mounted.sort(), ROUTES.map(([, path]) => PREFIX + path).sort(), 'the routes of these tests');
+  const patterns = ROUTES.map(([, path]) => PREFIX + path.replace('usr_1', ':user_id'));
+  t.same(mounted.sort(), patterns.sort(), 'the routes of these tests');
   for (const path of mounted) {
     t.ok(
       internalRoutesOf('identity').some(({ prefix }) => isUnder(path, prefix)),

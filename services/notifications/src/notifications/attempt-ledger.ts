@@ -40,7 +40,9 @@ export function createAttemptLedger(options: {
   }
 
   async function end(job: Job, attempt: number, outcome: Outcome): Promise<void> {
-    const { notification, mayBeAccepted = false, providerId = null } = current.get(job.id) ?? {};
+    const found = current.get(job.id);
+    if (found === undefined) throw new Error('the attempt has not begun');
+    const { notification, mayBeAccepted, providerId } = found;
     const reference = referenceOf(job);
     const error = outcome.result === 'succeeded' ? null : outcome.error;
     if (outcome.result === 'postponed' && !mayBeAccepted) {
@@ -48,8 +50,9 @@ export function createAttemptLedger(options: {
     } else {
       const recorded = recordedOutcome(outcome, mayBeAccepted);
       const retry = 'retryInMs' in outcome ? { retryInMs: outcome.retryInMs } : {};
-      await attempts.end(reference, attempt, { outcome: recorded, error, providerId, ...retry });
-      if (notification !== undefined) onOutcome(notification, recorded);
+      const end = { notification, outcome: recorded, error, providerId, ...retry };
+      await attempts.end(reference, attempt, end);
+      onOutcome(notification, recorded);
     }
     current.delete(job.id);
   }

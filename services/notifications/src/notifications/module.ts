@@ -4,6 +4,7 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { createAttemptLedger } from './attempt-ledger.ts';
 import { createChannels } from './channels/create-channels.ts';
+import { integrationsOf } from './channels/integrations.ts';
 import { isPublicAddress } from './channels/public-address.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
@@ -15,7 +16,7 @@ import { createRecipients } from './recipients.ts';
 import { createRepublisher } from './republishing.ts';
 import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
-import { COLLECTION } from './store/notification-document.ts';
+import { COLLECTION, NOTIFICATION_ENDED } from './store/notification-document.ts';
 import { createNotificationStore, type JobEventOf } from './store/notification-store.ts';
 
 export { NOTIFICATION_PATHS, PUSH_PATHS };
@@ -31,9 +32,11 @@ export function createNotificationsModule(
     publicUrl: string;
     sending: SendingSettings;
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
+    /** Gets what each notification has become, once or more; durable when it resolves. */
+    onEnded(event: { data: Record<string, unknown> }): Promise<void>;
   },
 ) {
-  const { usersUrl, publicUrl, sending, lanes } = options;
+  const { usersUrl, publicUrl, sending, lanes, onEnded } = options;
   const { providers, slots, backoffMs = BACKOFF_MS, answerMs = ANSWER_MS, leaseMs } = sending;
   const subscriptions = createPushSubscriptionStore(connection);
   const recipients = createRecipients(clientOf('users', usersUrl));
@@ -65,6 +68,7 @@ export function createNotificationsModule(
     collection: connection.collection(COLLECTION),
     logger,
     transport: queue,
+    receivers: { [NOTIFICATION_ENDED]: onEnded },
   });
   const notifications = createNotificationService({
     store: publisher.publishing(store, ['add', 'update']),
@@ -108,7 +112,7 @@ export function createNotificationsModule(
   };
   return {
     parts,
-    channels,
+    integrations: integrationsOf(channels, providers),
     operated: {
       queue,
       lanes: NOTIFICATION_TYPES,

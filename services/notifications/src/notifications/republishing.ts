@@ -2,7 +2,7 @@ import type { JobQueue } from '@gatehouse/events/job-queue';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
 import type { Notification } from './notification.ts';
-import type { NotificationAttempts } from './store/notification-attempts.ts';
+import { MAX_PAUSE_MS, type NotificationAttempts } from './store/notification-attempts.ts';
 import type { JobEventOf } from './store/notification-store.ts';
 
 const EVERY_MS = 30_000;
@@ -37,8 +37,11 @@ export function createRepublisher(options: {
     async run(signal) {
       const [unended, depth] = await Promise.all([attempts.countUnended(), queue.depth()]);
       const queued = depth.reduce((sum, { waiting, inFlight }) => sum + waiting + inFlight, 0);
-      const limit = Math.min(Math.max(unended - queued, BATCH.min), BATCH.max);
-      const overdue = await attempts.overdue(overdueMs, limit, 0);
+      const missing = unended - queued;
+      const limit = Math.min(Math.max(missing, BATCH.min), BATCH.max);
+      // When fewer jobs are there than notifications, those that were to be checked later may be lost, too.
+      const aheadMs = missing > BATCH.min ? MAX_PAUSE_MS : -overdueMs;
+      const overdue = await attempts.overdue(new Date(Date.now() + aheadMs), limit);
       if (overdue.length === 0) return;
       await publishAll(overdue, signal);
       logger.info({ count: overdue.length, unended, queued }, 'jobs that are overdue were published again');

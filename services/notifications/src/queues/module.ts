@@ -3,6 +3,7 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-
 import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
 import { createLaneStore } from './lane-store.ts';
 import { createLanes, type Lanes } from './lanes.ts';
+import { queueMetrics } from './queue-metrics.ts';
 import { mountQueues, QUEUES_PATH } from './queue-routes.ts';
 import { createQueueService, type OperatedQueue } from './queue-service.ts';
 
@@ -28,6 +29,7 @@ export function createQueuesModule({ connection, logger }: ResourceContext) {
           mountDeadLetters(app, { queues: service, authenticate });
         },
         prepare: lanes.load,
+        metrics: async () => queueMetrics(await service.status()),
         background: [lanes],
       };
     },

@@ -56,6 +56,10 @@ function rethrow(error: unknown): never {
   if (code === 'EAUTH' || code === 'ENOAUTH') {
     throw new ProviderError('unreachable', 'The mail server refuses our credentials.', options);
   }
+  // Nodemailer's own check, and that of packages/mail.
+  if (code === undefined || (code === 'EENVELOPE' && command === 'API')) {
+    throw new ProviderError('rejected', 'The recipient’s email address cannot be used.', options);
+  }
   const isOfMail = /^(?:MAIL FROM|RCPT TO|DATA)/.test(command ?? '');
   if (responseCode !== undefined && isOfMail && responseCode !== 421) {
     const isFinal = responseCode >= 500;

@@ -18,6 +18,7 @@ import {
 } from '../notification.ts';
 import {
   COLLECTION,
+  endedEvent,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
   readNotification,
@@ -94,7 +95,12 @@ export function createNotificationStore(
           current = found;
           const next = decide(found);
           if (next === found) return undefined;
-          const events = next.job === found.job ? [] : [jobEvent(next)];
+          const events =
+            next.status === 'cancelled'
+              ? [endedEvent(next, next.status, revision.version)]
+              : next.job === found.job
+                ? []
+                : [jobEvent(next)];
           return { next: { ...next, ...revision }, events };
         },
         ifVersion,
