@@ -40,6 +40,8 @@ t.test('analytics equal the access logs, but for what a killed process had not s
       PUBLIC_URL: issuer.issuer,
       IDENTITY_URL: issuer.issuer,
       USERS_URL: issuer.issuer,
+      COMMERCE_URL: issuer.issuer,
+      NOTIFICATIONS_URL: issuer.issuer,
       TRUSTED_PROXIES: '127.0.0.1',
       RATE_LIMIT: 'off',
       SHUTDOWN_DELAY_SECONDS: '0',

@@ -1,8 +1,8 @@
+import { createBatches } from '@gatehouse/kit/batches';
 import { newId } from '@gatehouse/kit/ids';
 import { defineCollection } from '@gatehouse/mongo/collection';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { insertNew } from '@gatehouse/mongo/insert-new';
-import { createBatches } from './batches.ts';
 import type { Begun, Job, JobLedger, Outcome } from './job.ts';
 
 /** The collection of the default ledger. The sweeper removes what has expired. */

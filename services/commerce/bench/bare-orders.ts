@@ -1,8 +1,8 @@
 // What bench/orders.ts compares the service with: Fastify and the driver, which place orders by the same requests to the
 // database in the same order, without credentials, checks and events. Listens on PORT, with the MongoDB of MONGODB_URI.
 
+import { createBatches } from '@gatehouse/kit/batches';
 import { newId } from '@gatehouse/kit/ids';
-import { inBatches } from '@gatehouse/kit/in-batches';
 import Fastify from 'fastify';
 import mongoose from 'mongoose';
 import { PRODUCT_FIELDS, type ProductDocument } from '../src/store/product-document.ts';
@@ -16,14 +16,18 @@ const products = client.db('bare').collection<ProductDocument>('products');
 const orders = client.db('bare').collection<{ _id: string }>('orders');
 const app = Fastify();
 
-const settle = inBatches(async (placed: { id: string; ids: string[] }[]) => {
-  const orderIds = placed.map(({ id }) => id);
-  await products.updateMany(
-    { _id: { $in: placed.flatMap(({ ids }) => ids) }, 'reservations.order_id': { $in: orderIds } },
-    { $pull: { reservations: { order_id: { $in: orderIds } } } as never },
-  );
-  await orders.updateMany({ _id: { $in: orderIds }, 'stock.phase': 'settling' }, { $unset: { stock: '' } });
-}, 100);
+const settle = createBatches({
+  max: 100,
+  run: async (placed: readonly { id: string; ids: string[] }[]) => {
+    const orderIds = placed.map(({ id }) => id);
+    await products.updateMany(
+      { _id: { $in: placed.flatMap(({ ids }) => ids) }, 'reservations.order_id': { $in: orderIds } },
+      { $pull: { reservations: { order_id: { $in: orderIds } } } as never },
+    );
+    await orders.updateMany({ _id: { $in: orderIds }, 'stock.phase': 'settling' }, { $unset: { stock: '' } });
+    return [];
+  },
+});
 
 async function empty(_id: string): Promise<void> {
   await orders.findOne({ _id }, { projection: { outbox: 1 } });

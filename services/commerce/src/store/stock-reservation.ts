@@ -1,4 +1,4 @@
-import { inBatches } from '@gatehouse/kit/in-batches';
+import { createBatches } from '@gatehouse/kit/batches';
 import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
 import mongoose from 'mongoose';
 
@@ -112,7 +112,7 @@ export function createStockReservation({
     await orders.deleteOne({ _id: id, 'stock.phase': 'undoing' });
   }
 
-  async function settleAll(placed: LinesOf[]): Promise<void> {
+  async function settleAll(placed: readonly LinesOf[]): Promise<void> {
     const ids = placed.map(({ id }) => id);
     await products.updateMany({ _id: { $in: productsOf(placed) }, 'reservations.order_id': { $in: ids } }, {
       $pull: { reservations: { order_id: { $in: ids } } },
@@ -125,7 +125,7 @@ export function createStockReservation({
    * to it since it was read, and after it was read the order was still in the phase `restocking`, which it leaves only once
    * all its stock is returned. Until it has left it, the product knows the order.
    */
-  async function restockAll(cancelled: LinesOf[]): Promise<void> {
+  async function restockAll(cancelled: readonly LinesOf[]): Promise<void> {
     const ids = cancelled.map(({ id }) => id);
     const isRestocking = { _id: { $in: ids }, 'stock.phase': 'restocking' };
     for (let isDone = false; !isDone; ) {
@@ -146,7 +146,7 @@ export function createStockReservation({
     await orders.updateMany(isRestocking, { $set: { stock: stockState('returned') } });
   }
 
-  async function forgetReturns(returned: LinesOf[]): Promise<void> {
+  async function forgetReturns(returned: readonly LinesOf[]): Promise<void> {
     const ids = returned.map(({ id }) => id);
     await products.updateMany({ _id: { $in: productsOf(returned) }, returns: { $in: ids } }, {
       $pull: { returns: { $in: ids } },
@@ -156,11 +156,21 @@ export function createStockReservation({
 
   return {
     ...{ reserve, undo, release },
-    // Together, so that many orders of one product do not contend for it.
-    settle: inBatches(settleAll, BATCH),
-    restock: inBatches(restockAll, BATCH),
-    forgetReturn: inBatches(forgetReturns, BATCH),
+    settle: together(settleAll),
+    restock: together(restockAll),
+    forgetReturn: together(forgetReturns),
   };
+}
+
+/** In batches, so that many orders of one product do not contend for it. */
+function together<T>(run: (items: readonly T[]) => Promise<void>): (item: T) => Promise<void> {
+  return createBatches<T, void>({
+    max: BATCH,
+    async run(items) {
+      await run(items);
+      return [];
+    },
+  });
 }
 
 /** Matches products that were not deleted. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createBatches } from '@gatehouse/kit/batches';
 import t from 'tap';
-import { createBatches } from '../src/batches.ts';
 
 t.test(
   'what is asked for while a batch is under way is in the next one, and gets its own result',
