@@ -4,12 +4,13 @@ import { newId } from '@gatehouse/kit/ids';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import type { Deprecation } from '@gatehouse/lists/deprecation';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 import { matchesBody, matchesQuery } from './choose-profile.ts';
 import { bodyShape, entityShape, listShapes } from './examples.ts';
 import { createIdempotency, type IdempotencyStore } from './idempotency.ts';
+import { createImporter } from './import.ts';
 import type { ResourceTypes } from './profile.ts';
 import type { Resource, ResourcePath } from './resource.ts';
 import { accessHooks, candidatesFor, definitionFor, describeRoute, entityPath, idOf } from './route.ts';
@@ -109,6 +110,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
   const { noun, idPrefix, example } = resource;
   const idempotency = createIdempotency({ store: options.idempotencyKeys, newId: () => newId(idPrefix) });
   const location = entityPrefix(resource, path);
+  const importer = createImporter(resource, path);
 
   const route = describeRoute(path, candidates, create, {
     operation: 'create',
@@ -125,9 +127,11 @@ const mountCreate: Mount = (app, resource, path, options) => {
       },
     },
     refusals: ['invalid', 'conflict'],
+    ...(importer === undefined ? {} : { lines: importer.documented }),
   });
   const fallback = defaultProfileOf(path, options);
-  app.post(prefix, { ...route, ...accessHooks(options.authenticate, create) }, async (request, reply) => {
+  const hooks = accessHooks(options.authenticate, create);
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request);
     const matches = matchesBody(request.body);
     const { body, answer } = definitionFor(request, candidates, { pin, fallback, matches });
@@ -143,7 +147,9 @@ const mountCreate: Mount = (app, resource, path, options) => {
       return { status: 201, headers, text: answer.write(entity) };
     });
     return send(reply, created);
-  });
+  };
+  if (importer === undefined) app.post(prefix, { ...route, ...hooks }, handler);
+  else importer.mount(app, prefix, { ...route, ...hooks, handler });
 };
 
 const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { authenticate }) => {

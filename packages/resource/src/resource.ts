@@ -32,7 +32,10 @@ export type ResourcePath<R extends ResourceTypes> = {
 export type Operations<R extends ResourceTypes> = {
   list?: Access & { source(caller: Caller): ListSource<R['field'], R['entity']> };
   /** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */
-  create?: Access & { run(draft: R['draft'] & { id: string }, caller: Caller): Promise<R['entity']> };
+  create?: Access & {
+    run(draft: R['draft'] & { id: string }, caller: Caller): Promise<R['entity']>;
+    import?: Import<R>;
+  };
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
   /** Throws `precondition_failed` unless the entity is at one of the versions. */
   update?: Access & {
@@ -40,6 +43,21 @@ export type Operations<R extends ResourceTypes> = {
   };
   /** As update. */
   remove?: Access & { run(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> };
+};
+
+/**
+ * Many drafts in one body (application/x-ndjson), one in each line, which create or update entities. Mounted where the path
+ * has one profile that creates.
+ */
+export type Import<R extends ResourceTypes> = {
+  /** A sentence for the OpenAPI document: who may import, and how what exists is recognized. */
+  description: string;
+  /** Throws `forbidden` unless the caller, who may create, may import. */
+  authorize(caller: Caller): void;
+  /** What identifies the entity of a draft, if anything does. Drafts with the same key are run in their order. */
+  keyOf(draft: R['draft']): string | undefined;
+  /** `draft.id` is for an entity that is created. */
+  run(draft: R['draft'] & { id: string }, caller: Caller): Promise<{ id: string; isNew: boolean }>;
 };
 
 /** The permission that an operation needs. It is checked before the body of the request is read. */
