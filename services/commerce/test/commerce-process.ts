@@ -10,6 +10,8 @@ export type CommerceProcess = {
   /** Resolves when the process has ended, of itself or by kill(). */
   ended: Promise<unknown>;
   kill(signal?: NodeJS.Signals): Promise<unknown>;
+  /** All it has logged. */
+  output(): string;
 };
 
 /**
@@ -48,7 +50,7 @@ export async function startCommerce(
       () => false,
     );
   }, 30_000);
-  return { pid: child.pid ?? 0, base, ended, kill };
+  return { pid: child.pid ?? 0, base, ended, kill, output };
 }
 
 /** The memory that a process has in use, in MB. */
