@@ -13,11 +13,16 @@ const CHECK = Symbol('check after the body');
 type Checked = IncomingMessage & { [CHECK]?: () => Promise<void> };
 
 /**
- * Makes readBody() run a check once the body is there. What was checked before it was read may no longer hold then, as
- * the client decides how long that takes.
+ * Makes readBody() run a check once the body is there, and readLines() before each line. What was checked before a body was
+ * read may no longer hold then, as the client decides how long that takes.
  */
 export function checkAfterBody(request: Checked, check: () => Promise<void>): void {
   request[CHECK] = check;
+}
+
+/** Runs the check, if there is one; throws what it throws. */
+export async function checkAgain(request: Checked): Promise<void> {
+  await request[CHECK]?.();
 }
 
 /** Whether a request has a body (RFC 9112 §6.3). */
@@ -38,19 +43,23 @@ export async function readBody(
   limit: number,
   seconds: number = BODY_SECONDS,
 ): Promise<Buffer> {
-  // RFC 9110 §12.5.3. A compressed body would have to be decompressed before its size is known.
-  if (!/^(?:identity)?$/i.test(request.headers['content-encoding']?.trim() ?? '')) {
-    throw new ServiceError('unsupported_media_type', 'The body must be sent without a Content-Encoding.', {
-      headers: { 'accept-encoding': 'identity' },
-    });
-  }
+  refuseEncoded(request);
   const body = await collect(request, limit, seconds);
   if (body === undefined) {
     await discardBody(request);
     throw new ServiceError('too_large', `The body is larger than ${limit} bytes.`, { headers: CLOSE });
   }
-  await request[CHECK]?.();
+  await checkAgain(request);
   return body;
+}
+
+/** Throws `unsupported_media_type` for a body that is compressed: its size is known only when it is decompressed. */
+export function refuseEncoded({ headers }: IncomingMessage): void {
+  if (/^(?:identity)?$/i.test(headers['content-encoding']?.trim() ?? '')) return;
+  // RFC 9110 §12.5.3
+  throw new ServiceError('unsupported_media_type', 'The body must be sent without a Content-Encoding.', {
+    headers: { 'accept-encoding': 'identity' },
+  });
 }
 
 /** The bytes of a request; undefined when they are more than `limit`. */

@@ -43,6 +43,7 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
   const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
   const stopping = new AbortController();
   let unreachableSince: number | undefined;
+  let heardAt = Number.NEGATIVE_INFINITY;
   const watching = createPeriodicTask({
     run: watch,
     everyMs: WATCH.everyMs,
@@ -65,6 +66,9 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       minHeartbeatFrequencyMS: 100,
       writeConcern: { w: ownWriteConcern(uri) ?? 'majority', journal: true },
       maxPoolSize: 50,
+    });
+    connection.getClient().on('serverHeartbeatSucceeded', () => {
+      heardAt = performance.now();
     });
     for (const model of Object.values(connection.models)) await model.createIndexes();
   }
@@ -90,7 +94,8 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
 
   /** Reconnects when the driver has not done so by itself. */
   async function watch(): Promise<void> {
-    if (await responds()) {
+    // Heartbeats have a connection of their own: the ping may wait for others that have all connections of the pool.
+    if ((await responds()) || performance.now() - heardAt < WATCH.everyMs) {
       unreachableSince = undefined;
       return;
     }
@@ -167,6 +172,8 @@ const MAX_TIME_EXPIRED = 50;
 
 /** Codes of a server that shuts down, steps down or recovers: InterruptedAtShutdown, NotWritablePrimary and so on. */
 const STATE_CHANGE_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);
+/** Their classes are not exported by the driver. */
+const POOL_ERRORS = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClosedError']);
 const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
 
 /** Whether an error of the driver or of mongoose means that no server could be reached. */
@@ -178,8 +185,7 @@ function isUnreachable(error: unknown, connection: Connection): boolean {
     error instanceof mongo.MongoNotConnectedError ||
     error instanceof mongo.MongoTopologyClosedError ||
     error instanceof mongo.MongoClientClosedError ||
-    // Not exported by the driver.
-    (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError') ||
+    (error instanceof mongo.MongoError && POOL_ERRORS.has(error.name)) ||
     (error instanceof mongo.MongoServerError && STATE_CHANGE_CODES.has(error.code)) ||
     // The driver passes on the socket's error when it writes to a connection that was just lost.
     SOCKET_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '') ||

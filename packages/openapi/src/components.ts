@@ -1,3 +1,4 @@
+import { NDJSON } from '@gatehouse/http/body-lines';
 import type { ErrorBody } from '@gatehouse/http/error-bodies';
 import { type ErrorKind, ServiceError } from '@gatehouse/kit/errors';
 import { alternatives, type JsonSchema } from './alternatives.ts';
@@ -32,8 +33,22 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
     return { [JSON_TYPE]: { schema, examples: shown.length > 0 ? examples : undefined } };
   }
 
+  function linesOf(shape: Shape) {
+    return { [NDJSON]: { schema: refer(shape), example: shape.example } };
+  }
+
   return {
-    body: (shapes: readonly Shape[]) => ({ required: true, content: contentOf(shapes, 'read') }),
+    body: (shapes: readonly Shape[], lines: Operation['lines']) => ({
+      required: true,
+      content: { ...contentOf(shapes, 'read'), ...(lines && linesOf(lines.body)) },
+    }),
+
+    /** The answer to a body of lines. The schemas of both are those of one line, as OpenAPI 3.1 has none of a sequence. */
+    answerToLines: ({ description, answer }: NonNullable<Operation['lines']>) => ({
+      description,
+      headers: headersOf({ 'X-Request-Id': 'always', ...LIMITS }),
+      content: linesOf(answer),
+    }),
 
     answer({ description, shapes, mediaType, headers }: DocumentedAnswer, operation: Operation) {
       const limits = operation.scopes && LIMITS;

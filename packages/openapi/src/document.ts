@@ -43,13 +43,14 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
   };
 
   function write(url: string, method: string, operation: Operation) {
-    const { operationId, summary, description, tag, scopes, body, conditional, errors } = operation;
+    const { operationId, summary, description, tag, scopes, body, lines, conditional, errors } = operation;
     const answers = { ...operation.answers, ...(conditional === 'read' && { 304: NOT_MODIFIED }) };
     const parameters = parametersOf(url, operation);
     const responses: JsonSchema = {};
     for (const [status, answer] of Object.entries(answers)) {
       responses[status] = components.answer(answer, operation);
     }
+    if (lines !== undefined) responses[200] = components.answerToLines(lines);
     for (const kind of errorKindsOf(operation, method)) {
       responses[STATUS_OF_KIND[kind]] = components.error(errors.body, kind, scopes);
     }
@@ -60,7 +61,7 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
       tags: [tag],
       security: securityOf(scopes),
       parameters: parameters.length > 0 ? parameters : undefined,
-      requestBody: body && components.body(body),
+      requestBody: body && components.body(body, lines),
       responses,
     };
   }

@@ -55,6 +55,8 @@ export type Operation = {
   query?: readonly Query[];
   /** The shapes of the body, which is required if there are any. */
   body?: readonly Shape[];
+  /** Takes a body of application/x-ndjson, too: each line is such a `body`, and is answered with a line, with 200. */
+  lines?: { description: string; body: Shape; answer: Shape };
   /** Supports Idempotency-Key. */
   idempotent?: boolean;
   /** `read` supports If-None-Match (304), `write` supports If-Match (412). */

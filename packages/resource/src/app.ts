@@ -18,6 +18,10 @@ import Fastify, {
 import { mountOpenApi } from './openapi-route.ts';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** What the caller is told about anything that was thrown; a fault of the service is logged. */
+    errorOf(thrown: unknown, request: FastifyRequest): ServiceError;
+  }
   interface FastifyContextConfig {
     /** The error body of this route, if it differs from that of its path. */
     errorBody?: ErrorBody;
@@ -72,6 +76,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   });
 
   app.decorateRequest('caller', undefined);
+  app.decorate('errorOf', errorOf);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
     parseJsonBody(await readBody(request.raw, BODY_LIMIT), request.routeOptions.config.verbatim),
@@ -126,7 +131,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
   }
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const error = clientError(thrown) ?? translate(thrown) ?? fault(thrown, request);
+    const error = errorOf(thrown, request);
     return reply
       .code(error.status)
       .headers(error.headers)
@@ -134,6 +139,10 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
       .type('application/json; charset=utf-8')
       .serializer(JSON.stringify)
       .send(bodyOf(request).write(error));
+  }
+
+  function errorOf(thrown: unknown, request: FastifyRequest): ServiceError {
+    return clientError(thrown) ?? translate(thrown) ?? fault(thrown, request);
   }
 
   function bodyOf(request: FastifyRequest): ErrorBody {

@@ -4,13 +4,14 @@ import { newId } from '@gatehouse/kit/ids';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import type { Deprecation } from '@gatehouse/lists/deprecation';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 import { matchesBody, matchesQuery } from './choose-profile.ts';
 import { createOnce } from './document-idempotency.ts';
 import { bodyShape, entityShape, listShapes } from './examples.ts';
 import { createIdempotency, type IdempotencyStore } from './idempotency.ts';
+import { createImporter } from './import.ts';
 import type { ResourceTypes } from './profile.ts';
 import type { Resource, ResourcePath } from './resource.ts';
 import { accessHooks, candidatesFor, definitionFor, describeRoute, entityPath, idOf } from './route.ts';
@@ -111,6 +112,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
   const idempotency = createIdempotency({ store: options.idempotencyKeys, newId: () => newId(idPrefix) });
   const location = entityPrefix(resource, path);
   const status = create.queues ? 202 : 201;
+  const importer = createImporter(resource, path);
 
   const route = describeRoute(path, candidates, create, {
     operation: 'create',
@@ -127,9 +129,11 @@ const mountCreate: Mount = (app, resource, path, options) => {
       },
     },
     refusals: ['invalid', 'conflict'],
+    ...(importer === undefined ? {} : { lines: importer.documented }),
   });
   const fallback = defaultProfileOf(path, options);
-  app.post(prefix, { ...route, ...accessHooks(options.authenticate, create) }, async (request, reply) => {
+  const hooks = accessHooks(options.authenticate, create);
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request);
     const matches = matchesBody(request.body);
     const { body, answer } = definitionFor(request, candidates, { pin, fallback, matches });
@@ -157,7 +161,9 @@ const mountCreate: Mount = (app, resource, path, options) => {
       return answerOf(entity);
     });
     return send(reply, created);
-  });
+  };
+  if (importer === undefined) app.post(prefix, { ...route, ...hooks }, handler);
+  else importer.mount(app, prefix, { ...route, ...hooks, handler });
 };
 
 const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { authenticate }) => {

@@ -35,6 +35,7 @@ export type Operations<R extends ResourceTypes> = {
   create?: Access & {
     /** Whether the entity is worked on afterwards: the answer is then 202. */
     queues?: boolean;
+    import?: Import<R>;
   } & (Creation<R> | KeyedCreation<R>);
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
   /** Throws `precondition_failed` unless the entity is at one of the versions. */
@@ -67,6 +68,21 @@ type KeyedCreation<R extends ResourceTypes> = {
     key: IdempotencyKey | undefined,
   ): Promise<R['entity']>;
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<R['entity']> | undefined>;
+};
+
+/**
+ * Many drafts in one body (application/x-ndjson), one in each line, which create or update entities. Mounted where the path
+ * has one profile that creates.
+ */
+export type Import<R extends ResourceTypes> = {
+  /** A sentence for the OpenAPI document: who may import, and how what exists is recognized. */
+  description: string;
+  /** Throws `forbidden` unless the caller, who may create, may import. */
+  authorize(caller: Caller): void;
+  /** What identifies the entity of a draft, if anything does. Drafts with the same key are run in their order. */
+  keyOf(draft: R['draft']): string | undefined;
+  /** `draft.id` is for an entity that is created. */
+  run(draft: R['draft'] & { id: string }, caller: Caller): Promise<{ id: string; isNew: boolean }>;
 };
 
 /** The permission that an operation needs. It is checked before the body of the request is read. */

@@ -23,10 +23,15 @@ export type ProductService = {
   /** Throws `precondition_failed` unless the product is at one of these versions; so does `remove`. */
   update(id: string, changes: ProductChanges, ifVersion: IfVersion): Promise<Product>;
   remove(id: string, ifVersion: IfVersion): Promise<void>;
+  /** Updates the product that has the sku of the draft, if there is one; otherwise creates one. */
+  createOrUpdate(draft: NewProduct & { id: string }): Promise<{ id: string; isNew: boolean }>;
 };
 
+/** How often createOrUpdate() starts over when the sku is taken, or its product deleted, at the same moment. */
+const ATTEMPTS = 3;
+
 export function createProductService(store: ProductStore): ProductService {
-  return {
+  const service: ProductService = {
     list: store,
     categories: store.categories,
     async create(draft) {
@@ -56,7 +61,22 @@ export function createProductService(store: ProductStore): ProductService {
     update: (id, changes, ifVersion) =>
       store.update(id, (current) => changeProduct(current, changes), ifVersion),
     remove: store.remove,
+    async createOrUpdate(draft) {
+      const { id: newId, ...changes } = draft;
+      for (let attempt = 1; ; attempt += 1) {
+        const id = draft.sku ? await store.findIdBySku(draft.sku) : undefined;
+        try {
+          const { id: written } =
+            id === undefined ? await service.create(draft) : await service.update(id, changes, undefined);
+          return { id: written, isNew: id === undefined };
+        } catch (error) {
+          const raced = error instanceof ServiceError && ['conflict', 'not_found'].includes(error.kind);
+          if (!raced || attempt === ATTEMPTS) throw error;
+        }
+      }
+    },
   };
+  return service;
 }
 
 /** The product after the changes. Throws `invalid`: whether a price is valid depends on the currency. */

@@ -57,6 +57,8 @@ export type ProductStore = ListSource<ProductField, Product> & {
   /** Throws `conflict` when the sku is taken. */
   insert(product: Product): Promise<void>;
   findById(id: string): Promise<Product | undefined>;
+  /** The id of the product that has this sku, in whatever case. */
+  findIdBySku(sku: string): Promise<string | undefined>;
   /** Those of the ids that exist. */
   findAll(ids: readonly string[]): Promise<ReadonlyMap<string, Product>>;
   /** Calls `decide` with the current product. Throws `not_found`, `precondition_failed`, and what `insert` and `decide` throw. */

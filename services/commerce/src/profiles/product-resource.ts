@@ -1,6 +1,7 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/lists/paging';
@@ -193,7 +194,19 @@ export function createProductResource(products: ProductService): Resource<Produc
     example: EXAMPLE_PRODUCT,
     operations: {
       list: { scopes: READ, source: () => products.list },
-      create: { scopes: WRITE, authorize: authorizeWrite, run: products.create },
+      create: {
+        scopes: WRITE,
+        authorize: authorizeWrite,
+        run: products.create,
+        import: {
+          description:
+            'what has the sku of a product changes it as PUT does, and of several lines with the same sku the last one ' +
+            'counts. For admins and trusted applications.',
+          authorize: authorizeImport,
+          keyOf: ({ sku }) => (sku ? foldedKey(sku) : undefined),
+          run: products.createOrUpdate,
+        },
+      },
       read: { scopes: READ, run: products.read },
       update: {
         scopes: WRITE,
@@ -257,5 +270,11 @@ function authorizeWrite({ person }: Caller): void {
       'forbidden',
       'You are not permitted to change products: that is for editors, admins and trusted applications.',
     );
+  }
+}
+
+function authorizeImport({ person }: Caller): void {
+  if (person !== undefined && person.role !== 'admin') {
+    throw new ServiceError('forbidden', 'Importing products is for admins and trusted applications.');
   }
 }

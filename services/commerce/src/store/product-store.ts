@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { ListQuery } from '@gatehouse/kit/list-query';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
 import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
@@ -89,6 +90,10 @@ export function createProductStore(connection: Connection): ProductStore {
           ifVersion,
         ),
       );
+    },
+    async findIdBySku(sku) {
+      const found = await collection.findOne({ sku_key: foldedKey(sku) }, { projection: { _id: 1 } });
+      return found?._id;
     },
     async findAll(ids) {
       const found = await collection
