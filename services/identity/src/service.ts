@@ -11,8 +11,10 @@ import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
+import { auditRoutes } from './api/audit-routes.ts';
 import { authRoutes } from './api/auth-routes.ts';
 import { sessionRoutes } from './api/session-routes.ts';
+import { signingKeyRoutes } from './api/signing-key-routes.ts';
 import { createIdentityApp } from './app.ts';
 import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
@@ -151,6 +153,8 @@ export function createIdentityService(
       endGrant: store.endGrant,
     }),
     sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
+    auditRoutes({ authenticate, entries: auditStore.list }),
+    signingKeyRoutes({ authenticate, keys: keys.administration }),
     applicationRoutes({ applications, keys: apiKeys, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
@@ -189,7 +193,7 @@ export function createIdentityService(
       { start: managed.createFirst },
       // Before the keys, without which no token can be issued.
       revocations,
-      keys,
+      keys.scheduler,
       feed,
       createSweeper(connection, [...expiring, auditStore.collection], { logger }),
       ...managed.resumeTasks,

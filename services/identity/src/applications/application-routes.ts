@@ -1,4 +1,4 @@
-import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
+import { invalidFields, queryValidator } from '@gatehouse/http/schema';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import { requestInfo } from '@gatehouse/kit/requests';
@@ -6,10 +6,11 @@ import { PAGE_SIZE } from '@gatehouse/lists/paging';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import { type TObject, Type } from 'typebox';
+import { Type } from 'typebox';
 import { originOf } from '../audit/audit.ts';
 import { requireFirstParty } from '../http/first-party.ts';
 import { readJson } from '../http/request-body.ts';
+import { strictBodyValidator } from '../http/strict-body.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { APPLICATION_TYPES, type ApplicationChanges, type Profiles } from './application.ts';
 import type { ApplicationDraft, Applications } from './applications.ts';
@@ -47,11 +48,11 @@ const Secret = Type.Object({ expires_in: Type.Optional(Lifetime) });
 const Key = Type.Object({ name: Type.String(), scopes: Texts, expires_in: Type.Optional(Lifetime) });
 const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
 
-const readDraft = strict(Draft);
-const readChanges = strict(Changes);
-const readSecret = strict(Secret);
-const readKey = strict(Key);
-const readRotation = strict(Rotation);
+const readDraft = strictBodyValidator(Draft);
+const readChanges = strictBodyValidator(Changes);
+const readSecret = strictBodyValidator(Secret);
+const readKey = strictBodyValidator(Key);
+const readRotation = strictBodyValidator(Rotation);
 const readPage = queryValidator(
   Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: PAGE_SIZE.max, default: PAGE_SIZE.default }),
@@ -174,22 +175,6 @@ export function applicationRoutes(options: {
     created(ctx, `/${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
   });
   return router;
-}
-
-/** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */
-function strict<S extends TObject>(schema: S) {
-  const validate = bodyValidator(schema);
-  return (body: unknown) => {
-    const unknown = Object.keys(Object(body)).filter((name) => !Object.hasOwn(schema.properties, name));
-    if (unknown.length > 0 && !Array.isArray(body)) {
-      throw invalidFields(
-        unknown
-          .slice(0, 20)
-          .map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
-      );
-    }
-    return validate(body);
-  };
 }
 
 /** The changes that a body asks for. What is absent from it is absent from the result. */

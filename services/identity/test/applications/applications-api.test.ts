@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
 import { hashSecret } from '../../src/applications/application.ts';
+import { latestEntries } from '../audit/entries.ts';
 import { buildApi, MACHINE, WEB } from './api.ts';
 
 const api = await buildApi(t);
@@ -44,7 +45,7 @@ t.test('an application is made, read, changed and removed', async (t) => {
   t.equal((await call('GET', `/${id}`)).status, 404);
   t.equal((await call('DELETE', `/${id}`)).status, 404);
   t.equal(await applications.checkSecret(id, String(secret)), false);
-  const log = await api.auditStore.list({ by: { client: id }, limit: 10 });
+  const log = await latestEntries(api.auditStore, { client: id }, 10);
   t.same(
     log.map(({ action }) => action),
     ['application.deleted', 'application.changed', 'application.created'],
