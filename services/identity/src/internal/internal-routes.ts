@@ -18,6 +18,14 @@ const AccountChange = Type.Object({
   sign_in_epoch: Type.Integer(),
   reason: Type.String(),
   previous_email: Type.Optional(Type.String()),
+  by: Type.Optional(
+    Type.Object({
+      user_id: Type.Union([Type.String(), Type.Null()]),
+      client_id: Type.String(),
+      address: Type.String(),
+      request_id: Type.String(),
+    }),
+  ),
 });
 const readChange = bodyValidator(AccountChange);
 export type AccountChange = Type.Static<typeof AccountChange>;
