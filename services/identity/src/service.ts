@@ -100,8 +100,12 @@ export function createIdentityService(
       if (owner === null) return;
       void signIn.mails.notify(owner, { kind: 'new_credential', what, application: name });
     },
+    notifyTransfer({ name: application }, { from, to }) {
+      if (from !== null) void signIn.mails.notify(from, { kind: 'application_given', application });
+      void signIn.mails.notify(to, { kind: 'application_received', application });
+    },
   });
-  const { applications, apiKeys } = managed;
+  const { applications, apiKeys, transfers } = managed;
   const { provider, store, handles } = createOidcModule({
     ...common,
     applications,
@@ -155,7 +159,7 @@ export function createIdentityService(
     sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
     auditRoutes({ authenticate, entries: auditStore.list }),
     signingKeyRoutes({ authenticate, keys: keys.administration }),
-    applicationRoutes({ applications, keys: apiKeys, authenticate }),
+    applicationRoutes({ applications, keys: apiKeys, transfers, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
       revocations,
