@@ -32,7 +32,11 @@ export type AuthRoutesOptions = {
   endGrant(id: string): Promise<void>;
 };
 
-const readLogin = bodyValidator(Type.Object({ username: Type.String(), password: Type.String() }));
+export const Login = Type.Object({
+  username: Type.String({ description: 'A username, or a verified email address.' }),
+  password: Type.String(),
+});
+const readLogin = bodyValidator(Login);
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {
