@@ -45,6 +45,8 @@ export const ALL_SCOPES = [
 export const PASSWORD = 'correct horse battery';
 
 type BuildOptions = {
+  /** Compares every answer of identity's to the requests below with its OpenAPI document. */
+  checkAnswers?: boolean;
   rateLimit?: 'on' | 'off';
   mongodbUri?: string;
   masterKey?: Buffer;
@@ -148,11 +150,11 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   }
   await start([identity, users], port);
 
-  const problemsOf = createOpenApiCheck(
-    (await (await fetch(`${base}/openapi/identity.json`)).json()) as object,
-  );
+  const problemsOf =
+    options.checkAnswers === true
+      ? createOpenApiCheck((await (await fetch(`${base}/openapi/identity.json`)).json()) as object)
+      : () => [];
 
-  /** Every answer of identity's is compared with its OpenAPI document. */
   async function send(method: string, path: string, headers: Record<string, string>, sent?: BodyOf) {
     const response = await fetch(base + path, {
       method,

@@ -15,6 +15,7 @@ import { tokensFor } from '../oidc/actions.ts';
 const apiKey = newApiKey();
 const uri = monitored(await testDatabase(t));
 const built = await build(t, {
+  checkAnswers: true,
   mongodbUri: uri,
   applications: [
     {
