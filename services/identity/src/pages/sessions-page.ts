@@ -114,7 +114,7 @@ function group<T>(
 <ul class="cards">${cards}</ul>
 ${form(
   endAll,
-  html`<button class="secondary" aria-describedby="${id}">${isHere ? html`End the other ${uses.length - 1}` : html`End all ${uses.length}`}</button>`,
+  html`<button class="secondary" aria-describedby="${id}">${isHere ? html`End the other ${uses.length === 2 ? 'session' : `${uses.length - 1} ${several}`}` : html`End all ${uses.length} ${several}`}</button>`,
   { class: 'after-cards' },
 )}`;
 }
