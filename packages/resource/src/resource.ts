@@ -2,6 +2,7 @@ import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Pin } from '@gatehouse/kit/profile-pins';
+import type { RequestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Profile, ResourceTypes } from './profile.ts';
 
@@ -38,15 +39,22 @@ export type Operations<R extends ResourceTypes> = {
     import?: Import<R>;
   } & (Creation<R> | KeyedCreation<R>);
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
-  /** Throws `precondition_failed` unless the entity is at one of the versions. */
+  /** Throws `precondition_failed` unless the entity is at one of the versions. `request` is where the change comes from. */
   update?: Access & {
-    run(id: string, changes: R['changes'], caller: Caller, ifVersion: IfVersion): Promise<R['entity']>;
+    run(
+      id: string,
+      changes: R['changes'],
+      caller: Caller,
+      ifVersion: IfVersion,
+      request: RequestInfo,
+    ): Promise<R['entity']>;
   };
   /** As update. */
   remove?: Access & {
     /** Whether there are entities that cannot be removed: it then throws `conflict`. */
     conflicts?: boolean;
-  } & { run(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> };
+    run(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void>;
+  };
 };
 
 /** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */

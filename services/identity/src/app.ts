@@ -13,7 +13,6 @@ import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
-import { providerRoutes } from './oidc/provider-routes.ts';
 import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
 import type { BrowserCookie } from './sign-in/browser-cookie.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
@@ -32,7 +31,7 @@ export type AppOptions = {
   /** Where all replicas count them together. */
   sharedLimits: RateLimitStore | undefined;
   routers: readonly Router[];
-  provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
+  provider: Pick<ReloadableProvider, 'serverErrorOf'>;
 };
 
 /** For people rather than programs. */
@@ -40,7 +39,8 @@ const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
 /** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
-const API = ['/api/v1/auth', '/api/v1/applications', '/api/v1/sessions'];
+/** Of the API, all but login and status answer errors with the body of /v2. */
+const ADMINISTRATION = ['/api/v1/applications', '/api/v1/sessions', '/api/v1/audit', '/api/v1/signing-keys'];
 
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
@@ -64,18 +64,16 @@ export function createIdentityApp(options: AppOptions): Koa {
 
   app.use(keepRenewedSignatures);
   app.use(below(PAGES, pageErrors.middleware));
-  app.use(below(API, openCors));
+  app.use(below(['/api/v1/auth', ...ADMINISTRATION], openCors));
   app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));
-  app.use(
-    below(['/api/v1/applications', '/api/v1/sessions', '/internal'], apiErrors(toServiceError, v2Body)),
-  );
+  app.use(below([...ADMINISTRATION, '/internal'], apiErrors(toServiceError, v2Body)));
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
   app.use(canonicalPathsOnly);
   if (options.rateLimit) app.use(limitByAddress(options.browser, options.sharedLimits));
-  for (const router of [...options.routers, providerRoutes(provider.middleware)]) mount(app, router);
+  for (const router of options.routers) mount(app, router);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');

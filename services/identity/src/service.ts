@@ -13,8 +13,10 @@ import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
+import { auditRoutes } from './api/audit-routes.ts';
 import { authRoutes } from './api/auth-routes.ts';
 import { sessionRoutes } from './api/session-routes.ts';
+import { signingKeyRoutes } from './api/signing-key-routes.ts';
 import { createIdentityApp } from './app.ts';
 import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
@@ -32,7 +34,9 @@ import { LOGIN_CLIENT } from './logins/logins.ts';
 import { createLoginsModule } from './logins/module.ts';
 import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
+import { providerRoutes } from './oidc/provider-routes.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
+import { openApiRoutes } from './openapi/openapi-routes.ts';
 import { createRevocationsModule } from './revocations/module.ts';
 import { createSignInModule } from './sign-in/module.ts';
 
@@ -115,8 +119,12 @@ export function createIdentityService(
       if (owner === null) return;
       void signIn.mails.notify(owner, { kind: 'new_credential', what, application: name });
     },
+    notifyTransfer({ name: application }, { from, to }) {
+      if (from !== null) void signIn.mails.notify(from, { kind: 'application_given', application });
+      void signIn.mails.notify(to, { kind: 'application_received', application });
+    },
   });
-  const { applications, apiKeys } = managed;
+  const { applications, apiKeys, transfers } = managed;
   const { provider, store, handles } = createOidcModule({
     ...common,
     applications,
@@ -182,7 +190,9 @@ export function createIdentityService(
       onTokenIssued,
     }),
     sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
-    applicationRoutes({ applications, keys: apiKeys, authenticate }),
+    auditRoutes({ authenticate, entries: auditStore.list }),
+    signingKeyRoutes({ authenticate, keys: keys.administration }),
+    applicationRoutes({ applications, keys: apiKeys, transfers, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
       verifyCredential: authentication.verifyCredential,
@@ -197,13 +207,14 @@ export function createIdentityService(
       }),
     }),
     ...signIn.routers,
+    providerRoutes(provider.middleware),
   ];
   const app = createIdentityApp({
     ...common,
     provider,
     browser: signIn.browser,
     pageErrors: signIn.pageErrors,
-    routers,
+    routers: [openApiRoutes({ origin: issuer, routers }), ...routers],
   });
 
   const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);
@@ -225,7 +236,7 @@ export function createIdentityService(
       { start: managed.createFirst },
       // Before the keys, without which no token can be issued.
       revocations,
-      keys,
+      keys.scheduler,
       feed,
       createSweeper(connection, [...expiring, auditStore.collection], { logger }),
       ...managed.resumeTasks,

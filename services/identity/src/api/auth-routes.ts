@@ -34,7 +34,11 @@ export type AuthRoutesOptions = {
   onTokenIssued(clientId: string): void;
 };
 
-const readLogin = bodyValidator(Type.Object({ username: Type.String(), password: Type.String() }));
+export const Login = Type.Object({
+  username: Type.String({ description: 'A username, or a verified email address.' }),
+  password: Type.String(),
+});
+const readLogin = bodyValidator(Login);
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {
@@ -69,7 +73,14 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined) return;
     if (await logins.reused({ id, tokenId })) {
       const details = { reason: 'a renewed token came again' };
-      await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: subject ?? '', details });
+      const origin = originOf(ctx);
+      await audit.record({
+        action: 'session.ended',
+        origin,
+        subject: subject ?? '',
+        actor: null,
+        details,
+      });
     }
   }
 
