@@ -11,6 +11,7 @@ import {
   text,
   url,
 } from '@gatehouse/kit/config';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
@@ -35,6 +36,8 @@ export type IdentityConfig = {
   rotateKeysEveryDays: number;
   /** Whether people may create accounts for themselves. */
   signUp: 'on' | 'off';
+  /** What /userinfo looks like for applications that do not pin it; `interface` by default. */
+  userInfo?: ProfilePins['userinfo'][number];
   /** Whether POST /api/v1/auth/login accepts passwords. */
   passwordLogin: 'on' | 'off';
   /** Whether applications in private networks and on this machine are notified of sign-outs; off by default. */
@@ -76,6 +79,7 @@ const settings = {
   session: integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),
   rotateKeysEveryDays: integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
   signUp: oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
+  userInfo: oneOf('IDENTITY_USERINFO', PROFILE_PINS.userinfo, PROFILE_PINS.userinfo[0]),
   passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
   logoutToPrivateNetworks: oneOf('IDENTITY_LOGOUT_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
   auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),

@@ -139,7 +139,7 @@ export function createIdentityService(
 
   const routers = [
     oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
-    userInfoRoutes({ authenticate, accounts, applications }),
+    userInfoRoutes({ authenticate, accounts, applications, defaultProfile: config.userInfo }),
     authRoutes({
       ...common,
       authentication,

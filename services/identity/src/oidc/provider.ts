@@ -27,6 +27,7 @@ import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
+import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 
 /** In seconds. */
@@ -106,11 +107,7 @@ export function createProvider(options: ProviderOptions): Provider {
     // A scope that is not listed here would be granted to any client that asks.
     scopes: ALL_SCOPES,
     extraParams: [ANOTHER_ACCOUNT],
-    claims: {
-      openid: ['sub'],
-      profile: ['name', 'given_name', 'family_name', 'picture', 'updated_at'],
-      email: ['email', 'email_verified'],
-    },
+    claims: structuredClone(CLAIMS_OF_SCOPES),
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
