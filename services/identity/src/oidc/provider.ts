@@ -22,13 +22,14 @@ import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
+import { ACR, checkClaimsParameter } from './claims-parameter.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
-import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
+import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 
 /** In seconds. */
 export type Lifetimes = {
@@ -107,11 +108,11 @@ export function createProvider(options: ProviderOptions): Provider {
     // A scope that is not listed here would be granted to any client that asks.
     scopes: ALL_SCOPES,
     extraParams: [ANOTHER_ACCOUNT],
-    claims: structuredClone(CLAIMS_OF_SCOPES),
+    claims: { ...structuredClone(CLAIMS_OF_SCOPES), amr: null },
+    acrValues: [ACR],
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
-    discovery: { userinfo_endpoint: `${issuer}/userinfo` },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
@@ -137,7 +138,9 @@ export function createProvider(options: ProviderOptions): Provider {
           }),
         postLogoutSuccessSource: pages.signedOut,
       },
-      userinfo: { enabled: false },
+      // It is answered by user-info-routes.ts, as oidc-provider's own refuses tokens that are bound to an API.
+      userinfo: { enabled: true },
+      claimsParameter: { enabled: true, assertClaimsParameter: checkClaimsParameter },
       // Every access token is bound to the API or to one service, which makes it a JWT that services can verify themselves.
       resourceIndicators: {
         enabled: true,
@@ -292,7 +295,8 @@ export function createProvider(options: ProviderOptions): Provider {
     if (token.accountId !== undefined) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const roles = [roleIn({ owner }, account)];
-      return { ...pinned, gid: token.grantId, roles, epoch: { client, subject: account.epoch } };
+      const epoch = { client, subject: account.epoch };
+      return { ...pinned, gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
     }
     if (owner === undefined) return { ...pinned, trusted: true, epoch: { client } };
     return { ...pinned, owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
@@ -331,6 +335,14 @@ export function createProvider(options: ProviderOptions): Provider {
     await own.save();
     return own;
   }
+}
+
+/** What the claims parameter asks of /userinfo, as far as the person has allowed it: the access token remembers it. */
+function requestedOfUserInfo({ oidc }: KoaContextWithOIDC): { userinfo_claims?: string[] } {
+  const { AuthorizationCode, RefreshToken, Grant } = oidc.entities;
+  const { userinfo } = (AuthorizationCode ?? RefreshToken)?.claims ?? oidc.claims;
+  const names = Grant?.getOIDCClaimsFiltered(new Set(Object.keys(userinfo ?? {}))) ?? [];
+  return names.length === 0 ? {} : { userinfo_claims: names };
 }
 
 /**

