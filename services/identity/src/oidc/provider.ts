@@ -76,6 +76,8 @@ const PAGE_ROUTES = new Set([
   'end_session_confirm',
   'end_session_success',
 ]);
+/** The routes at which authorization requests arrive. */
+const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request']);
 const DAY = 86_400;
 /**
  * How far in the future the iat of a DPoP proof may lie, in seconds. oidc-provider would forget the proof that much before it
@@ -274,6 +276,7 @@ export function createProvider(options: ProviderOptions): Provider {
       ? [INTERNAL_SCOPE]
       : ((await permissions(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx);
     const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
     return person === undefined ? scopes : withinCeiling(scopes, person.account.role);
   }
@@ -316,6 +319,8 @@ export function createProvider(options: ProviderOptions): Provider {
     const { params } = ctx.oidc;
     if (params?.scope !== undefined) {
       params.scope = withinCeiling(parseScope(String(params.scope)), account.role).join(' ');
+      if (params.scope === '')
+        throw new errors.AccessDenied('the role of the person allows none of these scopes');
     }
     const clientId = ctx.oidc.client?.clientId ?? '';
     const id = ctx.oidc.result?.consent?.grantId ?? ctx.oidc.session?.grantIdFor(clientId);
@@ -335,6 +340,17 @@ export function createProvider(options: ProviderOptions): Provider {
     await own.save();
     return own;
   }
+}
+
+/**
+ * Throws unless an authorization request names a scope that there is (RFC 6749 §3.3). There is no default, as nobody
+ * should be asked for more than an application needs.
+ */
+function requireKnownScope({ oidc }: KoaContextWithOIDC): void {
+  const known: readonly string[] = ALL_SCOPES;
+  if (parseScope(String(oidc.params?.scope ?? '')).some((name) => known.includes(name))) return;
+  const description = `scope must name one or more of: ${ALL_SCOPES.join(' ')}`;
+  throw new errors.CustomOIDCProviderError('invalid_scope', description);
 }
 
 /** What the claims parameter asks of /userinfo, as far as the person has allowed it: the access token remembers it. */
