@@ -138,7 +138,7 @@ export function createIdentityService(
   const { authenticate } = authentication;
 
   const routers = [
-    oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
+    oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit, applications }),
     userInfoRoutes({ authenticate, accounts, applications, defaultProfile: config.userInfo }),
     authRoutes({
       ...common,

@@ -1,5 +1,6 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Application } from '../applications/application.ts';
+import { OFFLINE_ACCESS } from './refresh-scope.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';
@@ -23,7 +24,7 @@ export function clientMetadata(application: Application): AdapterPayload {
     response_types: type === 'machine' ? [] : legacyImplicit ? ['code', 'id_token token'] : ['code'],
     redirect_uris: [...application.redirectUris],
     post_logout_redirect_uris: [...application.postLogoutRedirectUris],
-    scope: application.scopes.join(' '),
+    scope: [...application.scopes, ...(type === 'machine' ? [] : [OFFLINE_ACCESS])].join(' '),
     id_token_signed_response_alg: 'RS256',
     dpop_bound_access_tokens: application.dpopBound,
     ...(backchannelLogoutUri === undefined

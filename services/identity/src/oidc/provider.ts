@@ -28,6 +28,7 @@ import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
+import { OFFLINE_ACCESS } from './refresh-scope.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 
@@ -108,7 +109,7 @@ export function createProvider(options: ProviderOptions): Provider {
     },
     routes: ROUTES,
     // A scope that is not listed here would be granted to any client that asks.
-    scopes: ALL_SCOPES,
+    scopes: [...ALL_SCOPES, OFFLINE_ACCESS],
     extraParams: [ANOTHER_ACCOUNT],
     claims: { ...structuredClone(CLAIMS_OF_SCOPES), amr: null },
     acrValues: [ACR],

@@ -49,7 +49,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
       'scopes_supported',
       [
         ...['openid', 'profile', 'email', 'read:profile', 'read:users', 'write:users'],
-        ...['read:data', 'write:data', 'read:all'],
+        ...['read:data', 'write:data', 'read:all', 'offline_access'],
       ],
     ],
     ['id_token_signing_alg_values_supported', ['RS256', 'ES256']],
