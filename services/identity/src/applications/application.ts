@@ -2,7 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { newId } from '@gatehouse/kit/ids';
 import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 
-export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
+/** One of type resource gets no tokens: it introspects those that are sent to it (RFC 7662). */
+export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine', 'resource'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
 
 /** The API profiles that an application has pinned. */
@@ -162,7 +163,12 @@ export function operatorsTrust(at: Date): Trust {
 
 /** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified but not authenticated. */
 export function isConfidential({ type }: Pick<Application, 'type'>): boolean {
-  return type === 'web' || type === 'machine';
+  return type !== 'spa' && type !== 'native';
+}
+
+/** Whether people sign in to it. */
+export function signsPeopleIn({ type }: Pick<Application, 'type'>): boolean {
+  return type !== 'machine' && type !== 'resource';
 }
 
 /** A new client secret: 256 random bits in 43 characters. */

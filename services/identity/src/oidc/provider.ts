@@ -9,11 +9,15 @@ import {
 } from '@gatehouse/tokens/scopes';
 import type { JWK } from 'jose';
 import Provider, {
+  type AccessToken,
+  type Client,
+  type ClientCredentials,
   type Configuration,
   type ErrorOut,
   errors,
   type Interaction,
   type KoaContextWithOIDC,
+  type RefreshToken,
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
@@ -129,8 +133,7 @@ export function createProvider(options: ProviderOptions): Provider {
       },
       introspection: {
         enabled: true,
-        allowedPolicy: (_ctx, client, token) =>
-          client.clientAuthMethod !== 'none' && token.clientId === client.clientId,
+        allowedPolicy: mayIntrospect,
       },
       rpInitiatedLogout: {
         enabled: true,
@@ -280,6 +283,20 @@ export function createProvider(options: ProviderOptions): Provider {
     if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx);
     const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
     return person === undefined ? scopes : withinCeiling(scopes, person.account.role);
+  }
+
+  /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
+  async function mayIntrospect(
+    ctx: KoaContextWithOIDC,
+    client: Client,
+    token: AccessToken | ClientCredentials | RefreshToken,
+  ): Promise<boolean> {
+    if (client.clientAuthMethod === 'none') return false;
+    if (token.clientId === client.clientId) return true;
+    if (token.kind === 'RefreshToken' || token.aud !== api) return false;
+    // The token of a login is of no application, and for nobody but us.
+    if ((await options.applications.find(token.clientId ?? '')) === undefined) return false;
+    return (await permissions(ctx, client.clientId))?.application.type === 'resource';
   }
 
   async function accessTokenClaims(
