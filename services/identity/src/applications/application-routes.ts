@@ -11,7 +11,13 @@ import { originOf } from '../audit/audit.ts';
 import { requireFirstParty } from '../http/first-party.ts';
 import { readJson } from '../http/request-body.ts';
 import type { ApiKeys } from './api-keys.ts';
-import { APPLICATION_TYPES, type ApplicationChanges, type Profiles } from './application.ts';
+import {
+  APPLICATION_TYPES,
+  type ApplicationChanges,
+  ID_TOKEN_ALGORITHMS,
+  type Profiles,
+  SECURITY_PROFILES,
+} from './application.ts';
 import type { ApplicationDraft, Applications } from './applications.ts';
 import type { Manager } from './ownership.ts';
 import { readPublicKeys } from './public-keys.ts';
@@ -36,6 +42,9 @@ const Changes = Type.Object({
   jwks: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
   backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
+  require_pushed_authorization_requests: Type.Optional(Type.Boolean()),
+  id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
+  security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
 });
 const Draft = Type.Object({
   ...Changes.properties,
@@ -194,7 +203,7 @@ function strict<S extends TObject>(schema: S) {
 
 /** The changes that a body asks for. What is absent from it is absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
-  const { profiles, jwks, backchannel_logout_uri: backchannel } = body;
+  const { profiles, jwks, backchannel_logout_uri: backchannel, security_profile: securityProfile } = body;
   const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILE_PINS, path));
   if (unknown !== undefined) {
     throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not a known field' }]);
@@ -212,10 +221,13 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       legacyImplicit: body.legacy_implicit,
       trusted: body.trusted,
       dpopBound: body.dpop_bound_access_tokens,
+      requirePushedRequests: body.require_pushed_authorization_requests,
+      idTokenAlgorithm: body.id_token_signed_response_alg,
     }),
     // Null removes these.
     ...(jwks === undefined ? {} : { jwks: keys }),
     ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
+    ...(securityProfile === undefined ? {} : { securityProfile: securityProfile ?? undefined }),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   postLogoutUriProblem,
   redirectUriProblem,
 } from './redirect-uris.ts';
+import { securityProfileProblems } from './security-profile.ts';
 
 const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
@@ -66,6 +67,16 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
     'jwks',
     'is for applications of type web, machine and resource, which can keep a private key',
   );
+  refuse(
+    settings.requirePushedRequests && !signsPeopleIn(settings),
+    'require_pushed_authorization_requests',
+    `is not for applications of type ${type}: nobody signs in to them`,
+  );
+  refuse(
+    settings.requirePushedRequests && legacyImplicit,
+    'require_pushed_authorization_requests',
+    'cannot be combined with legacy_implicit: old applications push nothing',
+  );
   refuse(trusted && type !== 'machine', 'trusted', 'is for applications of type machine');
   if (backchannelLogoutUri !== undefined) {
     const problem = signsPeopleIn(settings)
@@ -73,7 +84,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
       : `is not for applications of type ${type}: nobody signs in to them`;
     refuse(problem !== undefined, 'backchannel_logout_uri', problem ?? '');
   }
-  return problems;
+  return [...problems, ...securityProfileProblems(settings)];
 }
 
 function uriProblems(

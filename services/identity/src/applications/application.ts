@@ -6,6 +6,13 @@ import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine', 'resource'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
 
+export const ID_TOKEN_ALGORITHMS = ['RS256', 'ES256'] as const;
+export type IdTokenAlgorithm = (typeof ID_TOKEN_ALGORITHMS)[number];
+
+/** Sets of requirements that an application can be held to: that of the FAPI 2.0 Security Profile (Final, 2025). */
+export const SECURITY_PROFILES = ['fapi2'] as const;
+export type SecurityProfile = (typeof SECURITY_PROFILES)[number];
+
 /** The API profiles that an application has pinned. */
 export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][number] };
 
@@ -40,6 +47,12 @@ export type Application = {
   backchannelLogoutUri: string | undefined;
   /** Whether all its access tokens must be bound to a key (RFC 9449 §5.2). */
   dpopBound: boolean;
+  /** Whether its authorization requests must be pushed (RFC 9126 §6). */
+  requirePushedRequests: boolean;
+  /** What its ID tokens and logout tokens are signed with (OpenID Connect Registration §2). */
+  idTokenAlgorithm: IdTokenAlgorithm;
+  /** What else it is held to. */
+  securityProfile: SecurityProfile | undefined;
   /** Two can be valid at a time, so that one can be replaced without downtime. */
   secrets: readonly ClientSecret[];
   /** Tokens with a lower one are invalid. */
@@ -137,6 +150,9 @@ export const DEFAULTS = {
   jwks: undefined,
   backchannelLogoutUri: undefined,
   dpopBound: false,
+  requirePushedRequests: false,
+  idTokenAlgorithm: 'RS256',
+  securityProfile: undefined,
 } satisfies ApplicationChanges;
 
 type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &

@@ -27,6 +27,9 @@ export function applicationView(application: Application) {
     jwks: application.jwks ?? null,
     backchannel_logout_uri: application.backchannelLogoutUri ?? null,
     dpop_bound_access_tokens: application.dpopBound,
+    require_pushed_authorization_requests: application.requirePushedRequests,
+    id_token_signed_response_alg: application.idTokenAlgorithm,
+    security_profile: application.securityProfile ?? null,
     created_at: application.createdAt,
     updated_at: application.updatedAt,
   };

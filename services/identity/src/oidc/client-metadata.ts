@@ -1,5 +1,6 @@
 import type { AdapterPayload } from 'oidc-provider';
 import { type Application, isConfidential, signsPeopleIn } from '../applications/application.ts';
+import { SECURITY_PROFILE } from './fapi.ts';
 import { OFFLINE_ACCESS } from './refresh-scope.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
@@ -7,7 +8,7 @@ const KEPT_AS_HASH = 'kept as a hash';
 
 /** An application as oidc-provider wants to see a client (RFC 7591 §2). */
 export function clientMetadata(application: Application): AdapterPayload {
-  const { type, legacyImplicit, jwks, backchannelLogoutUri } = application;
+  const { type, legacyImplicit, jwks, backchannelLogoutUri, securityProfile } = application;
   const ofPeople = signsPeopleIn(application);
   const method = !isConfidential(application)
     ? 'none'
@@ -32,8 +33,10 @@ export function clientMetadata(application: Application): AdapterPayload {
     ...(type === 'resource'
       ? {}
       : { scope: [...application.scopes, ...(ofPeople ? [OFFLINE_ACCESS] : [])].join(' ') }),
-    id_token_signed_response_alg: 'RS256',
+    id_token_signed_response_alg: application.idTokenAlgorithm,
     dpop_bound_access_tokens: application.dpopBound,
+    require_pushed_authorization_requests: application.requirePushedRequests,
+    ...(securityProfile === undefined ? {} : { [SECURITY_PROFILE]: securityProfile }),
     ...(backchannelLogoutUri === undefined
       ? {}
       : { backchannel_logout_uri: backchannelLogoutUri, backchannel_logout_session_required: true }),

@@ -29,6 +29,14 @@ import type { SigningAlgorithm } from '../keys/signing-keys.ts';
 import { ACR, checkClaimsParameter } from './claims-parameter.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
+import {
+  accessTokenAlgorithm,
+  checkAssertion,
+  codeLifetime,
+  isFapi2,
+  isFromTheFuture,
+  SECURITY_PROFILE,
+} from './fapi.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
@@ -119,11 +127,21 @@ export function createProvider(options: ProviderOptions): Provider {
     acrValues: [ACR],
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
-    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
+    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
+    extraClientMetadata: { properties: [SECURITY_PROFILE] },
+    assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
-      dPoP: { enabled: true },
+      dPoP: {
+        enabled: true,
+        // Asked before a proof is verified. We use no nonces.
+        requireNonce(ctx) {
+          if (!isFromTheFuture(ctx.get('DPoP'))) return false;
+          throw new errors.InvalidDpopProof('DPoP proof iat is too far in the future');
+        },
+      },
+      fapi: { enabled: true, profile: (_ctx, client) => (isFapi2(client) ? '2.0' : undefined) },
       pushedAuthorizationRequests: { enabled: true },
       backchannelLogout: { enabled: true },
       revocation: {
@@ -163,7 +181,7 @@ export function createProvider(options: ProviderOptions): Provider {
             scope: (await allowedScopes(ctx)).join(' '),
             accessTokenFormat: 'jwt',
             accessTokenTTL: lifetimes.accessToken,
-            jwt: { sign: { alg: options.accessTokenAlgorithm } },
+            jwt: { sign: { alg: accessTokenAlgorithm(client, options.accessTokenAlgorithm) } },
           } satisfies ResourceServer;
         },
       },
@@ -186,7 +204,7 @@ export function createProvider(options: ProviderOptions): Provider {
     ttl: {
       AccessToken: lifetimes.accessToken,
       ClientCredentials: lifetimes.accessToken,
-      AuthorizationCode: lifetimes.code,
+      AuthorizationCode: (_ctx, _code, client) => codeLifetime(client, lifetimes.code),
       IdToken: lifetimes.accessToken,
       Interaction: 3600,
       // A session in which nobody has signed in is not kept for long.
