@@ -105,7 +105,7 @@ export function createIdentityService(
     applications,
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     acceptsService: createServiceClients(config.services),
-    logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
+    logoutNetworks: config.logoutNetworks ?? [],
     pages: () => signIn.providerPages,
   });
   const { logins, ...loggingIn } = createLoginsModule(common);

@@ -37,6 +37,7 @@ import {
   isFromTheFuture,
   SECURITY_PROFILE,
 } from './fapi.ts';
+import { logoutRequests } from './logout-requests.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
@@ -66,8 +67,8 @@ export type ProviderOptions = {
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
-  /** Whether applications in private networks are notified of sign-outs, too. */
-  logoutToPrivateNetworks: boolean;
+  /** The networks, private ones included, in which applications are notified of sign-outs: addresses and CIDR ranges. */
+  logoutNetworks: readonly string[];
   /** Called when the provider is built. */
   pages(): ProviderPages;
 };
@@ -219,8 +220,7 @@ export function createProvider(options: ProviderOptions): Provider {
       return signIns.areCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },
     interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
-    // oidc-provider's own dispatcher refuses special-use addresses, which protects our internal services.
-    ...(options.logoutToPrivateNetworks ? { fetch: fetchAnywhere } : {}),
+    fetch: logoutRequests(options.logoutNetworks),
     clientBasedCORS: (_ctx, origin, client) => originsOf(client.redirectUris ?? []).includes(origin),
     renderError(ctx, out, error) {
       if (PAGE_ROUTES.has(ctx.oidc?.route)) pages.error(ctx, out, error);
@@ -412,12 +412,6 @@ function applyDefaultScope(ctx: KoaContextWithOIDC, allowed: readonly string[]):
   }
   if (requested.length === 0) params.scope = allowed.join(' ');
 }
-
-/** fetch without the dispatcher that refuses special-use addresses. */
-const fetchAnywhere: typeof fetch = (input, init) => {
-  const { dispatcher: _, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
-  return fetch(input, rest);
-};
 
 /** Over HTTPS with the prefix that keeps sibling domains from setting the cookie. */
 function sessionCookieName(issuer: string): string {

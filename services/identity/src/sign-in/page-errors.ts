@@ -55,12 +55,13 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
     },
     refusal(ctx, { error, error_description: description }, thrown) {
       if (error === 'server_error') return show(ctx, thrown);
-      const kind = KIND_OF_REFUSAL[thrown.name] ?? 'generic';
+      const badHint = description?.includes('id_token_hint') === true;
+      const kind = badHint ? 'bad_sign_out' : (KIND_OF_REFUSAL[thrown.name] ?? 'generic');
       const expired = kind === 'expired_sign_in';
       const html = errorPage({
         kind,
         requestId: requestInfo(ctx.req).id,
-        links: expired ? { account: '/account' } : undefined,
+        links: expired || badHint ? { account: '/account' } : undefined,
         detail: expired ? undefined : description === undefined ? error : `${error}: ${description}`,
       });
       sendPage(ctx, html, { status: ctx.status });
