@@ -131,6 +131,8 @@ export function createProvider(options: ProviderOptions): Provider {
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
     extraClientMetadata: { properties: [SECURITY_PROFILE] },
     assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
+    // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
+    discovery: { request_parameter_supported: false },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
