@@ -38,6 +38,8 @@ export type Actor = { person: { id: string; role: string } | undefined };
 
 /** In characters (code points). */
 export const NAME_MAX = 200;
+/** What itemProblems() says of a name, as JSON Schema keywords. */
+export const NAME_LIMITS = { minLength: 1, maxLength: NAME_MAX, pattern: String.raw`\S` };
 /** In bytes of UTF-8. */
 export const VALUE_MAX = 64 * 1024;
 
