@@ -24,6 +24,12 @@ const KIND_OF_REFUSAL: Record<string, ErrorPageKind> = {
   SessionNotFound: 'expired_sign_in',
 };
 
+/** What developers overlook. */
+const HINTS: Partial<Record<ErrorPageKind, string>> = {
+  bad_redirect_address:
+    'the redirect_uri must be one that is registered, character for character, a slash at the end included',
+};
+
 export function createPageErrors(toServiceError: ToServiceError): PageErrors {
   function show(ctx: Context, thrown: unknown): void {
     // As an interaction that has expired, and a session that has ended while the request was on its way.
@@ -62,7 +68,7 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
         kind,
         requestId: requestInfo(ctx.req).id,
         links: expired || badHint ? { account: '/account' } : undefined,
-        detail: expired ? undefined : description === undefined ? error : `${error}: ${description}`,
+        detail: expired ? undefined : [error, description, HINTS[kind]].filter(Boolean).join(': '),
       });
       sendPage(ctx, html, { status: ctx.status });
     },
