@@ -27,9 +27,10 @@ const WRITE = ['write:data'];
 
 type TextField = 'name' | 'description' | 'category' | 'sku';
 const characters = (field: TextField) => `1 to ${PRODUCT_LIMITS[field]} characters`;
-/** What productProblems() says of a text, as JSON Schema keywords. */
+/** What productProblems() says of a text, as JSON Schema keywords; and that no text of a body contains NUL. */
 export function textLimits(field: TextField) {
-  return { minLength: 1, maxLength: PRODUCT_LIMITS[field], pattern: String.raw`\S` };
+  const pattern = String.raw`^[^\u0000]*[^\s\u0000][^\u0000]*$`;
+  return { minLength: 1, maxLength: PRODUCT_LIMITS[field], pattern };
 }
 const limits = (field: TextField) => documentedLimits(textLimits(field));
 const OrNull = (field: TextField, description: string) =>
