@@ -31,7 +31,14 @@ function configuration(heading: string, language: string, values: Record<string,
   return Object.entries(all).reduce((all, [from, to]) => all.replaceAll(from, to), block);
 }
 
-const machine = { APP_ID: demo.machine.client_id, APP_SECRET: demo.machine.client_secret };
+const MACHINE = { client_id: demo.machine.client_id, client_secret: demo.machine.client_secret };
+const machine = { APP_ID: MACHINE.client_id, APP_SECRET: MACHINE.client_secret };
+
+async function machineToken(): Promise<string> {
+  const body = new URLSearchParams({ grant_type: 'client_credentials', ...MACHINE });
+  const response = await fetch(`${issuer}/oauth2/token`, { method: 'POST', body });
+  return ((await response.json()) as { access_token: string }).access_token;
+}
 
 /** An application in which people sign in. */
 async function application(redirectUri: string) {
@@ -89,56 +96,76 @@ function python(t: Test, program: string) {
 }
 
 /** What a browser gets that opens a page; fetch says in its headers that it is none. */
-async function visit(url: string, cookie = '') {
-  const request = get(url, { headers: { cookie, accept: 'text/html' }, agent: false });
+async function visit(url: string, headers: Record<string, string> = {}) {
+  const request = get(url, { headers: { ...headers, accept: 'text/html' }, agent: false });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   const cookies = (response.headers['set-cookie'] ?? []).map((line) => line.split(';')[0]).join('; ');
-  const { statusCode: status, headers } = response;
-  return { status, headers, cookies, text: await text(response) };
+  const { statusCode: status } = response;
+  return { status, headers: response.headers, cookies, text: await text(response) };
 }
 
 const MODULES = '/usr/lib/apache2/modules';
-const noModule = needs(join(MODULES, 'mod_auth_openidc.so'), 'mod_auth_openidc');
-t.test('Apache: mod_auth_openidc', { skip: noModule }, async (t) => {
-  const port = await freePort();
-  const site = `http://127.0.0.1:${port}`;
-  const app = await application(`${site}/callback`);
-  const values = { ...app, [CALLBACK]: `${site}/callback`, PASSPHRASE: 'a-passphrase-of-the-site' };
+
+/** An Apache with a page, these modules besides the usual ones, and this configuration; the file of its errors. */
+async function startApache(t: Test, site: URL, modules: string[], lines: string): Promise<string> {
   const root = temporaryDir(t);
   mkdirSync(join(root, 'www'));
   writeFileSync(join(root, 'www', 'index.html'), 'the protected page');
-  const names = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'auth_openidc', 'dir', 'headers'];
-  const load = names.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`);
-  const conf = join(root, 'apache.conf');
-  writeFileSync(
-    conf,
-    [
-      ...load,
-      `ServerRoot ${root}\nServerName 127.0.0.1\nListen 127.0.0.1:${port}\nPidFile ${root}/pid`,
-      ...(process.getuid?.() === 0 ? ['User www-data\nGroup www-data'] : []),
-      `ErrorLog ${root}/error.log\nDocumentRoot ${root}/www\nDirectoryIndex index.html`,
-      `Header set X-User "expr=%{REMOTE_USER}"`,
-      configuration('Apache: mod_auth_openidc', 'apache', values),
-    ].join('\n'),
-  );
+  const names = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'dir', 'headers', ...modules];
+  const conf = [
+    ...names.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`),
+    `ServerRoot ${root}\nServerName 127.0.0.1\nListen ${site.host}\nPidFile ${root}/pid`,
+    ...(process.getuid?.() === 0 ? ['User www-data\nGroup www-data'] : []),
+    `ErrorLog ${root}/error.log\nDocumentRoot ${root}/www\nDirectoryIndex index.html`,
+    'Header set X-User "expr=%{REMOTE_USER}"',
+    lines,
+  ].join('\n');
+  writeFileSync(join(root, 'apache.conf'), conf);
   execFileSync('chmod', ['-R', 'a+rX', root]);
-  start(t, '/usr/sbin/apache2', ['-f', conf, '-DFOREGROUND']);
-  await until(
-    () =>
-      visit(`${site}/`).then(
-        () => true,
-        () => false,
-      ),
-    20_000,
-  );
-  const first = await visit(`${site}/`);
-  t.equal(first.status, 302, readFileSync(join(root, 'error.log'), 'utf8'));
+  start(t, '/usr/sbin/apache2', ['-f', join(root, 'apache.conf'), '-DFOREGROUND']);
+  const isUp = () =>
+    visit(site.href).then(
+      () => true,
+      () => false,
+    );
+  await until(isUp, 20_000);
+  return join(root, 'error.log');
+}
+
+const newSite = async () => new URL(`http://127.0.0.1:${await freePort()}/`);
+
+const noOpenidc = needs(join(MODULES, 'mod_auth_openidc.so'), 'mod_auth_openidc');
+t.test('Apache: mod_auth_openidc', { skip: noOpenidc }, async (t) => {
+  const site = await newSite();
+  const app = await application(`${site}callback`);
+  const values = { ...app, [CALLBACK]: `${site}callback`, PASSPHRASE: 'a-passphrase-of-the-site' };
+  const lines = configuration('Apache: mod_auth_openidc', 'apache', values);
+  const log = await startApache(t, site, ['auth_openidc'], lines);
+  const first = await visit(site.href);
+  t.equal(first.status, 302, readFileSync(log, 'utf8'));
   const callback = await signInAndAllow(server.browser(), first.headers.location ?? '', demo.user);
-  const back = await visit(callback.href, first.cookies);
-  t.equal(back.headers.location, `${site}/`, readFileSync(join(root, 'error.log'), 'utf8'));
-  const page = await visit(`${site}/`, back.cookies);
+  const back = await visit(callback.href, { cookie: first.cookies });
+  t.equal(back.headers.location, site.href, readFileSync(log, 'utf8'));
+  const page = await visit(site.href, { cookie: back.cookies });
   t.equal(page.text, 'the protected page');
   t.match(page.headers['x-user'], /^demo@example\.com/);
+});
+
+t.test('Apache: mod_oauth2', { skip: needs(join(MODULES, 'mod_oauth2.so'), 'mod_oauth2') }, async (t) => {
+  const site = await newSite();
+  const draft = { name: 'Files', type: 'resource', scopes: [] };
+  const { client_id, client_secret = '' } = await server.createApplication(draft);
+  const values = { APP_ID: client_id, APP_SECRET: client_secret };
+  const log = await startApache(t, site, ['oauth2'], configuration('Apache: mod_oauth2', 'apache', values));
+  const statusFor = async (token: string) =>
+    (await visit(site.href, { authorization: `Bearer ${token}` })).status;
+  const token = await machineToken();
+  t.equal(await statusFor(token), 200, readFileSync(log, 'utf8'));
+  t.equal((await visit(site.href)).status, 401);
+  t.equal(await statusFor(`${token}x`), 401);
+  const body = new URLSearchParams({ token, ...MACHINE });
+  t.equal((await fetch(`${issuer}/oauth2/revoke`, { method: 'POST', body })).status, 200);
+  await until(async () => (await statusFor(token)) === 401, 20_000);
 });
 
 t.test('Prometheus', { skip: needs('/usr/bin/prometheus', 'Prometheus') }, async (t) => {
@@ -192,12 +219,9 @@ while True:
     except jwt.InvalidTokenError as error:
         print(type(error).__name__, flush=True)`,
   );
-  const { client_id, client_secret } = demo.machine;
-  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret });
-  const response = await fetch(`${issuer}/oauth2/token`, { method: 'POST', body });
-  const { access_token: token } = (await response.json()) as { access_token: string };
+  const token = await machineToken();
   program.answer(token);
-  t.equal(await program.line(), client_id);
+  t.equal(await program.line(), MACHINE.client_id);
   const [header, payload = '', signature] = token.split('.');
   const altered = Buffer.from(JSON.stringify({ ...decodeJwt(token), sub: 'usr_other' })).toString(
     'base64url',
