@@ -9,6 +9,28 @@ const bodies = new Ajv({ ...shared, coerceTypes: false });
 /** The values in a query are strings, which are converted; a repeated parameter is an array. */
 const queries = new Ajv({ ...shared, coerceTypes: true });
 
+/** A keyword for further keywords that only the published document has. */
+const DOCUMENTED = 'x-documented';
+for (const ajv of [bodies, queries]) ajv.addKeyword(DOCUMENTED);
+
+/**
+ * Limits of a field that the aggregate checks, as JSON Schema keywords for the published document. The validators leave
+ * them to the aggregate, whose messages are more specific.
+ */
+export function documentedLimits(keywords: Readonly<Record<string, unknown>>): object {
+  return { [DOCUMENTED]: keywords };
+}
+
+/** A schema as it is published, with the limits that are documented in it. */
+export function publishedSchema(schema: object): Record<string, unknown> {
+  const published = JSON.stringify(schema, (_name, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !(DOCUMENTED in value)) return value;
+    const { [DOCUMENTED]: keywords, ...rest } = value as Record<string, object>;
+    return { ...rest, ...keywords };
+  });
+  return JSON.parse(published) as Record<string, unknown>;
+}
+
 /**
  * Compiles a validator of request bodies. It returns the typed body, or throws `invalid` with a message and the list of
  * invalid fields. Unknown properties are left alone.

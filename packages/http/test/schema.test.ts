@@ -1,4 +1,11 @@
-import { bodyValidator, invalidFields, queryValidator, serializer } from '@gatehouse/http/schema';
+import {
+  bodyValidator,
+  documentedLimits,
+  invalidFields,
+  publishedSchema,
+  queryValidator,
+  serializer,
+} from '@gatehouse/http/schema';
 import type { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
 import { Type } from 'typebox';
@@ -235,4 +242,18 @@ t.test('of several types, the message names them', (t) => {
   for (const name of ['Ann', null]) t.strictSame(validate({ name }), { name });
   t.throws(() => validate({ name: 1 }), { message: 'name must be a string or null.' });
   t.end();
+});
+
+t.test('documented limits are published, and left to the aggregate', async (t) => {
+  const limits = documentedLimits({ minLength: 8, pattern: '^a' });
+  const schema = Type.Object({
+    text: Type.String({ description: 'A text.', ...limits }),
+    list: Type.Optional(Type.Array(Type.String(), { ...documentedLimits({ minItems: 1 }) })),
+  });
+  t.same(bodyValidator(schema)({ text: 'short', list: [] }), { text: 'short', list: [] });
+  t.same(queryValidator(Type.Object({ text: schema.properties.text }))({ text: '' }), { text: '' });
+  t.strictSame(publishedSchema(schema).properties, {
+    text: { type: 'string', description: 'A text.', minLength: 8, pattern: '^a' },
+    list: { type: 'array', items: { type: 'string' }, minItems: 1 },
+  });
 });

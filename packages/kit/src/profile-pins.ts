@@ -6,6 +6,8 @@ export const PROFILE_PINS = {
   v1_users: ['A', 'E', 'G'],
   v2_users: ['B2', 'B1'],
   items: ['offset', 'cursor'],
+  /** `updated_at` of /userinfo as a text, or as OpenID Connect Core §5.1 has it. */
+  userinfo: ['interface', 'openid'],
 } as const;
 
 export type ProfilePins = typeof PROFILE_PINS;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { createNetworks } from './networks.ts';
 
 /** How a request came to us: from which address, and whether it was HTTPS all the way to the edge. */
 export type Transport = { address: string; secure: boolean };
@@ -12,15 +13,7 @@ export type Transport = { address: string; secure: boolean };
  * Throws when an entry is neither an address nor a range.
  */
 export function transportReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Transport {
-  const trusted = new BlockList();
-  for (const entry of trustedProxies) {
-    const [, address, bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-    if (address === undefined) throw new Error(`"${entry}" is neither an address nor a range of addresses`);
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(bits), family);
-  }
-  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const { include: isTrusted } = createNetworks(trustedProxies);
 
   /** The other end of a connection, which stays the same for all of its requests. */
   const peers = new WeakMap<Socket, { peer: string; isProxy: boolean }>();

@@ -1,5 +1,6 @@
 import { type TObject, type TSchema, Type } from 'typebox';
 import type { FilterRules } from './filter-conditions.ts';
+import { filterPattern, plainLimits } from './filter-patterns.ts';
 import { type FilterField, operatorsOf } from './filters.ts';
 import type { ListRules } from './list-request.ts';
 import { MAX_OFFSET, PAGE_SIZE } from './paging.ts';
@@ -31,6 +32,7 @@ const OFFSET = Type.Integer({
 });
 const PAGE = Type.Integer({
   minimum: 1,
+  maximum: MAX_OFFSET + 1,
   default: 1,
   description: `The number of the page. (page - 1) * limit is at most ${MAX_OFFSET}; beyond that, use a cursor.`,
 });
@@ -59,12 +61,16 @@ function filterParameters(rules: FilterRules<string>): Record<string, TSchema> {
   const parameters: Record<string, TSchema> = {};
   for (const [name, field] of Object.entries(filters)) {
     if (operatorsOf(field).includes('eq')) {
-      parameters[`filter[${name}]`] = Type.String({ description: describe(name, field) });
+      parameters[`filter[${name}]`] = Type.String({
+        description: describe(name, field),
+        pattern: filterPattern(field, true),
+      });
     }
     // The most used operators, so that generated clients know them.
     for (const [operator, words] of field.type === 'date' ? RANGES : []) {
       parameters[`filter[${name}][${operator}]`] = Type.String({
         description: `Only rows whose ${name} is ${words}. ${VALUES.date}.`,
+        pattern: filterPattern(field, false),
       });
     }
     if (plain.includes(name)) {
@@ -77,12 +83,14 @@ function filterParameters(rules: FilterRules<string>): Record<string, TSchema> {
   return parameters;
 }
 
-function plainSchema({ type, values }: FilterField<string>, description: string): TSchema {
+function plainSchema(field: FilterField<string>, description: string): TSchema {
+  const { type, values } = field;
   if (values !== undefined) return Type.String({ enum: [...values], description });
-  if (type === 'integer') return Type.Integer({ description });
-  if (type === 'number') return Type.Number({ description });
-  if (type === 'boolean') return Type.Boolean({ description });
-  return Type.String({ description });
+  const about = { ...plainLimits(field), description };
+  if (type === 'integer') return Type.Integer(about);
+  if (type === 'number') return Type.Number(about);
+  if (type === 'boolean') return Type.Boolean(about);
+  return Type.String(about);
 }
 
 function describe(name: string, field: FilterField<string>): string {

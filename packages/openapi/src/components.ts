@@ -1,4 +1,5 @@
 import { NDJSON } from '@gatehouse/http/body-lines';
+import { publishedSchema } from '@gatehouse/http/schema';
 import { type ErrorKind, ServiceError } from '@gatehouse/kit/errors';
 import { alternatives, type JsonSchema } from './alternatives.ts';
 import { DESCRIPTIONS, ERROR_HEADERS, MESSAGES } from './errors.ts';
@@ -14,9 +15,9 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
 
   /** A reference to the schema of a shape, in which parts are references, too. */
   function refer({ name, schema, parts = [] }: Shape): JsonSchema {
-    let text = JSON.stringify(schema);
+    let text = JSON.stringify(publishedSchema(schema));
     for (const part of parts) {
-      const pieces = text.split(JSON.stringify(part.schema));
+      const pieces = text.split(JSON.stringify(publishedSchema(part.schema)));
       if (pieces.length === 1) throw new Error(`${name} does not contain all of its parts`);
       text = pieces.join(JSON.stringify(refer(part)));
     }

@@ -149,6 +149,7 @@ function callerOf(claims: JWTPayload): Caller {
     profiles: readProfiles(claims.profiles),
     epoch: epochIn(claims.epoch),
     authTime: typeof authTime === 'number' ? authTime : undefined,
+    ...(Array.isArray(claims.userinfo_claims) ? { userInfoClaims: claims.userinfo_claims.map(String) } : {}),
   };
 }
 

@@ -22,6 +22,9 @@ const DECIMALS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
+/** The codes of all currencies that prices can have. */
+export const CURRENCIES: readonly string[] = [...DECIMALS.keys()].sort();
+
 /** In minor units. Every number of at most 15 digits is exact as a double, with its decimals too. */
 export const MAX_MINOR_UNITS = 999_999_999_999_999;
 

@@ -1,4 +1,5 @@
 import {
+  addresses,
   integer,
   keys256,
   oneOf,
@@ -11,6 +12,7 @@ import {
   text,
   url,
 } from '@gatehouse/kit/config';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
@@ -35,10 +37,15 @@ export type IdentityConfig = {
   rotateKeysEveryDays: number;
   /** Whether people may create accounts for themselves. */
   signUp: 'on' | 'off';
+  /** What /userinfo looks like for applications that do not pin it; `interface` by default. */
+  userInfo?: ProfilePins['userinfo'][number];
   /** Whether POST /api/v1/auth/login accepts passwords. */
   passwordLogin: 'on' | 'off';
-  /** Whether applications in private networks and on this machine are notified of sign-outs; off by default. */
-  logoutToPrivateNetworks?: 'on' | 'off';
+  /**
+   * Private networks in which applications are notified of sign-outs, such as that of the cluster: addresses and CIDR
+   * ranges. None by default.
+   */
+  logoutNetworks?: readonly string[];
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** Where requests are counted; in memory by default. */
@@ -76,8 +83,9 @@ const settings = {
   session: integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),
   rotateKeysEveryDays: integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
   signUp: oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
+  userInfo: oneOf('IDENTITY_USERINFO', PROFILE_PINS.userinfo, PROFILE_PINS.userinfo[0]),
   passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
-  logoutToPrivateNetworks: oneOf('IDENTITY_LOGOUT_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  logoutNetworks: addresses('IDENTITY_LOGOUT_NETWORKS'),
   auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
   smtpUrl: optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
   mailFrom: optional(text('IDENTITY_MAIL_FROM')),

@@ -131,7 +131,7 @@ export function createIdentityService(
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     acceptsService: createServiceClients(config.services),
     onTokenIssued,
-    logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
+    logoutNetworks: config.logoutNetworks ?? [],
     pages: () => signIn.providerPages,
   });
   const { logins, ...loggingIn } = createLoginsModule(common);
@@ -176,8 +176,8 @@ export function createIdentityService(
   });
 
   const routers = [
-    oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit }),
-    userInfoRoutes({ authenticate, accounts, applications }),
+    oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit, applications }),
+    userInfoRoutes({ authenticate, accounts, applications, defaultProfile: config.userInfo }),
     authRoutes({
       ...common,
       authentication,

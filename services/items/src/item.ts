@@ -38,6 +38,12 @@ export type Actor = { person: { id: string; role: string } | undefined };
 
 /** In characters (code points). */
 export const NAME_MAX = 200;
+/** What itemProblems() says of a name, as JSON Schema keywords; and that no text of a body contains NUL. */
+export const NAME_LIMITS = {
+  minLength: 1,
+  maxLength: NAME_MAX,
+  pattern: String.raw`^[^\u0000]*[^\s\u0000][^\u0000]*$`,
+};
 /** In bytes of UTF-8. */
 export const VALUE_MAX = 64 * 1024;
 

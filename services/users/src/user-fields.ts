@@ -21,6 +21,10 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 /** A visible character; the blank braille pattern (U+2800) is a symbol but shows nothing. */
 const VISIBLE = /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u2800]]/v;
 
+/** What mail systems accept in practice: see the rule of email addresses. */
+const ATOM = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
+const LABEL = String.raw`[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?`;
+
 const username: Rule = (value) => {
   const { min, max } = USERNAME_LENGTH;
   if (!hasLength(value, min, max)) return `must have ${min} to ${max} characters`;
@@ -37,18 +41,16 @@ const username: Rule = (value) => {
 };
 
 const email: Rule = (value) => {
-  if (value.length > EMAIL_MAX) return `must have at most ${EMAIL_MAX} characters`;
+  if (!hasLength(value, 0, EMAIL_MAX)) return `must have at most ${EMAIL_MAX} characters`;
   // What mail systems accept in practice (RFC 5321 §4.1.2 without quoted strings and address literals;
   // RFC 6531 for other scripts): dot-separated atoms, and a domain of two labels or more.
-  const atom = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
-  const label = String.raw`[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?`;
   const [local = '', domain = '', ...rest] = value.split('@');
   const valid =
     rest.length === 0 &&
     !INVISIBLE.test(value) &&
-    local.length <= 64 &&
-    new RegExp(`^${atom}(?:\\.${atom})*$`, 'u').test(local) &&
-    new RegExp(`^${label}(?:\\.${label})+$`, 'u').test(domain);
+    hasLength(local, 1, 64) &&
+    new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u').test(local) &&
+    new RegExp(`^${LABEL}(?:\\.${LABEL})+$`, 'u').test(domain);
   return valid ? undefined : 'must be a valid email address';
 };
 
@@ -96,6 +98,47 @@ const RULES = {
   picture,
   role: oneOf(USER_ROLES),
   status: oneOf(USER_STATUSES),
+};
+
+/**
+ * The characters of Default_Ignorable_Code_Point, as in a class of a regular expression: that property is one that few
+ * programs know besides those that run on JavaScript.
+ */
+export const IGNORABLE = [
+  String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164`,
+  String.raw`\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8`,
+  // Beyond four digits, escapes are written differently in each language.
+  ...[0x1bca0, 0x1bca3, 0x1d173, 0x1d17a, 0xe0000, 0xe0fff].map(
+    (code, i) => String.fromCodePoint(code) + '-'.repeat(1 - (i % 2)),
+  ),
+].join('');
+const ALL_VISIBLE = `(?!.*[${IGNORABLE}])`;
+const PRINTABLE = String.raw`[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]`;
+/** A visible character: letters that are ignorable, and a symbol that is blank, are none. */
+const SHOWN = String.raw`(?![\u115f\u1160\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]`;
+
+/**
+ * The rules above as JSON Schema keywords, as far as those can express them: not that a username keeps to one script.
+ * Patterns are of ECMA-262 with the u flag.
+ */
+export const FIELD_LIMITS = {
+  username: {
+    minLength: USERNAME_LENGTH.min,
+    maxLength: USERNAME_LENGTH.max,
+    pattern: String.raw`^${ALL_VISIBLE}(?=.*[\p{L}\p{N}])[\p{L}\p{M}\p{N}._+-]+$`,
+  },
+  email: {
+    format: 'email',
+    maxLength: EMAIL_MAX,
+    pattern: String.raw`^${ALL_VISIBLE}(?=[^@]{1,64}@)${ATOM}(?:\.${ATOM})*@${LABEL}(?:\.${LABEL})+$`,
+  },
+  // No text of a body contains NUL.
+  password: { minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max, pattern: '^[^\\u0000]*$' },
+  name: {
+    minLength: 1,
+    maxLength: NAME_MAX,
+    pattern: `^${PRINTABLE}*${SHOWN}${PRINTABLE}*$`,
+  },
 };
 
 /** Fields whose name in the API differs from that in the aggregate. */

@@ -102,7 +102,12 @@ t.test('fields of bodies document their limits, which the aggregate checks', asy
   const body = { username: 'x', email: 'x', password: 'x' };
   const { message } = (await call('POST', '/v1/users', machine, body)).body.error;
   t.match(message, 'username must have 3 to 64 characters; email must be a valid email address');
-  t.strictSame(Object.keys(username).sort(), ['description', 'examples', 'type']);
+  const keywords = ['description', 'examples', 'maxLength', 'minLength', 'pattern', 'type'];
+  t.strictSame(Object.keys(username).sort(), keywords);
+  t.match(email, { format: 'email', maxLength: 254, pattern: String });
+  t.match(password, { minLength: 8, maxLength: 256 });
+  t.match(NewUserE.properties.name, { minLength: 1, maxLength: 200, pattern: String });
+  t.match(UserPassword.properties.new_password, { minLength: 8, maxLength: 256 });
 });
 
 t.test('accepted bodies are the documented ones', async (t) => {

@@ -1,9 +1,10 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
+import { documentedLimits } from '@gatehouse/http/schema';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
 import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
 import { Type } from 'typebox';
-import { amountOf } from '../money.ts';
+import { amountOf, CURRENCIES } from '../money.ts';
 import {
   type NewOrder,
   ORDER_LIMITS,
@@ -21,11 +22,15 @@ const READ = ['read:data', 'read:all'];
 export const WRITE = ['write:data'];
 
 const Status = Type.Unsafe<OrderStatus>({ type: 'string', enum: [...ORDER_STATUSES] });
-const Currency = Type.String({ description: 'The ISO 4217 code of the currency of all products.' });
+const Currency = Type.String({
+  description: 'The ISO 4217 code of the currency of all products.',
+  ...documentedLimits({ enum: CURRENCIES }),
+});
 const Timestamp = Type.String({ format: 'date-time' });
 const Amount = (description: string) => Type.Number({ description });
 const ProductId = Type.String({ description: 'The id of a product.' });
-const Quantity = Type.Integer({ minimum: 1, maximum: ORDER_LIMITS.quantity });
+const QUANTITY = { minimum: 1, maximum: ORDER_LIMITS.quantity };
+const Quantity = Type.Integer(QUANTITY);
 
 export const orderView: View<Order> = view<Order, ReturnType<typeof orderSchema>>(
   'Order',
@@ -101,9 +106,13 @@ const newOrder = requestBody(
           'The customer; the caller unless given. Only admins and trusted applications order for others.',
       }),
     ),
-    items: Type.Array(Type.Object({ product_id: ProductId, quantity: Type.Integer() }), {
-      description: `1 to ${ORDER_LIMITS.items} entries. Those of the same product are added up.`,
-    }),
+    items: Type.Array(
+      Type.Object({ product_id: ProductId, quantity: Type.Integer({ ...documentedLimits(QUANTITY) }) }),
+      {
+        description: `1 to ${ORDER_LIMITS.items} entries. Those of the same product are added up.`,
+        ...documentedLimits({ minItems: 1, maxItems: ORDER_LIMITS.items }),
+      },
+    ),
     currency: Currency,
   }),
   {

@@ -1,5 +1,5 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { invalidFields } from '@gatehouse/http/schema';
+import { documentedLimits, invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { ListSource } from '@gatehouse/kit/list-query';
@@ -9,7 +9,7 @@ import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/re
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { Type } from 'typebox';
-import { amountOf } from '../money.ts';
+import { amountOf, CURRENCIES } from '../money.ts';
 import {
   type NewProduct,
   PRODUCT_LIMITS,
@@ -26,28 +26,38 @@ type ProductTypes = { entity: Product; field: ProductField; draft: NewProduct; c
 export const READ = ['read:data', 'read:all'];
 const WRITE = ['write:data'];
 
-const characters = (field: 'name' | 'description' | 'category' | 'sku') =>
-  `1 to ${PRODUCT_LIMITS[field]} characters`;
-const OrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+type TextField = 'name' | 'description' | 'category' | 'sku';
+const characters = (field: TextField) => `1 to ${PRODUCT_LIMITS[field]} characters`;
+/** What productProblems() says of a text, as JSON Schema keywords; and that no text of a body contains NUL. */
+export function textLimits(field: TextField) {
+  const pattern = String.raw`^[^\u0000]*[^\s\u0000][^\u0000]*$`;
+  return { minLength: 1, maxLength: PRODUCT_LIMITS[field], pattern };
+}
+const limits = (field: TextField) => documentedLimits(textLimits(field));
+const OrNull = (field: TextField, description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...limits(field) });
 const Status = Type.Unsafe<ProductStatus>({ type: 'string', enum: [...PRODUCT_STATUSES] });
 
 const Fields = {
-  name: Type.String({ description: `${characters('name')}.` }),
+  name: Type.String({ description: `${characters('name')}, not only spaces.`, ...limits('name') }),
   price: Type.Number({
     minimum: 0,
     description: 'With at most the decimals that its currency has in ISO 4217: USD 2, JPY 0, KWD 3.',
   }),
-  currency: Type.String({ description: 'The ISO 4217 code of a currency, in capital letters.' }),
+  currency: Type.String({
+    description: 'The ISO 4217 code of a currency, in capital letters.',
+    ...documentedLimits({ enum: CURRENCIES }),
+  }),
 };
 const OptionalFields = {
-  description: OrNull(`${characters('description')}, or null.`),
-  category: OrNull(`${characters('category')}, or null.`),
+  description: OrNull('description', `${characters('description')}, or null.`),
+  category: OrNull('category', `${characters('category')}, or null.`),
   stock: Type.Integer({
     minimum: 0,
     maximum: PRODUCT_LIMITS.stock,
     description: 'The pieces that can be ordered.',
   }),
-  sku: OrNull(`${characters('sku')}, unique whatever its case, or null.`),
+  sku: OrNull('sku', `${characters('sku')}, unique whatever its case, or null.`),
   status: Status,
 };
 const optional = <T extends Record<string, Parameters<typeof Type.Optional>[0]>>(fields: T) =>

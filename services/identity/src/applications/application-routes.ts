@@ -18,7 +18,9 @@ import {
   type Application,
   type ApplicationChanges,
   type ApplicationField,
+  ID_TOKEN_ALGORITHMS,
   type Profiles,
+  SECURITY_PROFILES,
 } from './application.ts';
 import type { ApplicationDraft, Applications } from './applications.ts';
 import type { Manager } from './ownership.ts';
@@ -45,6 +47,9 @@ export const Changes = Type.Object({
   jwks: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
   backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
+  require_pushed_authorization_requests: Type.Optional(Type.Boolean()),
+  id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
+  security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
 });
 export const Draft = Type.Object({
   ...Changes.properties,
@@ -205,7 +210,7 @@ export function applicationRoutes(options: {
 
 /** The changes that a body asks for. What is absent from it is absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
-  const { profiles, jwks, backchannel_logout_uri: backchannel } = body;
+  const { profiles, jwks, backchannel_logout_uri: backchannel, security_profile: securityProfile } = body;
   const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILE_PINS, path));
   if (unknown !== undefined) {
     throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not a known field' }]);
@@ -223,9 +228,12 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       legacyImplicit: body.legacy_implicit,
       trusted: body.trusted,
       dpopBound: body.dpop_bound_access_tokens,
+      requirePushedRequests: body.require_pushed_authorization_requests,
+      idTokenAlgorithm: body.id_token_signed_response_alg,
     }),
     // Null removes these.
     ...(jwks === undefined ? {} : { jwks: keys }),
     ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
+    ...(securityProfile === undefined ? {} : { securityProfile: securityProfile ?? undefined }),
   };
 }

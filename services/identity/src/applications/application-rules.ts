@@ -1,12 +1,13 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
-import { type Application, isConfidential } from './application.ts';
+import { type Application, isConfidential, signsPeopleIn } from './application.ts';
 import {
   logoutUriProblem,
   MAX_REDIRECT_URIS,
   postLogoutUriProblem,
   redirectUriProblem,
 } from './redirect-uris.ts';
+import { securityProfileProblems } from './security-profile.ts';
 
 const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
@@ -47,7 +48,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
     if (when) problems.push({ field, message });
   };
   refuse(
-    type !== 'machine' && settings.redirectUris.length === 0,
+    signsPeopleIn(settings) && settings.redirectUris.length === 0,
     'redirect_uris',
     `must have one or more for an application of type ${type}`,
   );
@@ -64,17 +65,26 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   refuse(
     jwks !== undefined && !isConfidential(settings),
     'jwks',
-    'is for applications of type web and machine, which can keep a private key',
+    'is for applications of type web, machine and resource, which can keep a private key',
+  );
+  refuse(
+    settings.requirePushedRequests && !signsPeopleIn(settings),
+    'require_pushed_authorization_requests',
+    `is not for applications of type ${type}: nobody signs in to them`,
+  );
+  refuse(
+    settings.requirePushedRequests && legacyImplicit,
+    'require_pushed_authorization_requests',
+    'cannot be combined with legacy_implicit: old applications push nothing',
   );
   refuse(trusted && type !== 'machine', 'trusted', 'is for applications of type machine');
   if (backchannelLogoutUri !== undefined) {
-    const problem =
-      type === 'machine'
-        ? 'is not for machines: nobody signs in to them'
-        : logoutUriProblem(backchannelLogoutUri);
+    const problem = signsPeopleIn(settings)
+      ? logoutUriProblem(backchannelLogoutUri)
+      : `is not for applications of type ${type}: nobody signs in to them`;
     refuse(problem !== undefined, 'backchannel_logout_uri', problem ?? '');
   }
-  return problems;
+  return [...problems, ...securityProfileProblems(settings)];
 }
 
 function uriProblems(
@@ -84,7 +94,9 @@ function uriProblems(
   problemOf: typeof redirectUriProblem,
 ): FieldProblem[] {
   if (uris.length === 0) return [];
-  if (settings.type === 'machine') return [{ field, message: 'is not for machines, which have no browser' }];
+  if (!signsPeopleIn(settings)) {
+    return [{ field, message: `is not for applications of type ${settings.type}, which have no browser` }];
+  }
   if (uris.length > MAX_REDIRECT_URIS) {
     return [{ field, message: `must have at most ${MAX_REDIRECT_URIS}` }];
   }
@@ -100,6 +112,10 @@ export function scopeProblems(
   scopes: readonly string[],
   { type, allowed }: { type: Application['type']; allowed: readonly string[] },
 ): FieldProblem[] {
+  if (type === 'resource') {
+    const message = 'must be empty for an application of type resource, which gets no tokens';
+    return scopes.length === 0 ? [] : [{ field: 'scopes', message }];
+  }
   const unknown = scopes.some((scope) => !SCOPES.includes(scope));
   if (unknown) return [{ field: 'scopes', message: `must be some of: ${SCOPES.join(' ')}` }];
   const personal = scopes.filter((scope) => type === 'machine' && PERSONAL_SCOPES.includes(scope));

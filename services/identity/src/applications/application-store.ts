@@ -11,12 +11,14 @@ import {
   type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
+  type IdTokenAlgorithm,
   type LastUse,
   MAX_APPLICATIONS,
   MAX_SECRETS,
   operatorsTrust,
   type Profiles,
   type PublicKeySet,
+  type SecurityProfile,
   type Trust,
 } from './application.ts';
 import { createApplicationLists } from './application-store-list.ts';
@@ -50,6 +52,9 @@ type ApplicationDocument = {
   jwks?: PublicKeySet;
   backchannel_logout_uri?: string;
   dpop_bound?: boolean;
+  require_pushed_requests?: boolean;
+  id_token_algorithm?: IdTokenAlgorithm;
+  security_profile?: SecurityProfile;
   secrets: SecretDocument[];
   last_used_at?: Date;
   last_used_address?: string | null;
@@ -93,6 +98,9 @@ const schema = new Schema<ApplicationDocument>(
     jwks: { type: Schema.Types.Mixed },
     backchannel_logout_uri: { type: String },
     dpop_bound: { type: Boolean },
+    require_pushed_requests: { type: Boolean },
+    id_token_algorithm: { type: String },
+    security_profile: { type: String },
     secrets: { type: [secret], required: true },
     last_used_at: { type: Date },
     last_used_address: { type: String },
@@ -336,6 +344,9 @@ function fieldsOf(changes: ApplicationChanges & { trust?: Trust | undefined }) {
     legacyImplicit,
     backchannelLogoutUri,
     dpopBound,
+    requirePushedRequests,
+    idTokenAlgorithm,
+    securityProfile,
     trust,
     ...same
   } = changes;
@@ -348,12 +359,16 @@ function fieldsOf(changes: ApplicationChanges & { trust?: Trust | undefined }) {
     legacy_implicit: legacyImplicit,
     backchannel_logout_uri: backchannelLogoutUri,
     dpop_bound: dpopBound,
+    require_pushed_requests: requirePushedRequests,
+    id_token_algorithm: idTokenAlgorithm,
+    security_profile: securityProfile,
   };
   const unset = [
     ...('jwks' in changes && changes.jwks === undefined ? ['jwks'] : []),
     ...('backchannelLogoutUri' in changes && backchannelLogoutUri === undefined
       ? ['backchannel_logout_uri']
       : []),
+    ...('securityProfile' in changes && securityProfile === undefined ? ['security_profile'] : []),
     ...(changes.trusted === false ? ['trust'] : []),
   ];
   return { set: omitUndefined(fields) as Partial<ApplicationDocument>, unset };
@@ -403,6 +418,9 @@ function applicationOf(document: ApplicationDocument): Application {
     jwks: document.jwks,
     backchannelLogoutUri: document.backchannel_logout_uri,
     dpopBound: document.dpop_bound ?? false,
+    requirePushedRequests: document.require_pushed_requests ?? false,
+    idTokenAlgorithm: document.id_token_algorithm ?? 'RS256',
+    securityProfile: document.security_profile,
     secrets: document.secrets.map(({ id, hash, created_at, expires_at, ...use }) => ({
       id,
       hash,

@@ -3,8 +3,16 @@ import { newId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 
-export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
+/** One of type resource gets no tokens: it introspects those that are sent to it (RFC 7662). */
+export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine', 'resource'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
+
+export const ID_TOKEN_ALGORITHMS = ['RS256', 'ES256'] as const;
+export type IdTokenAlgorithm = (typeof ID_TOKEN_ALGORITHMS)[number];
+
+/** Sets of requirements that an application can be held to: that of the FAPI 2.0 Security Profile (Final, 2025). */
+export const SECURITY_PROFILES = ['fapi2'] as const;
+export type SecurityProfile = (typeof SECURITY_PROFILES)[number];
 
 /** The API profiles that an application has pinned. */
 export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][number] };
@@ -40,6 +48,12 @@ export type Application = {
   backchannelLogoutUri: string | undefined;
   /** Whether all its access tokens must be bound to a key (RFC 9449 §5.2). */
   dpopBound: boolean;
+  /** Whether its authorization requests must be pushed (RFC 9126 §6). */
+  requirePushedRequests: boolean;
+  /** What its ID tokens and logout tokens are signed with (OpenID Connect Registration §2). */
+  idTokenAlgorithm: IdTokenAlgorithm;
+  /** What else it is held to. */
+  securityProfile: SecurityProfile | undefined;
   /** Two can be valid at a time, so that one can be replaced without downtime. */
   secrets: readonly ClientSecret[];
   /** When it was given tokens last, or used an API key. */
@@ -160,6 +174,9 @@ export const DEFAULTS = {
   jwks: undefined,
   backchannelLogoutUri: undefined,
   dpopBound: false,
+  requirePushedRequests: false,
+  idTokenAlgorithm: 'RS256',
+  securityProfile: undefined,
 } satisfies ApplicationChanges;
 
 type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &
@@ -187,7 +204,12 @@ export function operatorsTrust(at: Date): Trust {
 
 /** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified but not authenticated. */
 export function isConfidential({ type }: Pick<Application, 'type'>): boolean {
-  return type === 'web' || type === 'machine';
+  return type !== 'spa' && type !== 'native';
+}
+
+/** Whether people sign in to it. */
+export function signsPeopleIn({ type }: Pick<Application, 'type'>): boolean {
+  return type !== 'machine' && type !== 'resource';
 }
 
 /** A new client secret: 256 random bits in 43 characters. */

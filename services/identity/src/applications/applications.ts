@@ -36,6 +36,7 @@ import {
   roleIn,
 } from './ownership.ts';
 import { originsOf } from './redirect-uris.ts';
+import { withRequired } from './security-profile.ts';
 import { createTrusts, onlyAdminsTrust } from './trust.ts';
 
 /** What managing applications and their keys depends on. */
@@ -149,7 +150,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   }
 
   return {
-    async create(manager, draft) {
+    async create(manager, wanted) {
+      const draft = withRequired(wanted, wanted.type);
       const secret = newSecret();
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const plain = newApplication(
@@ -197,9 +199,10 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     read: (manager, id) => findManaged(store, manager, id),
 
-    async change(manager, id, changes) {
+    async change(manager, id, wanted) {
       return retried(async () => {
         const before = await findManaged(store, manager, id);
+        const changes = withRequired(wanted, before.type);
         const next = { ...before, ...changes };
         await check(manager, next, before);
         const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);

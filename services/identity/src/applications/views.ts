@@ -6,8 +6,10 @@ import {
   APPLICATION_TYPES,
   type Application,
   type ClientSecret,
+  ID_TOKEN_ALGORITHMS,
   isConfidential,
   type LastUse,
+  SECURITY_PROFILES,
 } from './application.ts';
 
 /** How an application authenticates at the token endpoint (RFC 7591 §2); HTTP Basic is accepted, too. */
@@ -52,6 +54,9 @@ export const ApplicationView = Type.Object({
   jwks: orNull(Type.Object({}, { additionalProperties: true }), 'Its public keys (RFC 7517 §5).'),
   backchannel_logout_uri: orNull(Type.String()),
   dpop_bound_access_tokens: Type.Boolean(),
+  require_pushed_authorization_requests: Type.Boolean(),
+  id_token_signed_response_alg: Type.String({ enum: [...ID_TOKEN_ALGORITHMS] }),
+  security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
   ...LastUseFields,
   created_at: Time,
   updated_at: Time,
@@ -76,6 +81,9 @@ export function applicationView(application: Application) {
     jwks: application.jwks ?? null,
     backchannel_logout_uri: application.backchannelLogoutUri ?? null,
     dpop_bound_access_tokens: application.dpopBound,
+    require_pushed_authorization_requests: application.requirePushedRequests,
+    id_token_signed_response_alg: application.idTokenAlgorithm,
+    security_profile: application.securityProfile ?? null,
     ...lastUseView(application.lastUse),
     created_at: application.createdAt,
     updated_at: application.updatedAt,

@@ -11,12 +11,15 @@ const BEARER_CODES: Partial<Record<ErrorKind, string>> = {
   rate_limited: 'rate_limited',
 };
 
-/** The body `{error, error_description}`, with which /userinfo answers. */
+/**
+ * The body `{error, error_description}`, with which /userinfo answers; without a token an empty one, as its challenge has
+ * no error code either (RFC 6750 §3.1).
+ */
 export const bearerError: Pick<ErrorBody, 'write'> = {
-  write: ({ kind, message }: ServiceError) => ({
-    error: BEARER_CODES[kind] ?? 'invalid_request',
-    error_description: message,
-  }),
+  write({ kind, message, headers }: ServiceError) {
+    if (kind === 'unauthenticated' && !headers['www-authenticate']?.includes('error=')) return {};
+    return { error: BEARER_CODES[kind] ?? 'invalid_request', error_description: message };
+  },
 };
 
 /** Answers errors in what follows with one of the interface's bodies. */

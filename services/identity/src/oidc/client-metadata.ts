@@ -1,14 +1,20 @@
 import type { AdapterPayload } from 'oidc-provider';
-import type { Application } from '../applications/application.ts';
+import { type Application, isConfidential, signsPeopleIn } from '../applications/application.ts';
+import { SECURITY_PROFILE } from './fapi.ts';
+import { OFFLINE_ACCESS } from './refresh-scope.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';
 
 /** An application as oidc-provider wants to see a client (RFC 7591 §2). */
 export function clientMetadata(application: Application): AdapterPayload {
-  const { type, legacyImplicit, jwks, backchannelLogoutUri } = application;
-  const confidential = type === 'web' || type === 'machine';
-  const method = !confidential ? 'none' : jwks === undefined ? 'client_secret_post' : 'private_key_jwt';
+  const { type, legacyImplicit, jwks, backchannelLogoutUri, securityProfile } = application;
+  const ofPeople = signsPeopleIn(application);
+  const method = !isConfidential(application)
+    ? 'none'
+    : jwks === undefined
+      ? 'client_secret_post'
+      : 'private_key_jwt';
   return {
     client_id: application.id,
     client_name: application.name,
@@ -16,16 +22,21 @@ export function clientMetadata(application: Application): AdapterPayload {
     token_endpoint_auth_method: method,
     ...(method === 'client_secret_post' ? { client_secret: KEPT_AS_HASH } : {}),
     ...(method === 'private_key_jwt' ? { jwks } : {}),
-    grant_types:
-      type === 'machine'
+    grant_types: ofPeople
+      ? ['authorization_code', 'refresh_token', ...(legacyImplicit ? ['implicit'] : [])]
+      : type === 'machine'
         ? ['client_credentials']
-        : ['authorization_code', 'refresh_token', ...(legacyImplicit ? ['implicit'] : [])],
-    response_types: type === 'machine' ? [] : legacyImplicit ? ['code', 'id_token token'] : ['code'],
+        : [],
+    response_types: ofPeople ? (legacyImplicit ? ['code', 'id_token token'] : ['code']) : [],
     redirect_uris: [...application.redirectUris],
     post_logout_redirect_uris: [...application.postLogoutRedirectUris],
-    scope: application.scopes.join(' '),
-    id_token_signed_response_alg: 'RS256',
+    ...(type === 'resource'
+      ? {}
+      : { scope: [...application.scopes, ...(ofPeople ? [OFFLINE_ACCESS] : [])].join(' ') }),
+    id_token_signed_response_alg: application.idTokenAlgorithm,
     dpop_bound_access_tokens: application.dpopBound,
+    require_pushed_authorization_requests: application.requirePushedRequests,
+    ...(securityProfile === undefined ? {} : { [SECURITY_PROFILE]: securityProfile }),
     ...(backchannelLogoutUri === undefined
       ? {}
       : { backchannel_logout_uri: backchannelLogoutUri, backchannel_logout_session_required: true }),

@@ -19,6 +19,8 @@ export type ClientRequestOptions = {
   accepts: readonly ('json' | 'form')[];
   /** Where oidc-provider listens. */
   path: string;
+  /** May change the request and the form before they are used. */
+  prepare?(ctx: Context, form: URLSearchParams): void | Promise<void>;
   /** May change the form; `send` passes it on. */
   around?(form: URLSearchParams, send: () => Promise<void>): Promise<void>;
 };
@@ -27,9 +29,10 @@ export type ClientRequestOptions = {
  * Reads a client's request, such as a token request, in any of the accepted content types, and passes it on to
  * oidc-provider as the form of RFC 6749 §4.
  */
-export function clientRequest({ accepts, path, around }: ClientRequestOptions): Middleware {
+export function clientRequest({ accepts, path, prepare, around }: ClientRequestOptions): Middleware {
   return async (ctx, next) => {
     const form = await readForm(ctx, accepts);
+    await prepare?.(ctx, form);
     const send = async () => {
       rememberRequestedPath(ctx);
       replaceRequest(ctx, form.toString(), path);

@@ -5,9 +5,12 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Applications } from '../applications/applications.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { AccessTokenHandles } from './access-token-handles.ts';
-import { clientRequest } from './client-request.ts';
+import { type ClientRequestOptions, clientRequest } from './client-request.ts';
+import { acceptEmptySecret } from './empty-secret.ts';
+import { omitOfflineAccess } from './refresh-scope.ts';
 
 /** The longest request to sign in or out, in bytes. A form is passed on as a query. */
 const MAX_QUERY = 6 * 1024;
@@ -21,12 +24,20 @@ export function oauthRoutes(options: {
   /** Throws `unauthenticated` for a token that is not valid. */
   verify(token: string): Promise<Caller>;
   audit: Pick<Audit, 'record'>;
+  applications: Pick<Applications, 'find'>;
 }): Router {
   const { handles, verify } = options;
   const router = new Router({ sensitive: true });
   const path = '/oauth2/token';
-  router.post('/oauth/token', clientRequest({ accepts: ['json', 'form'], path }), omitUnrotatedRefreshToken);
-  router.post('/oauth2/token', clientRequest({ accepts: ['form'], path }), omitUnrotatedRefreshToken);
+
+  async function prepare(ctx: Context, form: URLSearchParams): Promise<void> {
+    omitOfflineAccess(form);
+    await acceptEmptySecret(ctx, form, options.applications.find);
+  }
+  const toProvider = (request: ClientRequestOptions) => clientRequest({ ...request, prepare });
+
+  router.post('/oauth/token', toProvider({ accepts: ['json', 'form'], path }), omitUnrotatedRefreshToken);
+  router.post('/oauth2/token', toProvider({ accepts: ['form'], path }), omitUnrotatedRefreshToken);
   router.options('/oauth/token', (ctx, next) => {
     ctx.path = path;
     return next();
@@ -48,10 +59,10 @@ export function oauthRoutes(options: {
     return caller === undefined ? sendWith(NO_TOKEN) : handles.issue(caller, sendWith);
   }
   for (const path of ['/oauth2/revoke', '/oauth2/introspect']) {
-    router.post(path, clientRequest({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);
+    router.post(path, toProvider({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);
     router.options(path, (_ctx, next) => next());
   }
-  router.post('/oauth2/par', clientRequest({ accepts: ['form'], path: '/oauth2/par' }));
+  router.post('/oauth2/par', toProvider({ accepts: ['form'], path: '/oauth2/par' }));
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
   // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our

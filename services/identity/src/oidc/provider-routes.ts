@@ -5,6 +5,7 @@ import type { Middleware } from 'koa';
 export const ROUTES = {
   authorization: '/oauth2/authorize',
   token: '/oauth2/token',
+  userinfo: '/userinfo',
   revocation: '/oauth2/revoke',
   introspection: '/oauth2/introspect',
   pushed_authorization_request: '/oauth2/par',

@@ -10,11 +10,15 @@ import {
 } from '@gatehouse/tokens/scopes';
 import type { JWK } from 'jose';
 import Provider, {
+  type AccessToken,
+  type Client,
+  type ClientCredentials,
   type Configuration,
   type ErrorOut,
   errors,
   type Interaction,
   type KoaContextWithOIDC,
+  type RefreshToken,
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
@@ -23,12 +27,24 @@ import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
+import { ACR, checkClaimsParameter } from './claims-parameter.ts';
 import { ACCOUNT_CLIENT } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
+import {
+  accessTokenAlgorithm,
+  checkAssertion,
+  codeLifetime,
+  isFapi2,
+  isFromTheFuture,
+  SECURITY_PROFILE,
+} from './fapi.ts';
+import { logoutRequests } from './logout-requests.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
+import { OFFLINE_ACCESS } from './refresh-scope.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
+import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 
 /** In seconds. */
 export type Lifetimes = {
@@ -52,8 +68,8 @@ export type ProviderOptions = {
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
-  /** Whether applications in private networks are notified of sign-outs, too. */
-  logoutToPrivateNetworks: boolean;
+  /** The networks, private ones included, in which applications are notified of sign-outs: addresses and CIDR ranges. */
+  logoutNetworks: readonly string[];
   /** Called when the provider is built. */
   pages(): ProviderPages;
 };
@@ -75,6 +91,8 @@ const PAGE_ROUTES = new Set([
   'end_session_confirm',
   'end_session_success',
 ]);
+/** The routes at which authorization requests arrive. */
+const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request']);
 const DAY = 86_400;
 /**
  * How far in the future the iat of a DPoP proof may lie, in seconds. oidc-provider would forget the proof that much before it
@@ -105,21 +123,29 @@ export function createProvider(options: ProviderOptions): Provider {
     },
     routes: ROUTES,
     // A scope that is not listed here would be granted to any client that asks.
-    scopes: ALL_SCOPES,
+    scopes: [...ALL_SCOPES, OFFLINE_ACCESS],
     extraParams: [ANOTHER_ACCOUNT],
-    claims: {
-      openid: ['sub'],
-      profile: ['name', 'given_name', 'family_name', 'picture', 'updated_at'],
-      email: ['email', 'email_verified'],
-    },
+    claims: { ...structuredClone(CLAIMS_OF_SCOPES), amr: null },
+    acrValues: [ACR],
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
-    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
-    discovery: { userinfo_endpoint: `${issuer}/userinfo` },
+    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
+    extraClientMetadata: { properties: [SECURITY_PROFILE] },
+    assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
+    // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
+    discovery: { request_parameter_supported: false },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
-      dPoP: { enabled: true },
+      dPoP: {
+        enabled: true,
+        // Asked before a proof is verified. We use no nonces.
+        requireNonce(ctx) {
+          if (!isFromTheFuture(ctx.get('DPoP'))) return false;
+          throw new errors.InvalidDpopProof('DPoP proof iat is too far in the future');
+        },
+      },
+      fapi: { enabled: true, profile: (_ctx, client) => (isFapi2(client) ? '2.0' : undefined) },
       pushedAuthorizationRequests: { enabled: true },
       backchannelLogout: { enabled: true },
       revocation: {
@@ -129,8 +155,7 @@ export function createProvider(options: ProviderOptions): Provider {
       },
       introspection: {
         enabled: true,
-        allowedPolicy: (_ctx, client, token) =>
-          client.clientAuthMethod !== 'none' && token.clientId === client.clientId,
+        allowedPolicy: mayIntrospect,
       },
       rpInitiatedLogout: {
         enabled: true,
@@ -141,7 +166,9 @@ export function createProvider(options: ProviderOptions): Provider {
           }),
         postLogoutSuccessSource: pages.signedOut,
       },
-      userinfo: { enabled: false },
+      // It is answered by user-info-routes.ts, as oidc-provider's own refuses tokens that are bound to an API.
+      userinfo: { enabled: true },
+      claimsParameter: { enabled: true, assertClaimsParameter: checkClaimsParameter },
       // Every access token is bound to the API or to one service, which makes it a JWT that services can verify themselves.
       resourceIndicators: {
         enabled: true,
@@ -158,7 +185,7 @@ export function createProvider(options: ProviderOptions): Provider {
             scope: (await allowedScopes(ctx)).join(' '),
             accessTokenFormat: 'jwt',
             accessTokenTTL: lifetimes.accessToken,
-            jwt: { sign: { alg: options.accessTokenAlgorithm } },
+            jwt: { sign: { alg: accessTokenAlgorithm(client, options.accessTokenAlgorithm) } },
           } satisfies ResourceServer;
         },
       },
@@ -181,7 +208,7 @@ export function createProvider(options: ProviderOptions): Provider {
     ttl: {
       AccessToken: lifetimes.accessToken,
       ClientCredentials: lifetimes.accessToken,
-      AuthorizationCode: lifetimes.code,
+      AuthorizationCode: (_ctx, _code, client) => codeLifetime(client, lifetimes.code),
       IdToken: lifetimes.accessToken,
       Interaction: 3600,
       // A session in which nobody has signed in is not kept for long.
@@ -196,8 +223,7 @@ export function createProvider(options: ProviderOptions): Provider {
       return signIns.areCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },
     interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
-    // oidc-provider's own dispatcher refuses special-use addresses, which protects our internal services.
-    ...(options.logoutToPrivateNetworks ? { fetch: fetchAnywhere } : {}),
+    fetch: logoutRequests(options.logoutNetworks),
     clientBasedCORS: (_ctx, origin, client) => originsOf(client.redirectUris ?? []).includes(origin),
     renderError(ctx, out, error) {
       if (PAGE_ROUTES.has(ctx.oidc?.route)) pages.error(ctx, out, error);
@@ -281,8 +307,23 @@ export function createProvider(options: ProviderOptions): Provider {
       ? [INTERNAL_SCOPE]
       : ((await permissions(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx);
     const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
     return person === undefined ? scopes : withinCeiling(scopes, person.account.role);
+  }
+
+  /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
+  async function mayIntrospect(
+    ctx: KoaContextWithOIDC,
+    client: Client,
+    token: AccessToken | ClientCredentials | RefreshToken,
+  ): Promise<boolean> {
+    if (client.clientAuthMethod === 'none') return false;
+    if (token.clientId === client.clientId) return true;
+    if (token.kind === 'RefreshToken' || token.aud !== api) return false;
+    // The token of a login is of no application, and for nobody but us.
+    if ((await options.applications.find(token.clientId ?? '')) === undefined) return false;
+    return (await permissions(ctx, client.clientId))?.application.type === 'resource';
   }
 
   async function accessTokenClaims(
@@ -302,7 +343,8 @@ export function createProvider(options: ProviderOptions): Provider {
     if (token.accountId !== undefined) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const roles = [roleIn({ owner }, account)];
-      return { ...pinned, gid: token.grantId, roles, epoch: { client, subject: account.epoch } };
+      const epoch = { client, subject: account.epoch };
+      return { ...pinned, gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
     }
     if (owner === undefined) return { ...pinned, trusted: true, epoch: { client } };
     return { ...pinned, owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
@@ -322,6 +364,8 @@ export function createProvider(options: ProviderOptions): Provider {
     const { params } = ctx.oidc;
     if (params?.scope !== undefined) {
       params.scope = withinCeiling(parseScope(String(params.scope)), account.role).join(' ');
+      if (params.scope === '')
+        throw new errors.AccessDenied('the role of the person allows none of these scopes');
     }
     const clientId = ctx.oidc.client?.clientId ?? '';
     const id = ctx.oidc.result?.consent?.grantId ?? ctx.oidc.session?.grantIdFor(clientId);
@@ -344,6 +388,25 @@ export function createProvider(options: ProviderOptions): Provider {
 }
 
 /**
+ * Throws unless an authorization request names a scope that there is (RFC 6749 §3.3). There is no default, as nobody
+ * should be asked for more than an application needs.
+ */
+function requireKnownScope({ oidc }: KoaContextWithOIDC): void {
+  const known: readonly string[] = ALL_SCOPES;
+  if (parseScope(String(oidc.params?.scope ?? '')).some((name) => known.includes(name))) return;
+  const description = `scope must name one or more of: ${ALL_SCOPES.join(' ')}`;
+  throw new errors.CustomOIDCProviderError('invalid_scope', description);
+}
+
+/** What the claims parameter asks of /userinfo, as far as the person has allowed it: the access token remembers it. */
+function requestedOfUserInfo({ oidc }: KoaContextWithOIDC): { userinfo_claims?: string[] } {
+  const { AuthorizationCode, RefreshToken, Grant } = oidc.entities;
+  const { userinfo } = (AuthorizationCode ?? RefreshToken)?.claims ?? oidc.claims;
+  const names = Grant?.getOIDCClaimsFiltered(new Set(Object.keys(userinfo ?? {}))) ?? [];
+  return names.length === 0 ? {} : { userinfo_claims: names };
+}
+
+/**
  * A machine that names no scope gets all that its application may ask for (RFC 6749 §3.3). One that names more is
  * refused here, since oidc-provider would silently drop the excess.
  */
@@ -358,12 +421,6 @@ function applyDefaultScope(ctx: KoaContextWithOIDC, allowed: readonly string[]):
   }
   if (requested.length === 0) params.scope = allowed.join(' ');
 }
-
-/** fetch without the dispatcher that refuses special-use addresses. */
-const fetchAnywhere: typeof fetch = (input, init) => {
-  const { dispatcher: _, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
-  return fetch(input, rest);
-};
 
 /** Over HTTPS with the prefix that keeps sibling domains from setting the cookie. */
 function sessionCookieName(issuer: string): string {

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { type Grant, interactionPolicy, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
+import { ACR } from './claims-parameter.ts';
 import type { ProviderAccount } from './provider-account.ts';
 
 /** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */
@@ -14,7 +15,14 @@ type Stamped = { epoch?: number };
 export type StampedSession = Session & Stamped & { device?: Device };
 
 /** A login as our sign-in page passes it to oidc-provider. */
-export type SignIn = { accountId: string; remember: boolean; amr: string[]; epoch: number; device: Device };
+export type SignIn = {
+  accountId: string;
+  remember: boolean;
+  amr: string[];
+  acr: string;
+  epoch: number;
+  device: Device;
+};
 
 export type SignInEpochs = {
   /** Whether the session or grant of this request is of the account's current sign-in epoch. */
@@ -91,6 +99,7 @@ export function signInOf(ctx: Context, account: Account): SignIn {
     accountId: account.id,
     remember: true,
     amr: ['pwd'],
+    acr: ACR,
     epoch: account.sign_in_epoch,
     device: {
       address: requestInfo(ctx.req).address,

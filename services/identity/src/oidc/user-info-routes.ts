@@ -1,17 +1,30 @@
+import { readBody } from '@gatehouse/http/request-body';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { requireScope, unauthenticated } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
+import { claimsOfScopes } from './claims-parameter.ts';
+import { standardClaims } from './standard-claims.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+/** More than any access token needs, in bytes. */
+const BODY_LIMIT = 16 * 1024;
+
+type UserInfoProfile = ProfilePins['userinfo'][number];
 
 /** /userinfo (OpenID Connect Core §5.3). oidc-provider's own refuses tokens that are bound to an API, as ours are. */
 export function userInfoRoutes(options: {
-  authenticate(ctx: Context): Promise<Caller>;
+  authenticate(ctx: Context, authorization?: string): Promise<Caller>;
   accounts: Pick<Accounts, 'find'>;
   applications: Pick<Applications, 'originsOf'>;
+  /** For applications that have not pinned one. */
+  defaultProfile?: UserInfoProfile | undefined;
 }): Router {
-  const { authenticate, accounts, applications } = options;
+  const { authenticate, accounts, applications, defaultProfile = 'interface' } = options;
   const answer = async (ctx: Context) => {
     ctx.set('cache-control', 'no-store');
     ctx.vary('Origin');
@@ -21,7 +34,7 @@ export function userInfoRoutes(options: {
       ctx.set('access-control-allow-origin', origin);
       ctx.set('access-control-expose-headers', 'WWW-Authenticate, Retry-After, X-Request-Id');
     }
-    const caller = await authenticate(ctx);
+    const caller = await authenticate(ctx, await tokenInBody(ctx));
     if (origin !== '' && !(await applications.originsOf(caller.clientId)).includes(origin)) {
       ctx.remove('access-control-allow-origin');
     }
@@ -30,7 +43,12 @@ export function userInfoRoutes(options: {
     if (account === undefined || account.status !== 'active') {
       throw unauthenticated('The access token does not belong to an active account.', 'invalid_token');
     }
-    ctx.body = userInfo(account, caller.scopes);
+    const profile = (caller.profiles.userinfo as UserInfoProfile | undefined) ?? defaultProfile;
+    ctx.body = userInfo(account, {
+      scopes: [...caller.scopes],
+      requested: caller.userInfoClaims ?? [],
+      profile,
+    });
   };
   return new Router({ sensitive: true })
     .get('/userinfo', answer)
@@ -48,22 +66,37 @@ export function userInfoRoutes(options: {
     });
 }
 
-/** User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes allow, without unknown values. */
-function userInfo(account: Account, scopes: ReadonlySet<string>): Record<string, string | boolean> {
-  const profile = scopes.has('profile') || scopes.has('read:profile');
-  const fields = {
-    sub: account.id,
-    ...(profile && {
-      name: account.name,
-      given_name: account.first_name,
-      family_name: account.last_name,
-      picture: account.picture,
-      updated_at: account.updated_at,
-    }),
-    ...(scopes.has('email') &&
-      account.email !== null && { email: account.email, email_verified: account.email_verified }),
-  };
-  return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, string | boolean] => field[1] !== null),
-  );
+/**
+ * The access token of a form, as an Authorization header (RFC 6750 §2.2). One that is bound to a key belongs into the
+ * header. Throws `invalid` for a second way of sending one (§2).
+ */
+async function tokenInBody(ctx: Context): Promise<string | undefined> {
+  if (ctx.method !== 'POST' || ctx.is(FORM) !== FORM) return undefined;
+  const form = new URLSearchParams((await readBody(ctx.req, BODY_LIMIT)).toString('utf8'));
+  const [token, ...more] = form.getAll('access_token').filter((value) => value !== '');
+  if (token === undefined) return undefined;
+  if (more.length > 0 || ctx.get('authorization') !== '') {
+    const headers = { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_request"' };
+    throw new ServiceError('invalid', 'The access token must be sent once, and in one way.', { headers });
+  }
+  return `Bearer ${token}`;
+}
+
+/**
+ * User info (interface.md 2.3; OpenID Connect Core §5.3): what the scopes and the claims parameter ask for, without unknown
+ * values.
+ */
+function userInfo(
+  account: Account,
+  options: { scopes: readonly string[]; requested: readonly string[]; profile: UserInfoProfile },
+) {
+  const { scopes, requested, profile } = options;
+  const names = new Set(claimsOfScopes(scopes));
+  const claims = standardClaims(account);
+  if (profile === 'interface') {
+    claims.updated_at = account.updated_at;
+    names.delete('preferred_username');
+  }
+  for (const name of requested) names.add(name);
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => names.has(name)));
 }

@@ -7,6 +7,7 @@ export type ErrorPageKind =
   | 'expired_form'
   | 'unknown_application'
   | 'bad_redirect_address'
+  | 'bad_sign_out'
   | 'not_found'
   | 'too_many_attempts'
   | 'unavailable'
@@ -49,6 +50,11 @@ const TEXTS: Record<ErrorPageKind, Texts> = {
     title: 'We stopped this sign-in',
     what: 'The application asked us to send you to an address that it has not registered. That may be a mistake, or somebody may be trying to deceive you.',
     next: 'Do not continue from the page that brought you here. If you trust the application, tell the people who run it.',
+  },
+  bad_sign_out: {
+    title: 'We could not sign you out',
+    what: 'The application sent a proof of your sign-in that we did not issue to it, or that has been altered. So we have not signed you out.',
+    next: 'You can sign out in your account. If it happens again, tell the people who run the application.',
   },
   not_found: {
     title: 'There is no such page',

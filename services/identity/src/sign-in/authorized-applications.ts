@@ -1,5 +1,6 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import type { Applications } from '../applications/applications.ts';
+import { scopesOfClaims } from '../oidc/claims-parameter.ts';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
 
@@ -31,10 +32,12 @@ export function createAuthorizedApplications(options: {
       for await (const { payload } of store.grantsOf(accountId)) {
         const client = String(payload.clientId);
         const known = byClient.get(client);
-        const scope = (payload.openid as { scope?: string } | undefined)?.scope ?? '';
+        const { scope = '', claims = [] } = (payload.openid ?? {}) as { scope?: string; claims?: string[] };
         byClient.set(client, {
           // A person may have as many grants as sessions: what is known already is not repeated.
-          scope: [...new Set(parseScope(`${known?.scope ?? ''} ${scope}`))].join(' '),
+          scope: [
+            ...new Set([...parseScope(`${known?.scope ?? ''} ${scope}`), ...scopesOfClaims(claims)]),
+          ].join(' '),
           since: Math.min(known?.since ?? Number.POSITIVE_INFINITY, Number(payload.iat) * 1000),
         });
       }

@@ -8,6 +8,7 @@ import type { Account, Accounts } from '../accounts/account.ts';
 import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Notices } from '../accounts/notices.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
+import { scopesOfClaims } from '../oidc/claims-parameter.ts';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
 import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
 import { signInOf, stamp } from '../oidc/sign-in-epochs.ts';
@@ -216,16 +217,17 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     if (account === undefined || application === undefined) throw new SignInExpired();
     const missing = details.prompt.details as {
       missingOIDCScope?: string[];
+      missingOIDCClaims?: string[];
       missingResourceScopes?: Record<string, string[]>;
     };
-    return { details, account, application, missing };
+    return { details, account, application, missing, scopes: requestedScopes(details) };
   }
 
   router.get('/consent/:uid', async (ctx) => {
-    const { details, account, application, missing } = await loadConsent(ctx);
-    const scopes = parseScope(String(details.params.scope ?? ''));
+    const { details, account, application, missing, scopes } = await loadConsent(ctx);
     const unseen = new Set([
       ...(missing.missingOIDCScope ?? []),
+      ...scopesOfClaims(missing.missingOIDCClaims ?? []),
       ...Object.values(missing.missingResourceScopes ?? {}).flat(),
     ]);
     const newScopes = scopes.filter((scope) => unseen.has(scope));
@@ -247,7 +249,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 
   router.post('/consent/:uid', async (ctx) => {
     const fields = await readForm(ctx, 'consent');
-    const { details, account, missing } = await loadConsent(ctx);
+    const { details, account, missing, scopes } = await loadConsent(ctx);
     const decision = fields.get('decision');
     const client = String(details.params.client_id);
     if (decision === 'deny') {
@@ -259,6 +261,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
     const grant = known ?? stamp(new Grant({ accountId: account.id, clientId: client }), account);
     if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
+    if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
     for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
       grant.addResourceScope(resource, scopes.join(' '));
     }
@@ -268,11 +271,21 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       origin: originOf(ctx),
       client,
       subject: account.id,
-      details: { grant: grantId, scope: String(details.params.scope ?? '') },
+      details: { grant: grantId, scope: scopes.join(' ') },
     });
     return finish(ctx, { consent: { grantId } }, true);
   });
   return router;
+}
+
+/** What is asked for, as scopes: those that the request names, and those that stand for the claims that it names. */
+function requestedScopes({ params }: Interaction): string[] {
+  const { userinfo, id_token } = JSON.parse(String(params.claims ?? '{}')) as Record<
+    string,
+    object | undefined
+  >;
+  const ofClaims = scopesOfClaims(Object.keys({ ...userinfo, ...id_token }));
+  return [...new Set([...parseScope(String(params.scope ?? '')), ...ofClaims])];
 }
 
 /** The same request again, but with a sign-in that is not skipped and suggests nobody. */

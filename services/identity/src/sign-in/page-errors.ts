@@ -24,6 +24,12 @@ const KIND_OF_REFUSAL: Record<string, ErrorPageKind> = {
   SessionNotFound: 'expired_sign_in',
 };
 
+/** What developers overlook. */
+const HINTS: Partial<Record<ErrorPageKind, string>> = {
+  bad_redirect_address:
+    'the redirect_uri must be one that is registered, character for character, a slash at the end included',
+};
+
 export function createPageErrors(toServiceError: ToServiceError): PageErrors {
   function show(ctx: Context, thrown: unknown): void {
     // As an interaction that has expired, and a session that has ended while the request was on its way.
@@ -55,13 +61,14 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
     },
     refusal(ctx, { error, error_description: description }, thrown) {
       if (error === 'server_error') return show(ctx, thrown);
-      const kind = KIND_OF_REFUSAL[thrown.name] ?? 'generic';
+      const badHint = description?.includes('id_token_hint') === true;
+      const kind = badHint ? 'bad_sign_out' : (KIND_OF_REFUSAL[thrown.name] ?? 'generic');
       const expired = kind === 'expired_sign_in';
       const html = errorPage({
         kind,
         requestId: requestInfo(ctx.req).id,
-        links: expired ? { account: '/account' } : undefined,
-        detail: expired ? undefined : description === undefined ? error : `${error}: ${description}`,
+        links: expired || badHint ? { account: '/account' } : undefined,
+        detail: expired ? undefined : [error, description, HINTS[kind]].filter(Boolean).join(': '),
       });
       sendPage(ctx, html, { status: ctx.status });
     },

@@ -51,6 +51,9 @@ t.test('an application comes back as it was stored', async (t) => {
       jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] },
       backchannelLogoutUri: 'https://app.example.org/out',
       dpopBound: true,
+      requirePushedRequests: true,
+      idTokenAlgorithm: 'ES256',
+      securityProfile: 'fapi2',
       trusted: true,
     },
     secret(),
@@ -79,6 +82,9 @@ t.test('one of an earlier version has the defaults, and can be changed', async (
     profiles: {},
     legacyImplicit: false,
     dpopBound: false,
+    requirePushedRequests: false,
+    idTokenAlgorithm: 'RS256',
+    securityProfile: undefined,
     updatedAt: created_at,
   });
   if (read === undefined) throw new Error('not found');

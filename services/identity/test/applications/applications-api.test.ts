@@ -159,6 +159,8 @@ t.test('what is refused names the field', async (t) => {
     ['no redirect URI', { ...WEB, redirect_uris: [] }, 'redirect_uris'],
     ['none at all', { ...WEB, redirect_uris: undefined }, 'redirect_uris'],
     ['a redirect URI for a machine', { ...MACHINE, redirect_uris: WEB.redirect_uris }, 'redirect_uris'],
+    ['scopes for a resource', { ...MACHINE, type: 'resource' }, 'scopes'],
+    ['a redirect URI for a resource', { ...WEB, type: 'resource', scopes: [] }, 'redirect_uris'],
     [
       'a bad redirect URI',
       { ...WEB, redirect_uris: [...WEB.redirect_uris, 'https://x/#'] },

@@ -96,20 +96,21 @@ export async function signerOf(
 }
 
 /** A key pair that makes DPoP proofs (RFC 9449 §4.2). */
-export async function dpopKey() {
-  const { privateKey, publicKey } = await generateKeyPair('ES256');
+export async function dpopKey(alg = 'ES256') {
+  const { privateKey, publicKey } = await generateKeyPair(alg);
   const jwk = await exportJWK(publicKey);
   return {
     thumbprint: await calculateJwkThumbprint(jwk),
-    proof: (method: string, url: string, token?: string) =>
+    /** `iat` is in seconds. */
+    proof: (method: string, url: string, token?: string, iat?: number) =>
       new SignJWT({
         htm: method,
         htu: url,
         ...(token === undefined ? {} : { ath: hash('sha256', token, 'base64url') }),
       })
-        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
+        .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk })
         .setJti(randomBytes(16).toString('base64url'))
-        .setIssuedAt()
+        .setIssuedAt(iat)
         .sign(privateKey),
   };
 }

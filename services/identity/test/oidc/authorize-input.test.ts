@@ -6,12 +6,20 @@ import { pkce, tokensFor } from './actions.ts';
 
 const LOOPBACK = { client_id: 'app_loopback', redirect_uri: 'http://127.0.0.1:8080/callback' };
 const TWO = { client_id: 'app_two' };
+const EVERYTHING = { client_id: 'app_everything', redirect_uri: 'https://all.example.org/callback' };
 const first = { type: 'web', owner: null, trusted: false, scopes: ['openid'] } as const;
 const uri = await testDatabase(t);
 const built = await build(t, {
   mongodbUri: uri,
   applications: [
     { ...first, clientId: LOOPBACK.client_id, name: 'Loopback', redirectUris: [LOOPBACK.redirect_uri] },
+    {
+      ...first,
+      clientId: EVERYTHING.client_id,
+      name: 'Everything',
+      redirectUris: [EVERYTHING.redirect_uri],
+      scopes: ['openid', 'read:all'],
+    },
     {
       ...first,
       clientId: TWO.client_id,
@@ -136,6 +144,11 @@ t.test('nor is a bad one used to report what else is wrong', async (t) => {
   t.equal(page.url.origin, base);
 });
 
+t.test('developers are told that redirect URIs match to the slash', async (t) => {
+  const { html } = await visit(authorizeUrl({ redirect_uri: `${WEB.redirect_uri}/` }));
+  t.match(html, /invalid_redirect_uri.*character for character, a slash at the end included/);
+});
+
 t.test('an application that is none', async (t) => {
   for (const client_id of [
     'app_nobody',
@@ -205,6 +218,49 @@ t.test('one of several redirect URIs must be named', async (t) => {
   );
   t.equal(page.url.searchParams.get('fixed'), '1', 'its query is kept');
   t.ok(page.url.searchParams.has('code'));
+});
+
+t.test(
+  'a request without a scope that there is: invalid_scope before any page (RFC 6749 §3.3)',
+  async (t) => {
+    const { challenge } = pkce();
+    for (const [name, scope] of [
+      ['none', undefined],
+      ['an empty one', ''],
+      ['unknown ones', 'read:moon write:moon'],
+      ['offline_access alone', 'offline_access'],
+      ['one that is internal', 'internal manage:apps'],
+    ] as const) {
+      for (const client of [{}, { ...SPA, ...challenge }]) {
+        const address = new URL(authorizeUrl({ ...client, scope: scope ?? '' }), base);
+        if (scope === undefined) address.searchParams.delete('scope');
+        const { status, location } = await visit(address.pathname + address.search);
+        t.equal(status, 303, name);
+        t.match(Object.fromEntries(location?.searchParams ?? []), {
+          error: 'invalid_scope',
+          error_description: /scope must name one or more of: openid /,
+          state: 'some-state',
+        });
+      }
+      const pushed = await built.form(
+        { response_type: 'code', ...WEB, ...(scope === undefined ? {} : { scope }) },
+        {},
+        '/oauth2/par',
+      );
+      t.match(pushed, { status: 400, body: { error: 'invalid_scope' } }, `${name}, pushed`);
+    }
+    const { url } = await signInAndAllow(built.browser(), authorizeUrl({ scope: 'openid read:moon' }));
+    t.ok(
+      url.searchParams.has('code'),
+      'unknown ones beside a known one are ignored (OpenID Connect Core §3.1.2.1)',
+    );
+  },
+);
+
+t.test('scopes that the role of the person does not allow: refused with a reason', async (t) => {
+  const all = { client_id: EVERYTHING.client_id, redirect_uri: EVERYTHING.redirect_uri, scope: 'read:all' };
+  const { url } = await signInAndAllow(built.browser(), authorizeUrl(all));
+  t.match(Object.fromEntries(url.searchParams), { error: 'access_denied', error_description: /role/ });
 });
 
 t.test('repeated parameters', async (t) => {

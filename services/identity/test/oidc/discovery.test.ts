@@ -36,6 +36,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     dpop_signing_alg_values_supported: Array,
     require_pushed_authorization_requests: undefined,
     registration_endpoint: undefined,
+    request_parameter_supported: false,
     request_uri_parameter_supported: false,
   });
   const sets: [string, string[]][] = [
@@ -49,7 +50,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
       'scopes_supported',
       [
         ...['openid', 'profile', 'email', 'read:profile', 'read:users', 'write:users'],
-        ...['read:data', 'write:data', 'read:all'],
+        ...['read:data', 'write:data', 'read:all', 'offline_access'],
       ],
     ],
     ['id_token_signing_alg_values_supported', ['RS256', 'ES256']],

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { build, MACHINE, OTHER, SPA, WEB } from '../build.ts';
+import { build, MACHINE, OTHER, PASSWORD, SPA, WEB } from '../build.ts';
 import { refresh, tokensFor } from './actions.ts';
 
 const built = await build(t, { checkAnswers: true });
-const { base, form, post, people } = built;
+const { base, call, form, post, people } = built;
 const { redirect_uri: _, ...web } = WEB;
 const browser = built.browser();
 
@@ -85,4 +85,80 @@ t.test('what is not active: nothing is said but that', async (t) => {
     const answer = await form(parameters, {}, '/oauth2/introspect');
     t.match(answer, { status, body: { error } }, name);
   }
+});
+
+t.test('a resource server: the access tokens of the API that are sent to it (RFC 7662 §2.1)', async (t) => {
+  const login = async (username: string) =>
+    String(
+      (await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token,
+    );
+  const ann = await login('ann');
+  const made = await call('POST', '/api/v1/applications', ann, {
+    name: 'Our files',
+    type: 'resource',
+    scopes: [],
+  });
+  t.match(made, { status: 201, body: { type: 'resource', client_secret: String, scopes: [] } });
+  const { client_id, client_secret } = made.body as Record<string, string>;
+  const resource = { client_id: client_id ?? '', client_secret: client_secret ?? '' };
+
+  const tokens = await tokensFor(built, { browser });
+  const spa = await tokensFor(built, { browser, client: SPA, more: { scope: 'openid read:data' } });
+  const machine = String((await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
+  for (const [name, token, expected] of [
+    ['a person’s', tokens.access_token, { client_id: WEB.client_id, sub: people.ann.id, aud: `${base}/api` }],
+    ['of a public client', spa.access_token, { client_id: SPA.client_id, scope: 'openid read:data' }],
+    ['a machine’s', machine, { client_id: MACHINE.client_id, sub: MACHINE.client_id }],
+  ] as const) {
+    t.match(
+      (await introspect(token, resource)).body,
+      { active: true, iss: base, exp: Number, ...expected },
+      name,
+    );
+  }
+  const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`;
+  const byBasic = await form({ token: machine }, { authorization }, '/oauth2/introspect');
+  t.match(byBasic, { status: 200, body: { active: true } });
+
+  const internal = await form({
+    ...{ grant_type: 'client_credentials', client_id: 'users', client_secret: built.serviceSecret },
+    resource: `${base}/internal/identity`,
+  });
+  t.equal(internal.status, 200);
+  for (const [name, token] of [
+    ['a refresh token', tokens.refresh_token],
+    ['an ID token', tokens.id_token],
+    ['the token of a login', ann],
+    ['a token for another audience', String(internal.body.access_token)],
+    ['nonsense', 'nonsense'],
+  ] as const) {
+    t.same((await introspect(token, resource)).body, { active: false }, name);
+  }
+  await form({ token: machine, ...MACHINE }, {}, '/oauth2/revoke');
+  t.same((await introspect(machine, resource)).body, { active: false }, 'revoked');
+  for (const [name, answer, error] of [
+    [
+      'a wrong secret',
+      form({ token: 'x', ...resource, client_secret: 'x' }, {}, '/oauth2/introspect'),
+      'invalid_client',
+    ],
+    ['it gets no tokens', form({ grant_type: 'client_credentials', ...resource }), 'unauthorized_client'],
+  ] as const) {
+    t.match((await answer).body, { error }, name);
+  }
+  const revoked = await form({ token: spa.access_token, ...resource }, {}, '/oauth2/revoke');
+  t.ok(revoked.status === 200 || revoked.status === 400);
+  t.match((await introspect(spa.access_token, resource)).body, { active: true }, 'and ends nobody else’s');
+
+  const admin = await login('admin');
+  const status = (value: string) =>
+    call('PUT', `/v1/users/${people.ann.id}/status`, admin, { status: value });
+  const other = String((await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
+  t.equal((await status('inactive')).status, 204);
+  t.match(
+    (await introspect(other, resource)).body,
+    { error: 'unauthorized_client' },
+    'its owner is inactive',
+  );
+  t.equal((await status('active')).status, 204);
 });

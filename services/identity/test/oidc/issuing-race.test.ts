@@ -76,7 +76,7 @@ t.test(
           reuseGrace: 0,
           keepExchangedCode: 0,
         }),
-        logoutToPrivateNetworks: false,
+        logoutNetworks: [],
         pages: () => ({ error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' }),
       });
       const server = createServer(provider.callback());

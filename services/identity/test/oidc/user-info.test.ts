@@ -61,6 +61,44 @@ t.test('the fields of interface.md 2.3 that the scopes allow, and no other', asy
   }
 });
 
+t.test('as OpenID Connect Core §5.1 has it, for an application that pins it', async (t) => {
+  const admin = await call('POST', '/api/v1/auth/login', undefined, {
+    username: 'admin',
+    password: PASSWORD,
+  });
+  const pin = (profiles: object) =>
+    call('PATCH', `/api/v1/applications/${SPA.client_id}`, String(admin.body.token), { profiles });
+  t.match(await pin({ userinfo: 'else' }), { status: 400 });
+  t.match(await pin({ userinfo: 'openid' }), { status: 200 });
+  const token = await tokenFor('openid profile email');
+  const { body } = await userInfo({ authorization: `Bearer ${token}` });
+  const now = Date.now() / 1000;
+  t.match(body, {
+    sub: people.ann.id,
+    name: 'Ann Example',
+    preferred_username: 'ann',
+    email: people.ann.email,
+    email_verified: true,
+  });
+  t.ok(
+    Number.isInteger(body.updated_at) && Math.abs(Number(body.updated_at) - now) < 600,
+    'seconds since 1970',
+  );
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const inBody = await userInfo(form, 'POST', '/userinfo', `access_token=${token}`);
+  t.match(inBody, { status: 200, body }, 'RFC 6750 §2.2');
+  t.match(await pin({}), { status: 200 });
+  const unpinned = await userInfo({ authorization: `Bearer ${await tokenFor('openid profile')}` });
+  t.type(unpinned.body.updated_at, 'string');
+});
+
+t.test('the default is a setting', async (t) => {
+  const base = await built.replica({ userInfo: 'openid' });
+  const { access_token: token } = await tokensFor(built, { client: SPA, more: { scope: 'openid profile' } });
+  const response = await fetch(`${base}/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+  t.match(await response.json(), { updated_at: Number, preferred_username: 'ann' });
+});
+
 t.test('a token that is bound to a key', async (t) => {
   const key = await dpopKey();
   const dpop = await key.proof('POST', `${base}/oauth2/token`);
@@ -73,6 +111,12 @@ t.test('a token that is bound to a key', async (t) => {
     const replayed = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
     t.equal(replayed.status, 401, 'the same proof once more');
   }
+  const form = {
+    'content-type': 'application/x-www-form-urlencoded',
+    dpop: await key.proof('POST', url, token),
+  };
+  const inForm = await userInfo(form, 'POST', '/userinfo', `access_token=${token}`);
+  t.equal(inForm.status, 401, 'RFC 9449 §7.1 has the header only');
   const stranger = await dpopKey();
   for (const [name, headers] of [
     ['as Bearer', { authorization: `Bearer ${token}` }],
@@ -97,13 +141,45 @@ t.test('errors (RFC 6750 §3)', async (t) => {
   const { id_token } = await tokensFor(built, { browser, client: SPA });
   const none = 'Bearer realm="gatehouse"';
   const invalid = 'Bearer realm="gatehouse", error="invalid_token"';
+  const tooMany = 'Bearer realm="gatehouse", error="invalid_request"';
+  const inForm = `access_token=${token}`;
+  const asJson = JSON.stringify({ access_token: token });
   for (const [name, answer, status, error, challenge] of [
-    ['no token', userInfo({}), 401, 'invalid_token', none],
+    ['no token', userInfo({}), 401, undefined, none],
     ['nonsense', userInfo({ authorization: 'Bearer x' }), 401, 'invalid_token', invalid],
     ['an ID token', userInfo({ authorization: `Bearer ${id_token}` }), 401, 'invalid_token', invalid],
     ['cut', userInfo({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, 'invalid_token', invalid],
-    ['in the query', userInfo({}, 'GET', `/userinfo?access_token=${token}`), 401, 'invalid_token', none],
-    ['in the body', userInfo(form, 'POST', '/userinfo', `access_token=${token}`), 401, 'invalid_token', none],
+    ['in the query', userInfo({}, 'GET', `/userinfo?access_token=${token}`), 401, undefined, none],
+    ['a form without one', userInfo(form, 'POST', '/userinfo', 'x=y'), 401, undefined, none],
+    ['an empty one in a form', userInfo(form, 'POST', '/userinfo', 'access_token='), 401, undefined, none],
+    [
+      'two in a form',
+      userInfo(form, 'POST', '/userinfo', `${inForm}&${inForm}`),
+      400,
+      'invalid_request',
+      tooMany,
+    ],
+    [
+      'in the header and a form',
+      userInfo({ ...form, authorization: `Bearer ${token}` }, 'POST', '/userinfo', inForm),
+      400,
+      'invalid_request',
+      tooMany,
+    ],
+    [
+      'in JSON',
+      userInfo({ 'content-type': 'application/json' }, 'POST', '/userinfo', asJson),
+      401,
+      undefined,
+      none,
+    ],
+    [
+      'cut, in a form',
+      userInfo(form, 'POST', '/userinfo', inForm.slice(0, -1)),
+      401,
+      'invalid_token',
+      invalid,
+    ],
     [
       'without openid',
       userInfo({ authorization: `Bearer ${await tokenFor('profile email')}` }),
@@ -122,7 +198,7 @@ t.test('errors (RFC 6750 §3)', async (t) => {
     const { status: actual, body, headers } = await answer;
     t.equal(actual, status, name);
     t.equal(body.error, error, name);
-    t.same(Object.keys(body).sort(), ['error', 'error_description'], name);
+    t.same(Object.keys(body).sort(), error === undefined ? [] : ['error', 'error_description'], name);
     t.equal(headers.get('www-authenticate'), challenge, name);
     t.equal(headers.get('cache-control'), 'no-store', name);
   }

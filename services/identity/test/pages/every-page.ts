@@ -27,6 +27,7 @@ const ERRORS: ErrorPageKind[] = [
   'expired_form',
   'unknown_application',
   'bad_redirect_address',
+  'bad_sign_out',
   'not_found',
   'too_many_attempts',
   'unavailable',

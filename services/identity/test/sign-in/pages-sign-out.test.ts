@@ -1,4 +1,5 @@
 import type { FormBrowser } from '@gatehouse/testing/form-browser';
+import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD } from '../build.ts';
 import { answerOf, heading, linkOf, send } from './pages.ts';
@@ -156,4 +157,33 @@ t.test('signing in as before after signing out: a consent of its own, tokens tha
   t.match(page.url.pathname, /^\/sign-in\//);
   const consent = await visitor.submit(page, { username: 'ann', password: PASSWORD });
   t.match(consent.url.pathname, /^\/consent\//);
+});
+
+t.test('an id_token_hint that is not ours is told as such (RP-Initiated Logout §4)', async (t) => {
+  const { visitor, idToken } = await user();
+  const [header = '', payload = '', signature = ''] = idToken.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
+  const altered = Buffer.from(JSON.stringify({ ...claims, sub: people.admin.id })).toString('base64url');
+  const { privateKey } = await generateKeyPair('RS256');
+  const foreign = (more: object) =>
+    new SignJWT({ ...claims, ...more }).setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+  for (const [name, id_token_hint] of [
+    ['altered', [header, altered, signature].join('.')],
+    ['a cut signature', idToken.slice(0, -9)],
+    ['of another issuer', await foreign({ iss: 'https://id.example.com' })],
+    ['forged in our name', await foreign({})],
+    ['for an application that we do not know', await foreign({ aud: 'app_elsewhere' })],
+    ['no JWT', 'x'],
+  ] as const) {
+    for (const more of [{}, { post_logout_redirect_uri: AFTER }]) {
+      const page = await visitor.get(logout({ id_token_hint, ...more }));
+      t.equal(page.status, 400, name);
+      t.equal(heading(page), 'We could not sign you out', name);
+      t.match(page.html, /<a href="\/account">/, name);
+      t.notMatch(page.html, 'do not know this application', name);
+    }
+  }
+  t.ok(await isSignedIn(visitor));
+  const other = await visitor.get(logout({ client_id: 'app_nobody' }));
+  t.equal(heading(other), 'We do not know this application');
 });

@@ -1,11 +1,20 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
 import type { JsonText } from '@gatehouse/http/json-body';
+import { documentedLimits } from '@gatehouse/http/schema';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray, cursorEnvelope } from '@gatehouse/lists/paging';
 import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
 import { Type } from 'typebox';
-import { type Item, type ItemChanges, type ItemField, NAME_MAX, type NewItem, VALUE_MAX } from '../item.ts';
+import {
+  type Item,
+  type ItemChanges,
+  type ItemField,
+  NAME_LIMITS,
+  NAME_MAX,
+  type NewItem,
+  VALUE_MAX,
+} from '../item.ts';
 import type { ItemService } from '../item-service.ts';
 
 type ItemTypes = { entity: Item; field: ItemField; draft: NewItem; changes: ItemChanges };
@@ -14,7 +23,11 @@ const READ = ['read:data', 'read:all'];
 const WRITE = ['write:data'];
 
 const Id = Type.String({ description: 'Opaque.' });
-const Name = Type.String({ description: `1 to ${NAME_MAX} characters.`, examples: ['colours'] });
+const Name = Type.String({
+  description: `1 to ${NAME_MAX} characters, not only spaces.`,
+  ...documentedLimits(NAME_LIMITS),
+  examples: ['colours'],
+});
 const Value = Type.Unknown({
   description: `Any JSON value of at most ${VALUE_MAX} bytes. It is kept exactly as sent, with all digits of numbers and the order of keys.`,
 });

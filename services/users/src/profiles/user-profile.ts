@@ -1,3 +1,4 @@
+import { documentedLimits } from '@gatehouse/http/schema';
 import { type Profile, type View, view } from '@gatehouse/resource/profile';
 import { type Static, type TSchema, Type } from 'typebox';
 import {
@@ -10,7 +11,7 @@ import {
   type UserStatus,
   type UserUpdate,
 } from '../user.ts';
-import { EMAIL_MAX, NAME_MAX, PASSWORD_LENGTH, USERNAME_LENGTH } from '../user-fields.ts';
+import { EMAIL_MAX, FIELD_LIMITS, NAME_MAX, PASSWORD_LENGTH, USERNAME_LENGTH } from '../user-fields.ts';
 
 export type UserTypes = { entity: User; field: UserField; draft: NewUser; changes: UserUpdate };
 export type UserProfile = Profile<UserTypes>;
@@ -42,22 +43,30 @@ export const Status = Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_S
  */
 export const UsernameInput = Type.String({
   description: `Unique. ${between(USERNAME_LENGTH)} letters, digits, and any of \`.\` \`_\` \`+\` \`-\`; the letters of one script (UTS #39, moderately restrictive).`,
+  ...documentedLimits(FIELD_LIMITS.username),
   examples: ['ann'],
 });
 export const EmailInput = Type.String({
   description: `An email address, unique, of at most ${EMAIL_MAX} characters.`,
+  ...documentedLimits(FIELD_LIMITS.email),
   examples: ['ann@example.org'],
 });
 export const PasswordInput = Type.String({
   description: `${between(PASSWORD_LENGTH)} characters. Never returned.`,
+  ...documentedLimits(FIELD_LIMITS.password),
   examples: ['correct horse battery'],
 });
 const NAME_LENGTH = `${between({ min: 1, max: NAME_MAX })} characters`;
-export const NameInput = Type.String({ description: `${NAME_LENGTH}.`, examples: ['Ann Lee'] });
+export const NameInput = Type.String({
+  description: `${NAME_LENGTH}.`,
+  ...documentedLimits(FIELD_LIMITS.name),
+  examples: ['Ann Lee'],
+});
 /** A part of a name, which can be removed. */
 export const NamePartInput = Type.Unsafe<string | null>({
   type: ['string', 'null'],
   description: `${NAME_LENGTH}, or null to remove it.`,
+  ...documentedLimits(FIELD_LIMITS.name),
   examples: ['Ann'],
 });
 

@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { CURRENCIES, decimalsOf } from '../src/money.ts';
+import { productProblems } from '../src/product.ts';
+import { textLimits } from '../src/profiles/product-resource.ts';
+
+// The published limits of products against the rules: whatever one takes, the other takes.
+
+t.test('texts', async (t) => {
+  for (const field of ['name', 'description', 'category', 'sku'] as const) {
+    const { minLength, maxLength, pattern } = textLimits(field);
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 4 }),
+      fc.constantFrom('', ' ', '\t\n', '\u00a0\ufeff', '\u3000', 'a', ' a '),
+      fc.constantFrom(-1, 0, 1).map((more) => '😀'.repeat(maxLength + more)),
+    );
+    fc.assert(
+      fc.property(text, (value) => {
+        fc.pre(!value.includes('\0'));
+        const { length } = [...value];
+        const published = length >= minLength && length <= maxLength && new RegExp(pattern, 'u').test(value);
+        return published === (productProblems({ [field]: value }, 'USD').length === 0);
+      }),
+    );
+    t.pass(field);
+  }
+});
+
+t.test('currencies', async (t) => {
+  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+  const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+  t.same(
+    codes.filter((code) => decimalsOf(code) !== undefined),
+    CURRENCIES,
+  );
+});

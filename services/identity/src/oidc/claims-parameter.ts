@@ -1,0 +1,66 @@
+import { parseScope } from '@gatehouse/tokens/scopes';
+import { type ClaimsParameter, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
+
+/**
+ * How people sign in, for acr (OpenID Connect Core §2): with a password over a protected connection (SAML 2.0 Authentication
+ * Context §3.4.5). There is no other way.
+ */
+export const ACR = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport';
+
+/** Claims about the authentication, for which no scope is needed. */
+const OF_AUTHENTICATION = ['sub', 'acr', 'amr', 'auth_time'];
+
+type Container = 'userinfo' | 'id_token';
+type Request = null | { essential?: boolean; value?: unknown; values?: unknown };
+
+/**
+ * Validates the claims parameter of a request (OpenID Connect Core §5.5), and leaves in it what the application's scopes
+ * allow: not to return another claim is no error. Throws for an essential acr that we cannot provide (§5.5.1.1).
+ */
+export function checkClaimsParameter(ctx: KoaContextWithOIDC, claims: ClaimsParameter, client: Client): void {
+  const allowed = new Set([...OF_AUTHENTICATION, ...claimsOfScopes(parseScope(client.scope ?? ''))]);
+  const kept = (['userinfo', 'id_token'] as const)
+    .filter((container) => claims[container] !== undefined)
+    .map((container) => [container, keep(container, claims[container] as object, allowed)]);
+  const { acr } = (claims.id_token ?? {}) as { acr?: Request };
+  if (acr?.essential === true && !acceptsOurs(acr)) {
+    throw new errors.UnmetAuthenticationRequirements(`the only acr that is supported is ${ACR}`);
+  }
+  if (ctx.oidc.params !== undefined) ctx.oidc.params.claims = JSON.stringify(Object.fromEntries(kept));
+}
+
+function keep(
+  container: Container,
+  requested: object,
+  allowed: ReadonlySet<string>,
+): Record<string, Request> {
+  const claims = Object.entries(requested) as [string, unknown][];
+  for (const [, request] of claims) {
+    if (request !== null && (typeof request !== 'object' || Array.isArray(request))) {
+      throw new errors.InvalidRequest(`claims.${container} members must be null or objects`);
+    }
+  }
+  return Object.fromEntries(claims.filter(([name]) => allowed.has(name))) as Record<string, Request>;
+}
+
+function acceptsOurs({ value, values }: NonNullable<Request>): boolean {
+  if (values !== undefined && !Array.isArray(values)) {
+    throw new errors.InvalidRequest('claims.id_token.acr.values must be an array');
+  }
+  return (value === undefined || value === ACR) && (values === undefined || values.includes(ACR));
+}
+
+/** The claims that scopes of ours stand for; read:profile is profile by another name (interface.md 5). */
+export function claimsOfScopes(scopes: readonly string[]): string[] {
+  return Object.entries(CLAIMS_OF_SCOPES)
+    .filter(([scope]) => scopes.includes(scope) || (scope === 'profile' && scopes.includes('read:profile')))
+    .flatMap(([, claims]) => claims);
+}
+
+/** The scopes that stand for claims, of which people have a description. */
+export function scopesOfClaims(names: readonly string[]): string[] {
+  return Object.entries(CLAIMS_OF_SCOPES)
+    .filter(([, claims]) => claims.some((claim) => names.includes(claim)))
+    .map(([scope]) => scope);
+}
