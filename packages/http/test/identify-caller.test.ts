@@ -66,7 +66,13 @@ t.test('the verifier gets what the request shows, and the log its caller', async
   t.equal(result, PERSON);
   t.strictSame(rest, { headers: {}, client: 'app_1', subject: 'usr_1' });
   t.strictSame(shown, [
-    { authorization: 'DPoP token', dpop: 'proof', method: 'PUT', path: '/v1/users/a?b=c' },
+    {
+      authorization: 'DPoP token',
+      dpop: 'proof',
+      method: 'PUT',
+      path: '/v1/users/a?b=c',
+      address: '192.0.2.1',
+    },
   ]);
   t.match(await identify(async () => ({ ...PERSON, subject: 'app_1', person: undefined })), {
     client: 'app_1',

