@@ -42,7 +42,9 @@ t.test('one process at a time; what has ended is not begun again', async (t) => 
   const notification = await add();
   const reference = referenceOf(notification);
   t.match(await one.begin(reference, LEASE), { state: 'begun', attempt: 1 });
-  t.match(await other.begin(reference, LEASE), { state: 'busy', ms: Number });
+  for (const alone of [false, true]) {
+    t.match(await other.begin(reference, { ...LEASE, alone }), { state: 'busy', ms: Number });
+  }
   t.ok(await one.renew(reference, 1, 10_000));
   t.notOk(await other.renew(reference, 1, 10_000), 'nobody else’s');
   await other.end(reference, 1, { notification, outcome: 'failed', error: 'not mine', providerId: null });
