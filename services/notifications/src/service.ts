@@ -54,23 +54,17 @@ export function createNotificationsService(
 ): Service {
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
+    const notifications = createNotificationsModule(context, { ...config, lanes });
     const analytics = createAnalyticsModule(context, {
       keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
       pausesMs: config.analyticsPausesMs,
-    });
-    const notifications = createNotificationsModule(context, {
-      ...config,
-      lanes,
-      onEnded: analytics.ingest.takeNotification,
     });
     const rooms = [
       // First, since it reads which lanes are paused.
       operate([notifications.operated]),
       notifications.parts,
       createReportsModule(context),
-      createIntegrationsModule(context, {
-        providers: [...notifications.integrations, analytics.integration],
-      }),
+      createIntegrationsModule(context, { providers: [analytics.integration] }),
       analytics.parts,
     ];
     return {

@@ -18,7 +18,6 @@ import {
 } from '../notification.ts';
 import {
   COLLECTION,
-  endedEvent,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
   readNotification,
@@ -95,12 +94,7 @@ export function createNotificationStore(
           current = found;
           const next = decide(found);
           if (next === found) return undefined;
-          const events =
-            next.status === 'cancelled'
-              ? [endedEvent(next, next.status, revision.version)]
-              : next.job === found.job
-                ? []
-                : [jobEvent(next)];
+          const events = next.job === found.job ? [] : [jobEvent(next)];
           return { next: { ...next, ...revision }, events };
         },
         ifVersion,
