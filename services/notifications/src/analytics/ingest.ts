@@ -16,7 +16,10 @@ const readBatch = bodyValidator(
     id: Type.String({ pattern: '^bat_[0-9a-z]{26}$' }),
     service: Type.String(),
     sender: Type.String({ pattern: '^prc_[0-9a-z]{26}$' }),
-    until: Type.Union([Type.String(), Type.Null()]),
+    until: Type.Union([
+      Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
+      Type.Null(),
+    ]),
     final: Type.Boolean(),
     dropped: Count,
     requests: Type.Array(
