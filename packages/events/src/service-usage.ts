@@ -20,6 +20,7 @@ export function createServiceUsage(options: {
   if (events === undefined) return undefined;
   return createUsage({
     service: name,
+    isAnnounced: options.events === undefined,
     logger,
     send: (batch) =>
       events.publish({ id: batch.id, subject: usageSubject(name), at: new Date(), data: batch }),

@@ -8,6 +8,8 @@ import { createUsageRecorder } from './usage-recorder.ts';
 /** How often batches are sent, in milliseconds, and how often at least, so that the receiver knows that nothing is missing. */
 const SEND_EVERY_MS = 5000;
 const SEND_AT_LEAST_EVERY_MS = 10_000;
+/** How often it is tried until the receiver has heard of this process, and waits for it. */
+const ANNOUNCE_EVERY_MS = 500;
 
 export type Usage = {
   observe(request: CompletedRequest): void;
@@ -29,9 +31,14 @@ export function createUsage(options: {
   send(batch: UsageBatch): Promise<void>;
   logger: Logger;
   everyMs?: number;
+  /**
+   * Whether the process sends at its start, so that a receiver elsewhere knows that it counts, and that `until` of the others
+   * is not the whole truth.
+   */
+  isAnnounced?: boolean;
   now?: () => number;
 }): Usage {
-  const { service, send, logger, everyMs = SEND_EVERY_MS, now = Date.now } = options;
+  const { service, send, logger, everyMs = SEND_EVERY_MS, isAnnounced = false, now = Date.now } = options;
   const recorder = createUsageRecorder({ now });
   const sender = newId('prc');
   const atLeastEveryMs = Math.max(everyMs, SEND_AT_LEAST_EVERY_MS);
@@ -44,8 +51,10 @@ export function createUsage(options: {
     try {
       await send(batch);
     } catch (error) {
-      if (!failing) logger.warn({ err: error }, 'usage cannot be sent; it is kept and sent again');
-      failing = true;
+      // At the start the way to the receiver may not be open yet.
+      if (!failing && sentAt !== Number.NEGATIVE_INFINITY)
+        logger.warn({ err: error }, 'usage cannot be sent; it is kept and sent again');
+      failing = sentAt !== Number.NEGATIVE_INFINITY;
       throw error;
     }
     if (failing) logger.info('usage can be sent again');
@@ -75,7 +84,11 @@ export function createUsage(options: {
   const sending = createPeriodicTask({
     run: () => sendAll(false),
     // Jitter, so that processes that were started together do not send together.
-    everyMs: () => everyMs * (0.9 + Math.random() / 5),
+    everyMs: () =>
+      isAnnounced && sentAt === Number.NEGATIVE_INFINITY
+        ? Math.min(everyMs, ANNOUNCE_EVERY_MS)
+        : everyMs * (0.9 + Math.random() / 5),
+    immediately: isAnnounced,
     // Logged when it begins.
     onError: () => {},
   });

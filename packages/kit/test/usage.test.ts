@@ -80,7 +80,7 @@ t.test('many clients, routes and hours without a receiver: bounded, and nothing 
   t.equal(dropped, 40 * (1000 - 361), 'those of more than six hours ago');
 });
 
-function setUp(t: { teardown(fn: () => unknown): void }, everyMs = 5) {
+function setUp(t: { teardown(fn: () => unknown): void }, everyMs = 5, isAnnounced = false) {
   const sent: UsageBatch[] = [];
   const receiver: { fails: 'no' | 'before' | 'after' } = { fails: 'no' };
   const lines: string[] = [];
@@ -97,6 +97,7 @@ function setUp(t: { teardown(fn: () => unknown): void }, everyMs = 5) {
       destination: { write: (line) => void lines.push(line) },
     }),
     everyMs,
+    isAnnounced,
   });
   t.teardown(() => usage.stop());
   return { usage, sent, receiver, lines };
@@ -122,6 +123,14 @@ t.test('batches are sent again with the same id until they are taken', async (t)
   t.match(sent.at(-1), { service: 'items', final: true, until: String });
   t.equal(lines.filter((line) => line.includes('cannot be sent')).length, 2);
   t.equal(usageSubject('items'), 'analytics.usage.items');
+});
+
+t.test('a process that starts is announced before it has counted anything', async (t) => {
+  const { usage, sent } = setUp(t, 60_000, true);
+  usage.start();
+  await sleep(20);
+  usage.observe(request());
+  t.match(sent, [{ requests: [], until: String }]);
 });
 
 t.test('a process with nothing to count says so, but not all the time', async (t) => {

@@ -10,6 +10,7 @@ import {
 } from '@gatehouse/resource/create-resource-service';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
 import { DEFAULT_ANALYTICS_DAYS, type NotificationsConfig } from './config.ts';
+import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
@@ -58,13 +59,19 @@ export function createNotificationsService(
     const analytics = createAnalyticsModule(context, {
       keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
       pausesMs: config.analyticsPausesMs,
+      countNotifications: notifications.count,
     });
     const rooms = [
       // First, since it reads which lanes are paused.
       operate([notifications.operated]),
       notifications.parts,
       createReportsModule(context),
-      createIntegrationsModule(context, { providers: [analytics.integration] }),
+      createIntegrationsModule(context, {
+        others: [
+          ...messageProviders(notifications.channels, config.sending.providers.capture !== undefined),
+          analytics.integration,
+        ],
+      }),
       analytics.parts,
     ];
     return {

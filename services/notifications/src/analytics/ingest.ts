@@ -16,7 +16,10 @@ const readBatch = bodyValidator(
     id: Type.String({ pattern: '^bat_[0-9a-z]{26}$' }),
     service: Type.String(),
     sender: Type.String({ pattern: '^prc_[0-9a-z]{26}$' }),
-    until: Type.Union([Type.String(), Type.Null()]),
+    until: Type.Union([
+      Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
+      Type.Null(),
+    ]),
     final: Type.Boolean(),
     dropped: Count,
     requests: Type.Array(
@@ -114,12 +117,6 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
       unlessUnreadable('an order', async () => {
         const { status, currency, total_amount: amount } = event.data;
         await takeFact('order', event, { status, currency }, Number(amount));
-      }),
-    /** Takes what a notification has become: id, version, created_at, type and status; durable when it resolves. */
-    takeNotification: (event: AggregateEvent) =>
-      unlessUnreadable('a notification', async () => {
-        const { status, type } = event.data;
-        await takeFact('notification', event, { status, type });
       }),
   };
 }

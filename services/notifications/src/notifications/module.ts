@@ -15,6 +15,7 @@ import { createRecipients } from './recipients.ts';
 import { createRepublisher } from './republishing.ts';
 import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
+import { createNotificationCounts } from './store/notification-counts.ts';
 import { COLLECTION } from './store/notification-document.ts';
 import { createNotificationStore, type JobEventOf } from './store/notification-store.ts';
 
@@ -109,6 +110,7 @@ export function createNotificationsModule(
   return {
     parts,
     channels,
+    count: createNotificationCounts(connection),
     operated: {
       queue,
       lanes: NOTIFICATION_TYPES,

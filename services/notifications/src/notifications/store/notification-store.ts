@@ -16,6 +16,7 @@ import {
   type NotificationField,
   type NotificationStore,
 } from '../notification.ts';
+import { COUNTS_INDEX } from './notification-counts.ts';
 import {
   COLLECTION,
   NOTIFICATION_FIELDS,
@@ -52,7 +53,7 @@ export function createNotificationStore(
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, UNENDED_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [OUTBOX_INDEX, UNENDED_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: NOTIFICATION_FIELDS,
     read: readNotification,
     write: (notification) => writeChange(notification) as NotificationDocument,
