@@ -42,7 +42,7 @@ try {
   const { client_id, client_secret } = one.demo.machine;
   await measure('in one process', one.base, one.base, { client_id, client_secret });
   await one.end();
-  if (natsServer === undefined) {
+  if (!natsServer) {
     process.stdout.write('across processes: not measured, as there is no nats-server on this machine\n');
   } else {
     const { identity, users } = await startCluster(scope);

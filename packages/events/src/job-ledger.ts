@@ -1,7 +1,9 @@
 import { newId } from '@gatehouse/kit/ids';
 import { defineCollection } from '@gatehouse/mongo/collection';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import type { Job, JobLedger } from './job.ts';
+import { insertNew } from '@gatehouse/mongo/insert-new';
+import { createBatches } from './batches.ts';
+import type { Begun, Job, JobLedger, Outcome } from './job.ts';
 
 /** The collection of the default ledger. The sweeper removes what has expired. */
 export const JOB_ATTEMPTS = 'job_attempts';
@@ -10,18 +12,21 @@ type LedgerDocument = {
   /** `{queue}.{id of the job}` */
   _id: string;
   attempts: number;
-  /** The attempt that was begun last. */
-  holder: string;
   /** Set while an attempt has not ended; when it is over, the attempt never did. */
   leased_until: Date | null;
+  /** The attempt that was begun last, after the first one. */
+  holder?: string;
   /** Whether an attempt ever was interrupted. */
-  interrupted: boolean;
-  ended: boolean;
+  interrupted?: boolean;
+  ended?: boolean;
   expires_at: Date;
 };
 
 /** How long it is known that a job has ended: longer than one that was published twice may wait in a queue. */
 const KEEP_MS = 30 * 86_400_000;
+
+/** Jobs that are begun or ended with one command. */
+const MAX_BATCH = 200;
 
 /**
  * A ledger for jobs without a document of their own. Define it before the database starts; the service names JOB_ATTEMPTS
@@ -31,10 +36,10 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
   const index = { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } } as const;
   const jobs = defineCollection<LedgerDocument>(connection, JOB_ATTEMPTS, [index]);
   const keyOf = ({ queue, id }: Job) => `${queue}.${id}`;
-  const latest = (job: Job, attempts: number) => ({
-    _id: keyOf(job),
+  /** Matches a job whose latest attempt this is, and has not ended. */
+  const latest = (attempts: number) => ({
     attempts,
-    ended: false,
+    ended: { $ne: true },
     leased_until: { $ne: null },
   });
   const inMs = (ms: number) => ({ $add: ['$$NOW', ms] });
@@ -64,8 +69,49 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
     }
   }
 
+  /** Most jobs have one attempt: those that are begun for the first time are inserted together. */
+  const beginFirst = createBatches<{ job: Job; leaseMs: number }, Begun | undefined>({
+    max: MAX_BATCH,
+    async run(begun) {
+      const now = Date.now();
+      const inserted = await insertNew(
+        jobs,
+        begun.map(({ job, leaseMs }) => ({
+          ...{ _id: keyOf(job), attempts: 1 },
+          leased_until: new Date(now + leaseMs),
+          expires_at: new Date(now + KEEP_MS),
+        })),
+      );
+      return inserted.map((isNew) => (isNew ? { attempt: 1 } : undefined));
+    },
+  });
+
+  /** Outcomes are recorded together. */
+  const recordEnd = createBatches<{ job: Job; attempt: number; result: Outcome['result'] }, void>({
+    max: MAX_BATCH,
+    async run(ends) {
+      const same = Map.groupBy(ends, ({ attempt, result }) => `${attempt} ${result}`);
+      const operations = [...same.values()].map((group) => {
+        const { attempt = 0, result } = group[0] ?? {};
+        return {
+          updateMany: {
+            filter: { _id: { $in: group.map(({ job }) => keyOf(job)) }, ...latest(attempt) },
+            update: {
+              $set: { leased_until: null, ended: ['succeeded', 'rejected', 'dead'].includes(`${result}`) },
+              $inc: { attempts: result === 'postponed' ? -1 : 0 },
+            },
+          },
+        };
+      });
+      await jobs.bulkWrite(operations, { ordered: false });
+      return ends.map(() => undefined);
+    },
+  });
+
   return {
     async begin(job, { leaseMs, alone }) {
+      const first = await beginFirst({ job, leaseMs });
+      if (first !== undefined) return first;
       const holder = newId('att');
       const leased = { $and: [{ $ne: ['$leased_until', null] }, { $gt: ['$leased_until', '$$NOW'] }] };
       const over = { $and: [{ $ne: ['$leased_until', null] }, { $lte: ['$leased_until', '$$NOW'] }] };
@@ -88,15 +134,10 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
     },
     async renew(job, attempt, leaseMs) {
       const lease = [{ $set: { leased_until: inMs(leaseMs) } }];
-      const { matchedCount } = await jobs.updateOne(latest(job, attempt), lease);
+      const { matchedCount } = await jobs.updateOne({ _id: keyOf(job), ...latest(attempt) }, lease);
       return matchedCount === 1;
     },
-    async end(job, attempt, { result }) {
-      await jobs.updateOne(latest(job, attempt), {
-        $set: { leased_until: null, ended: ['succeeded', 'rejected', 'dead'].includes(result) },
-        $inc: { attempts: result === 'postponed' ? -1 : 0 },
-      });
-    },
+    end: (job, attempt, { result }) => recordEnd({ job, attempt, result }),
     async reset(job) {
       await change(job, [{ attempts: 0, leased_until: null, ended: false }]);
     },

@@ -20,8 +20,8 @@ export type JobStore = {
   /** Resolves when the job is stored. The same key again, while the job is there, changes nothing. */
   put(job: Job, key: string): Promise<void>;
   /**
-   * Takes up to `max` jobs, of those that are due the first. When there is none, waits for up to `waitMs` until there is
-   * one, or until the signal is aborted. At most one call at a time for each lane, priority and `puller`.
+   * Takes up to `max` jobs, of those that are due the first. With `waitMs`, `max` is 1: when there is none, waits for one,
+   * until the time is over or the signal is aborted.
    */
   pull(options: PullOptions): Promise<Delivery[]>;
   depth(): Promise<Depth[]>;

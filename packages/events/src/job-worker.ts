@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';
@@ -110,6 +110,8 @@ export function createJobWorker(
       if (!mayTake()) await pause(PAUSED_POLL_MS);
       else if (running.size < slots && open.length > 0) await fill(open);
       else await woken.promise;
+      // What ends in the same turn of the event loop is asked for together.
+      await nextTurn();
     }
   }
 

@@ -35,7 +35,11 @@ const MAX_ERROR_LENGTH = 500;
 export async function runJob(delivery: Delivery, options: RunJobOptions): Promise<void> {
   const { logger, backoffMs } = options;
   const { job } = delivery;
-  const working = setInterval(delivery.working, options.store.leaseMs / 3);
+  let renew: (() => void) | undefined;
+  const working = setInterval(() => {
+    delivery.working();
+    renew?.();
+  }, options.store.leaseMs / 3);
   let leave: (() => void) | undefined;
   try {
     leave = await processTurns.enter();
@@ -51,7 +55,9 @@ export async function runJob(delivery: Delivery, options: RunJobOptions): Promis
     // Nothing but a ledger that breaks its contract says 'alone' again.
     if (begun === 'alone') return await delivery.retry(withJitter(TURN_MS));
     if ('busyMs' in begun) return await delivery.retry(begun.busyMs + withJitter(TURN_MS));
-    await runAttempt(delivery, begun.attempt, options);
+    const lost = new AbortController();
+    renew = renewal(job, begun.attempt, options, lost);
+    await runAttempt(delivery, begun.attempt, options, lost.signal);
   } catch (error) {
     // Of the ledger or the store: no attempt was made, or its outcome is not known to have been recorded.
     logger.warn({ err: error, job: job.id }, 'a job could not be settled; it is delivered again');
@@ -62,33 +68,37 @@ export async function runJob(delivery: Delivery, options: RunJobOptions): Promis
   }
 }
 
-async function runAttempt(delivery: Delivery, attempt: number, options: RunJobOptions): Promise<void> {
-  const { maxAttempts, ledger, store, logger, ending } = options;
-  const { job } = delivery;
-  const lost = new AbortController();
-  const renewing = setInterval(() => {
+/** Returns a function that extends the lease of an attempt, and aborts `lost` when somebody else has it. */
+function renewal(job: Job, attempt: number, { ledger, store, logger }: RunJobOptions, lost: AbortController) {
+  return () =>
     ledger.renew(job, attempt, store.leaseMs).then(
       (held) => held || lost.abort(new Error('Another process has taken over the job.')),
       (error: unknown) => logger.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed'),
     );
-  }, store.leaseMs / 3);
-  try {
-    const outcome: Outcome =
-      attempt > maxAttempts
-        ? { result: 'dead', error: 'The process ended during the last attempt.' }
-        : await runHandler(job, attempt, options, lost.signal);
-    if (lost.signal.aborted) return;
-    if (outcome.result === 'dead') {
-      const letter = { job, attempts: Math.min(attempt, maxAttempts), error: outcome.error };
-      await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), ending);
-      logger.error({ ...letter, job: job.id }, 'a job has become a dead letter');
-    }
-    await persist(() => ledger.end(job, attempt, outcome), ending);
-    if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
-    else await delivery.done();
-  } finally {
-    clearInterval(renewing);
+}
+
+async function runAttempt(
+  delivery: Delivery,
+  attempt: number,
+  options: RunJobOptions,
+  lost: AbortSignal,
+): Promise<void> {
+  const { maxAttempts, ledger, store, logger, ending } = options;
+  const { job } = delivery;
+  const outcome: Outcome =
+    attempt > maxAttempts
+      ? { result: 'dead', error: 'The process ended during the last attempt.' }
+      : await runHandler(job, attempt, options, lost);
+  // Whoever has it now records what becomes of it.
+  if (lost.aborted) return await delivery.retry(store.leaseMs);
+  if (outcome.result === 'dead') {
+    const letter = { job, attempts: Math.min(attempt, maxAttempts), error: outcome.error };
+    await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), ending);
+    logger.error({ ...letter, job: job.id }, 'a job has become a dead letter');
   }
+  await persist(() => ledger.end(job, attempt, outcome), ending);
+  if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
+  else await delivery.done();
 }
 
 async function runHandler(

@@ -58,7 +58,7 @@ export function createTurns({ waitMs = WAIT_MS, aloneMs = ALONE_MS } = {}): Turn
         timer.abort();
         emptied = undefined;
       }
-      const timer = setTimeout(open, aloneMs).unref();
+      const timer = setTimeout(open, aloneMs);
       return () => {
         clearTimeout(timer);
         taken = false;

@@ -285,11 +285,29 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
   });
 
   t.test('a long attempt keeps its lease; two workers never run the same job', async (t) => {
-    const { publish, work, emptied } = setUp(t, { leaseMs: 600 });
+    const { queue, publish, work, emptied } = setUp(t, { leaseMs: 600 });
     const workers = [0, 1].map(() => work(() => new Promise((resolve) => setTimeout(resolve, 1500))));
-    for (let n = 0; n < 3; n += 1) await publish({ n });
+    for (let n = 0; n < 3; n += 1) {
+      const event = await publish({ n });
+      // The same job again, in a part of the queue that cannot know of it.
+      await queue.publish({ ...event, subject: queue.subject('high', 'email') });
+    }
     await emptied();
     t.equal(workers.flatMap(({ begun }) => begun).length, 3);
+  });
+
+  t.test('an attempt that another process has taken over is given up', async (t) => {
+    const { publish, work, emptied } = setUp(t, { leaseMs: 600, ledger: { renew: async () => false } });
+    const { begun, done } = work((_, { number, signal }) =>
+      number > 1 ? undefined : new Promise((_, reject) => signal.addEventListener('abort', reject)),
+    );
+    await publish({ n: 1 });
+    await until(() => done.length === 1, 10_000);
+    await emptied();
+    t.strictSame(
+      begun.map(({ attempt }) => attempt),
+      [1, 2],
+    );
   });
 
   t.test('the ledger says that a job has ended, and its failures are survived', async (t) => {

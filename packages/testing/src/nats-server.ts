@@ -1,31 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { installedNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { freePort, until } from './processes.ts';
 
 const NATS_CONF = resolve(import.meta.dirname, '../../../deploy/docker/nats.conf');
 
 type Teardown = { teardown(action: () => unknown): void };
 
-/** The path of this machine's nats-server, if it has one. Debian installs it where only root's PATH leads. */
-export const natsServer = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
-  .map((folder) => join(folder, 'nats-server'))
-  .find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+/** The path of the run's nats-server or, when a file is run by hand, of an installed one. */
+export const natsServer = process.env[NATS_SERVER_VARIABLE] ?? installedNatsServer(process.env);
 
 /** An option for tests that need a server. */
-export const skip = natsServer === undefined && 'there is no nats-server on this machine';
+export const skip = !natsServer && 'there is no nats-server on this machine';
 
 /** Starts a NATS server for one test, which can be killed and started again on the same port. */
 export async function startNats(t: Teardown, ...args: string[]) {

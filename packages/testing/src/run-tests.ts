@@ -5,7 +5,9 @@ import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createLogger } from '@gatehouse/kit/logger';
 import t from 'tap';
+import { findNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { FULL_TESTS_VARIABLE } from './repetitions.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
 import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
@@ -42,6 +44,7 @@ process.on('disconnect', () => stop(143));
 const files = findFiles();
 const results: FileResult[] = [];
 const mongo = files.length > 0 ? await startMongo() : undefined;
+if (files.length > 0) await findNats();
 await runAll(
   files.filter((file) => !isFull(file)),
   jobs,
@@ -87,6 +90,18 @@ async function startMongo() {
     process.env[NO_MONGO_VARIABLE] = message;
     process.stdout.write(`No MongoDB for the tests (${MONGO_URI_VARIABLE} can name one). ${message}\n`);
     return undefined;
+  }
+}
+
+/** Finds or fetches one nats-server for the whole run. When there is none, the tests that need it are not run. */
+async function findNats(): Promise<void> {
+  const logger = createLogger({ name: 'test', level: 'info', readable: true });
+  try {
+    process.env[NATS_SERVER_VARIABLE] ??= await findNatsServer(process.env, logger);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.env[NATS_SERVER_VARIABLE] = '';
+    process.stdout.write(`No nats-server for the tests. ${message}\n`);
   }
 }
 

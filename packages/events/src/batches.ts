@@ -1,0 +1,37 @@
+/**
+ * Returns a function that does one thing, together with the others that are asked for at the same time: while a batch is
+ * under way, the next one gathers. `run` does a batch, and resolves to a result for each item in its order; when it
+ * rejects, all of them have failed.
+ */
+export function createBatches<T, R>(options: {
+  max: number;
+  run(items: readonly T[]): Promise<readonly R[]>;
+}): (item: T) => Promise<R> {
+  const { max, run } = options;
+  let gathered: { item: T; resolve(result: R): void; reject(error: unknown): void }[] = [];
+  let isRunning = false;
+
+  async function runAll(): Promise<void> {
+    isRunning = true;
+    // What is asked for in this turn is in the first batch.
+    await undefined;
+    while (gathered.length > 0) {
+      const batch = gathered.slice(0, max);
+      gathered = gathered.slice(max);
+      try {
+        const results = await run(batch.map(({ item }) => item));
+        for (const [i, { resolve }] of batch.entries()) resolve(results[i] as R);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    isRunning = false;
+  }
+
+  return (item) => {
+    const { promise, resolve, reject } = Promise.withResolvers<R>();
+    gathered.push({ item, resolve, reject });
+    if (!isRunning) void runAll();
+    return promise;
+  };
+}

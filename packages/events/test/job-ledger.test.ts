@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import t from 'tap';
+import type { Job } from '../src/job.ts';
+import { createJobLedger } from '../src/job-ledger.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
+t.teardown(() => database.stop());
+const ledger = createJobLedger(database.connection);
+await database.start();
+
+const lease = { leaseMs: 60_000, alone: false };
+const aMoment = { leaseMs: 1, alone: false };
+const job = (): Job => ({
+  ...{ id: newId('evt'), at: new Date(), data: {} },
+  ...{ queue: 'messages', priority: 'normal', lane: 'all' },
+});
+
+t.test('attempts are counted, and a job is begun by one at a time', async (t) => {
+  const it = job();
+  const begun = await Promise.all(Array.from({ length: 5 }, () => ledger.begin(it, lease)));
+  const busy = begun.flatMap((each) => (typeof each === 'object' && 'busyMs' in each ? [each.busyMs] : []));
+  t.match(
+    begun.filter((each) => typeof each === 'object' && 'attempt' in each),
+    [{ attempt: 1 }],
+  );
+  t.ok(busy.length === 4 && busy.every((ms) => ms > 50_000 && ms <= 60_000));
+  await ledger.end(it, 1, { result: 'failed', error: '', retryInMs: 1 });
+  t.strictSame(await ledger.begin(it, lease), { attempt: 2 });
+  await ledger.end(it, 2, { result: 'postponed', error: '', retryInMs: 1 });
+  t.strictSame(await ledger.begin(it, lease), { attempt: 2 }, 'a postponed attempt does not count');
+  await ledger.end(it, 1, { result: 'succeeded' });
+  t.match(await ledger.begin(it, lease), { busyMs: Number }, 'what an earlier attempt says is not heard');
+  await ledger.end(it, 2, { result: 'succeeded' });
+  t.equal(await ledger.begin(it, lease), 'ended');
+  t.equal(await ledger.renew(it, 2, 1000), false);
+  await ledger.reset(it);
+  t.strictSame(await ledger.begin(it, lease), { attempt: 1 });
+});
+
+t.test('each outcome says whether the job has ended', async (t) => {
+  for (const result of ['rejected', 'dead'] as const) {
+    const it = job();
+    await ledger.begin(it, lease);
+    await ledger.end(it, 1, { result, error: '' });
+    t.equal(await ledger.begin(it, lease), 'ended', result);
+  }
+});
+
+t.test('what was interrupted runs alone from then on', async (t) => {
+  const it = job();
+  await ledger.begin(it, aMoment);
+  await sleep(20);
+  t.equal(await ledger.begin(it, lease), 'alone');
+  t.strictSame(await ledger.begin(it, { ...lease, alone: true }), { attempt: 2 });
+  t.match(await ledger.begin(it, { ...lease, alone: true }), { busyMs: Number });
+  t.equal(await ledger.renew(it, 1, 60_000), false, 'it is no longer the first attempt');
+  t.equal(await ledger.renew(it, 2, 60_000), true);
+  await ledger.end(it, 2, { result: 'failed', error: '', retryInMs: 1 });
+  t.equal(await ledger.begin(it, lease), 'alone');
+  await ledger.reset(it);
+  t.equal(await ledger.begin(it, lease), 'alone', 'after a replay, too');
+  t.strictSame(await ledger.begin(it, { ...lease, alone: true }), { attempt: 1 });
+});
+
+t.test('a renewed lease goes on', async (t) => {
+  const it = job();
+  await ledger.begin(it, { leaseMs: 300, alone: false });
+  t.equal(await ledger.renew(it, 1, 60_000), true);
+  await sleep(350);
+  t.match(await ledger.begin(it, lease), { busyMs: Number });
+});
