@@ -6,6 +6,8 @@ import { type Gatehouse, startGatehouse, temporaryDir, tokenOf } from './gatehou
 
 const JOBS = new URL('../src/jobs.ts', import.meta.url).pathname;
 const dataDir = temporaryDir(t);
+// It starts everything twice, and a process for each command.
+t.setTimeout(180_000);
 
 /** What `npm run jobs -- …args` prints, and its status. */
 async function jobs(args: string[], env: Record<string, string> = {}) {
@@ -30,7 +32,7 @@ const captured = (id: string) =>
     .map((name) => readFileSync(join(dataDir, 'outbox', String(name)), 'utf8'))
     .filter((text) => text.includes(id));
 
-t.test('npm run jobs steers npm start, whose jobs survive kill -9', { timeout: 120_000 }, async (t) => {
+t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) => {
   t.match(await jobs(['list'], { DATA_DIR: join(dataDir, 'other') }), { status: 1, output: /has not run/ });
   const first = await startGatehouse(t, dataDir);
   t.match(first.output(), /Messages .*outbox/);

@@ -10,6 +10,7 @@ import {
 } from '@gatehouse/resource/create-resource-service';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
 import { DEFAULT_ANALYTICS_DAYS, DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';
+import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
@@ -54,14 +55,11 @@ export function createNotificationsService(
 ): Service {
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
+    const notifications = createNotificationsModule(context, { ...config, lanes });
     const analytics = createAnalyticsModule(context, {
       keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
       pausesMs: config.analyticsPausesMs,
-    });
-    const notifications = createNotificationsModule(context, {
-      ...config,
-      lanes,
-      onEnded: analytics.ingest.takeNotification,
+      countNotifications: notifications.count,
     });
     const reports = createReportsModule(context, {
       lanes,
@@ -78,7 +76,10 @@ export function createNotificationsService(
       notifications.parts,
       reports.parts,
       createIntegrationsModule(context, {
-        providers: [...notifications.integrations, analytics.integration],
+        others: [
+          ...messageProviders(notifications.channels, config.sending.providers.capture !== undefined),
+          analytics.integration,
+        ],
       }),
       analytics.parts,
     ];

@@ -10,9 +10,9 @@ export async function startMailServer(t: Teardown, options: SMTPServerOptions & 
   const server = new SMTPServer({
     authOptional: true,
     closeTimeout: 100,
-    onRcptTo(_address, _session, done) {
+    onRcptTo({ address }, _session, done) {
       if (state.refuse === undefined) return done();
-      done(Object.assign(new Error('refused'), { responseCode: state.refuse }));
+      done(Object.assign(new Error(`<${address}> refused`), { responseCode: state.refuse }));
     },
     onData(stream, { envelope }, done) {
       const chunks: Buffer[] = [];

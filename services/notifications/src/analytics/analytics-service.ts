@@ -81,6 +81,7 @@ export function createAnalytics(options: {
       const metric: Metric = METRICS[query.metric];
       const clients = await clientsFor(query, caller);
       // Read first, so that it is not later than what was read.
+      const askedAt = new Date();
       const state = await store.state(query.interval);
       const groups = await sumsOf(query, clients, metric);
       const isGrouped = groupingOf(query) !== undefined;
@@ -94,7 +95,7 @@ export function createAnalytics(options: {
           data.push({ at: new Date(at), key, value: metric.valueOf(points.get(at) ?? emptySum()) });
         }
       }
-      const asOf = metric.isPerClient ? state.usage : state.facts;
+      const asOf = metric.isLive ? askedAt : metric.isPerClient ? state.usage : state.facts;
       return {
         asOf: asOf.getTime() === 0 ? undefined : asOf,
         total: metric.groupedBy !== undefined && groups.length > 1 ? null : metric.valueOf(all),

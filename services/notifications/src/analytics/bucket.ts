@@ -14,7 +14,7 @@ export function startOf(interval: Interval, ms: number): number {
 }
 
 /** The aggregates that are counted from their events, one fact for each. Other values come from a service, by its name. */
-export const TOPICS = ['order', 'notification'] as const;
+export const TOPICS = ['order'] as const;
 export type Topic = (typeof TOPICS)[number];
 
 /** In place of a client: the values of all clients together. */

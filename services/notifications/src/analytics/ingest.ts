@@ -118,12 +118,6 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
         const { status, currency, total_amount: amount } = event.data;
         await takeFact('order', event, { status, currency }, Number(amount));
       }),
-    /** Takes what a notification has become: id, version, created_at, type and status; durable when it resolves. */
-    takeNotification: (event: AggregateEvent) =>
-      unlessUnreadable('a notification', async () => {
-        const { status, type } = event.data;
-        await takeFact('notification', event, { status, type });
-      }),
   };
 }
 

@@ -23,6 +23,8 @@ export type Metric = {
   /** By this it is always grouped, since the values cannot be added up. */
   groupedBy?: Group;
   needsLatency?: true;
+  /** Whether it is counted when it is asked for. */
+  isLive?: true;
   parts(entry: Entry): Part[];
   /** Null if there is none, such as a latency without requests. */
   valueOf(sum: Sum): number | null;
@@ -68,6 +70,9 @@ const factParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, coun
 const WITHOUT_REVENUE = ['cancelled', 'refunded'];
 const TEN_THOUSAND = 10_000n;
 
+/** In place of a service: the notifications themselves. */
+export const NOTIFICATIONS_SOURCE = 'notification';
+
 /** The metrics by their names. */
 export const METRICS = {
   requests: {
@@ -110,7 +115,8 @@ export const METRICS = {
   },
   notifications: {
     description: 'Notifications by the time they were accepted, with their status of today.',
-    ...{ unit: 'count', sources: ['notification'], groups: ['status', 'type'], isPerClient: false },
+    ...{ unit: 'count', sources: [NOTIFICATIONS_SOURCE], groups: ['status', 'type'], isPerClient: false },
+    isLive: true,
     parts: factParts,
     valueOf: count,
   },

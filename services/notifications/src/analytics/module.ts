@@ -1,9 +1,12 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
 import type { Integration } from '../integrations/integration.ts';
+import type { CountNotifications } from '../notifications/store/notification-counts.ts';
 import { mountAnalytics } from './analytics-routes.ts';
 import { createAnalytics } from './analytics-service.ts';
+import { ALL_CLIENTS, type BucketReader } from './bucket.ts';
 import { createIngest, type Ingest } from './ingest.ts';
+import { NOTIFICATIONS_SOURCE } from './metrics.ts';
 import { createOwnedApplications } from './owned-applications.ts';
 import { receivers } from './receivers.ts';
 import { createRollup, type RollupPauses } from './rollup.ts';
@@ -19,16 +22,23 @@ export const ANALYTICS_PATHS = [
 /** When values were last added up longer ago than this, something is wrong. */
 const STALE_MS = 60_000;
 
-export type AnalyticsOptions = { keepDays: RetentionDays; pausesMs?: RollupPauses | undefined };
+export type AnalyticsOptions = {
+  keepDays: RetentionDays;
+  pausesMs?: RollupPauses | undefined;
+  countNotifications: CountNotifications;
+};
 
 /** Analytics: adding up what services count, and answering questions about it. */
 export function createAnalyticsModule(
   { connection, identity, logger, subscribe, nats }: ResourceContext,
-  { keepDays, pausesMs }: AnalyticsOptions,
+  { keepDays, pausesMs, countNotifications }: AnalyticsOptions,
 ): { parts: ResourceParts; ingest: Ingest; integration: Integration } {
   const store = createAnalyticsStore(connection, { keepDays });
   const ingest = createIngest({ store, logger });
-  const analytics = createAnalytics({ store, ownedBy: createOwnedApplications(identity) });
+  const analytics = createAnalytics({
+    store: withNotifications(store, countNotifications),
+    ownedBy: createOwnedApplications(identity),
+  });
   return {
     ingest,
     integration: {
@@ -48,6 +58,20 @@ export function createAnalyticsModule(
         ...receivers({ ingest, subscribe, nats, logger }),
       ],
       expiring: ANALYTICS_COLLECTIONS,
+    },
+  };
+}
+
+/** The reader, and with it the notifications, which are counted where they are. */
+function withNotifications(reader: BucketReader, count: CountNotifications): BucketReader {
+  return {
+    ...reader,
+    async *buckets(query) {
+      if (!query.sources.includes(NOTIFICATIONS_SOURCE)) return yield* reader.buckets(query);
+      for (const { start, type, status, count: n } of await count(query)) {
+        const entries = [{ labels: { type, status }, counts: [n] }];
+        yield { source: NOTIFICATIONS_SOURCE, client: ALL_CLIENTS, start, entries };
+      }
     },
   };
 }

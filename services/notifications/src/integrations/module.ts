@@ -12,11 +12,11 @@ export const INTEGRATION_PATHS = [
 /**
  * Integrations: which are configured, and whether each of them works.
  *
- * @param options.providers what messages are sent with, and what else other rooms work with
+ * @param options.others what the other rooms work with
  */
 export function createIntegrationsModule(
   { connection, nats }: ResourceContext,
-  { providers }: { providers: readonly Integration[] },
+  { others }: { others: readonly Integration[] },
 ): ResourceParts {
   const ping = async () => {
     await connection.db?.command({ ping: 1 });
@@ -37,7 +37,7 @@ export function createIntegrationsModule(
     ...{ id: 'database', kind: 'database', name: 'MongoDB', check: ping },
     explain: () => 'MongoDB cannot be reached.',
   };
-  const states = createIntegrationStates([...providers, queue, database]);
+  const states = createIntegrationStates([...others, queue, database]);
   return {
     routes(app, { mountOptions: { authenticate } }) {
       mountIntegrations(app, { states, authenticate });

@@ -50,8 +50,7 @@ export function createAttemptLedger(options: {
     } else {
       const recorded = recordedOutcome(outcome, mayBeAccepted);
       const retry = 'retryInMs' in outcome ? { retryInMs: outcome.retryInMs } : {};
-      const end = { notification, outcome: recorded, error, providerId, ...retry };
-      await attempts.end(reference, attempt, end);
+      await attempts.end(reference, attempt, { outcome: recorded, error, providerId, ...retry });
       onOutcome(notification, recorded);
     }
     current.delete(job.id);

@@ -4,7 +4,6 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { createAttemptLedger } from './attempt-ledger.ts';
 import { createChannels } from './channels/create-channels.ts';
-import { integrationsOf } from './channels/integrations.ts';
 import { isPublicAddress } from './channels/public-address.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
@@ -16,7 +15,8 @@ import { createRecipients } from './recipients.ts';
 import { createRepublisher } from './republishing.ts';
 import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
-import { COLLECTION, NOTIFICATION_ENDED } from './store/notification-document.ts';
+import { createNotificationCounts } from './store/notification-counts.ts';
+import { COLLECTION } from './store/notification-document.ts';
 import { createNotificationStore, type JobEventOf } from './store/notification-store.ts';
 
 export { NOTIFICATION_PATHS, PUSH_PATHS };
@@ -32,11 +32,9 @@ export function createNotificationsModule(
     publicUrl: string;
     sending: SendingSettings;
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
-    /** Gets what each notification has become, once or more; durable when it resolves. */
-    onEnded(event: { data: Record<string, unknown> }): Promise<void>;
   },
 ) {
-  const { usersUrl, publicUrl, sending, lanes, onEnded } = options;
+  const { usersUrl, publicUrl, sending, lanes } = options;
   const { providers, slots, backoffMs = BACKOFF_MS, answerMs = ANSWER_MS, leaseMs } = sending;
   const subscriptions = createPushSubscriptionStore(connection);
   const recipients = createRecipients(clientOf('users', usersUrl));
@@ -68,7 +66,6 @@ export function createNotificationsModule(
     collection: connection.collection(COLLECTION),
     logger,
     transport: queue,
-    receivers: { [NOTIFICATION_ENDED]: onEnded },
   });
   const notifications = createNotificationService({
     store: publisher.publishing(store, ['add', 'update']),
@@ -112,7 +109,8 @@ export function createNotificationsModule(
   };
   return {
     parts,
-    integrations: integrationsOf(channels, providers),
+    channels,
+    count: createNotificationCounts(connection),
     operated: {
       queue,
       lanes: NOTIFICATION_TYPES,

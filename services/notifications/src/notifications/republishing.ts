@@ -2,7 +2,7 @@ import type { JobQueue } from '@gatehouse/events/job-queue';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
 import type { Notification } from './notification.ts';
-import { MAX_PAUSE_MS, type NotificationAttempts } from './store/notification-attempts.ts';
+import type { NotificationAttempts } from './store/notification-attempts.ts';
 import type { JobEventOf } from './store/notification-store.ts';
 
 const EVERY_MS = 30_000;
@@ -10,6 +10,8 @@ const EVERY_MS = 30_000;
 const OVERDUE_MS = 60_000;
 /** The number of jobs published again by one sweep: more when more are missing from the queue. */
 const BATCH = { min: 500, max: 20_000 };
+/** The longest time between two checks whether the job of a notification is still there. */
+const MAX_PAUSE_MS = 3_600_000;
 const CONCURRENCY = 50;
 
 /**
@@ -41,7 +43,7 @@ export function createRepublisher(options: {
       const limit = Math.min(Math.max(missing, BATCH.min), BATCH.max);
       // When fewer jobs are there than notifications, those that were to be checked later may be lost, too.
       const aheadMs = missing > BATCH.min ? MAX_PAUSE_MS : -overdueMs;
-      const overdue = await attempts.overdue(new Date(Date.now() + aheadMs), limit);
+      const overdue = await attempts.overdue(new Date(Date.now() + aheadMs), limit, MAX_PAUSE_MS);
       if (overdue.length === 0) return;
       await publishAll(overdue, signal);
       logger.info({ count: overdue.length, unended, queued }, 'jobs that are overdue were published again');

@@ -78,7 +78,11 @@ t.test('over NATS, with the accounts of deploy/docker/nats.conf', { skip }, asyn
     await clients();
     await until(async () => (await totalOf('metric=requests&client_id=app_a')) === 50, 20_000);
     for (const { name } of senders) {
-      const { body } = await call('GET', `${PATH}?metric=requests&interval=day&group_by=service`, machine);
+      const { body } = await call(
+        'GET',
+        `${PATH}?metric=requests&interval=day&group_by=service&client_id=app_a`,
+        machine,
+      );
       t.match(
         body.totals.find(({ service }) => service === name),
         { value: 10 },

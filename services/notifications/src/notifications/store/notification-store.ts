@@ -16,9 +16,9 @@ import {
   type NotificationField,
   type NotificationStore,
 } from '../notification.ts';
+import { COUNTS_INDEX } from './notification-counts.ts';
 import {
   COLLECTION,
-  endedEvent,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
   readNotification,
@@ -53,7 +53,7 @@ export function createNotificationStore(
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, UNENDED_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [OUTBOX_INDEX, UNENDED_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: NOTIFICATION_FIELDS,
     read: readNotification,
     write: (notification) => writeChange(notification) as NotificationDocument,
@@ -95,12 +95,7 @@ export function createNotificationStore(
           current = found;
           const next = decide(found);
           if (next === found) return undefined;
-          const events =
-            next.status === 'cancelled'
-              ? [endedEvent(next, next.status, revision.version)]
-              : next.job === found.job
-                ? []
-                : [jobEvent(next)];
+          const events = next.job === found.job ? [] : [jobEvent(next)];
           return { next: { ...next, ...revision }, events };
         },
         ifVersion,

@@ -1,6 +1,8 @@
 import t from 'tap';
+import { sendOnce } from '../src/notifications/channels/channel.ts';
 import { createCircuit } from '../src/notifications/channels/circuit.ts';
 import { failureOf, readRetryAfter } from '../src/notifications/channels/http-failure.ts';
+import { ProviderError } from '../src/notifications/channels/provider.ts';
 import { isPublicAddress } from '../src/notifications/channels/public-address.ts';
 import { subjectOf } from '../src/notifications/channels/smtp-provider.ts';
 
@@ -51,6 +53,32 @@ t.test('the pause between probes ends at a minute', async (t) => {
     circuit.failed('a', 'down');
   }
   t.equal(circuit.admit(), 60_000);
+});
+
+t.test('a message may be accepted from the moment that the provider gets it', async (t) => {
+  const seen: boolean[] = [];
+  const sending = { signal: AbortSignal.timeout(1000), mayBeAccepted: (may: boolean) => void seen.push(may) };
+  const message = { id: 'ntf_1', text: 'Hello', isUrgent: false };
+  const error = (mayBeAccepted: boolean) => new ProviderError('failing', 'It failed.', { mayBeAccepted });
+  for (const [thrown, expected] of [
+    [undefined, [true]],
+    [error(true), [true, true]],
+    [error(false), [true, false]],
+    [new Error('a fault of ours'), [true, true]],
+  ] as const) {
+    seen.length = 0;
+    const provider = {
+      async send() {
+        t.same(seen, [true], 'before');
+        if (thrown !== undefined) throw thrown;
+        return { providerId: null };
+      },
+      async check() {},
+      stop() {},
+    };
+    await sendOnce(provider, message, '', sending).catch(() => {});
+    t.same(seen, expected);
+  }
 });
 
 t.test('what an answer of a provider means', async (t) => {
