@@ -13,7 +13,7 @@ import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
 import { signInOf, stamp } from '../oidc/sign-in-epochs.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { createAccountPage } from '../pages/create-account-page.ts';
-import type { RequestingApplication } from '../pages/formatting.ts';
+import type { RequestingApplication } from '../pages/requesting-application.ts';
 import { type SignInProblem, signInPage } from '../pages/sign-in-page.ts';
 import type { BrowserCookie } from './browser-cookie.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
