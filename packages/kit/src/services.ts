@@ -61,6 +61,10 @@ const TABLE = {
     ],
     internalRoutes: {},
   },
+  dashboard: {
+    prefixes: ['/dashboard'],
+    internalRoutes: {},
+  },
 } as const satisfies Record<string, ServiceEntry>;
 
 /** The name of a service is also its OAuth client id. */
@@ -73,6 +77,9 @@ export type ServiceName = keyof typeof TABLE;
 export const SERVICES: Readonly<Record<ServiceName, ServiceEntry>> = TABLE;
 
 export const SERVICE_NAMES = Object.keys(TABLE) as readonly ServiceName[];
+
+/** It signs people in and calls the public API for them, as any application could; no internal route is for it. */
+export const DASHBOARD = 'dashboard' satisfies ServiceName;
 
 /** The services that are OAuth clients of identity, which signs its own tokens. */
 export const CLIENT_SERVICES = SERVICE_NAMES.filter((name) => name !== 'identity');
@@ -98,7 +105,10 @@ export function internalRoutesOf(
 ): readonly { prefix: string; callers: readonly string[] }[] {
   return Object.entries(SERVICES[service].internalRoutes).map(([prefix, callers]) => ({
     prefix,
-    callers: callers === 'every other service' ? SERVICE_NAMES.filter((name) => name !== service) : callers,
+    callers:
+      callers === 'every other service'
+        ? SERVICE_NAMES.filter((name) => name !== service && name !== DASHBOARD)
+        : callers,
   }));
 }
 

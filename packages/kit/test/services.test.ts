@@ -116,6 +116,7 @@ const CALLS: [client: string, route: string, expected: boolean][] = [
   ['users', '/v1/users', false],
   ['users', '', false],
   ['app_1', '/internal/identity/revocations', false],
+  ['dashboard', '/internal/identity/revocations', false],
   ['toString', '/internal/identity/revocations', false],
   ['every other service', '/internal/identity/revocations', false],
 ];

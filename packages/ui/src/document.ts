@@ -5,7 +5,12 @@ import { gateIllustration, logo } from './illustrations.ts';
 export const PRODUCT = 'Gatehouse';
 
 /** What is in the head of a page: paths of its stylesheets, and of scripts that run when it has been read. */
-export type Head = { stylesheets: readonly string[]; scripts?: readonly string[] };
+export type Head = {
+  stylesheets: readonly string[];
+  scripts?: readonly string[];
+  /** Further `<meta>` elements by their names. */
+  meta?: Readonly<Record<string, string>>;
+};
 
 /** The parts of every page. `failed` puts an error into the title, which screen readers announce first. */
 export type PageParts = { title: string; failed?: boolean | undefined };
@@ -23,7 +28,8 @@ export function gatePage(page: PageParts & { body: Content }, head: Head): strin
 }
 
 /** The document around a `<body>`. */
-export function htmlDocument(page: PageParts, body: Html, { stylesheets, scripts = [] }: Head): string {
+export function htmlDocument(page: PageParts, body: Html, head: Head): string {
+  const { stylesheets, scripts = [], meta = {} } = head;
   return render(html`<!doctype html>
 <html lang="en">
 <head>
@@ -34,7 +40,7 @@ export function htmlDocument(page: PageParts, body: Html, { stylesheets, scripts
 <meta name="robots" content="noindex">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
-${stylesheets.map((path) => html`<link rel="stylesheet" href="${path}">`)}${scripts.map((path) => html`<script defer src="${path}"></script>`)}
+${Object.entries(meta).map(([name, content]) => html`<meta name="${name}" content="${content}">`)}${stylesheets.map((path) => html`<link rel="stylesheet" href="${path}">`)}${scripts.map((path) => html`<script defer src="${path}"></script>`)}
 </head>
 ${body}
 </html>
