@@ -38,6 +38,23 @@ const SUBJECTS: Record<string, string> = {
   last_name: 'The last name',
   phone: 'The phone number',
   picture: 'The address of the picture',
+  type: 'The type',
+  scopes: 'The scopes',
+  redirect_uris: 'The redirect URIs',
+  post_logout_redirect_uris: 'The addresses after signing out',
+  backchannel_logout_uri: 'The address for sign-outs',
+  expires_in: 'The lifetime',
+  value: 'The value',
+  description: 'The description',
+  category: 'The category',
+  price: 'The price',
+  currency: 'The currency',
+  stock: 'The stock',
+  sku: 'The SKU',
+  status: 'The status',
+  role: 'The role',
+  note: 'The note',
+  owner: 'The new owner',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 

@@ -22,6 +22,17 @@ export function day(date: Date): Html {
   return html`<time datetime="${date.toISOString()}">${DATE.format(date)} UTC</time>`;
 }
 
+const MOMENT = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
+
+/** The date and time in a few characters, for tables; whoever shows it says that it is in UTC. */
+export function moment(date: Date): Html {
+  return html`<time class="moment" datetime="${date.toISOString()}">${MOMENT.format(date)}</time>`;
+}
+
 /** A time to wait in words, rounded up: 90 is "1 minute 30 seconds". Without seconds from an hour on. */
 export function duration(seconds: number): string {
   const exact = Math.max(1, Math.ceil(seconds));

@@ -9,10 +9,14 @@ import { createDashboardApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
+import { addApplicationRoutes } from './routes/application-routes.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
+import { addCredentialRoutes } from './routes/credential-routes.ts';
 import { createDashboardRouter } from './routes/dashboard-router.ts';
 import { addOverviewRoutes } from './routes/overview-routes.ts';
+import { addQuickStartRoutes } from './routes/quick-start-routes.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
+import { addUsageRoutes } from './routes/usage-routes.ts';
 import { createSessionsModule } from './sessions/module.ts';
 
 /** The developer dashboard: pages for people, made of what the public API answers them. */
@@ -31,6 +35,10 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   };
   const pages = createDashboardRouter(common);
   addOverviewRoutes(pages);
+  addApplicationRoutes(pages);
+  addCredentialRoutes(pages);
+  addQuickStartRoutes(pages, config);
+  addUsageRoutes(pages);
   const app = createDashboardApp({
     routers: [signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }), assetRoutes(), pages.router],
     unavailable: database.unavailable,

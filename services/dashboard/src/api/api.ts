@@ -13,9 +13,16 @@ export type Cause = { requestId: string; address: string };
 export type Api = {
   get<T>(path: string, query?: Query): Promise<T>;
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
+  /**
+   * The answer to a GET request as it is, an error included; with credentials as that application, by client credentials.
+   * Undefined when the credentials are not valid.
+   */
+  probe(path: string, as?: Credentials): Promise<{ status: number; text: string } | undefined>;
   /** An answer as it is, such as a download. */
   fetch(path: string): Promise<Response>;
 };
+
+export type Credentials = { clientId: string; clientSecret: string };
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
@@ -36,31 +43,40 @@ export function createApi(options: {
   const { serviceUrls, scheme } = options;
 
   return (tokens, { requestId, address }) => {
-    async function request(method: Method, path: string, body?: unknown): Promise<Response> {
+    async function ask(method: Method, path: string, token?: string, body?: unknown): Promise<Response> {
       const url = urlOf(serviceUrls, path);
-      const ask = (token: string) =>
-        fetch(url, {
-          method,
-          headers: {
-            authorization: `Bearer ${token}`,
-            accept: 'application/json',
-            'x-request-id': requestId,
-            // Believed by services that trust this process as a proxy, so that the audit log tells from where.
-            'x-forwarded-for': address,
-            'x-forwarded-proto': scheme,
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          },
+      const headers = {
+        accept: 'application/json',
+        'x-request-id': requestId,
+        // Believed by services that trust this process as a proxy, so that the audit log tells from where.
+        'x-forwarded-for': address,
+        'x-forwarded-proto': scheme,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      };
+      try {
+        return await fetch(url, {
+          ...{ method, headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          redirect: 'manual',
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-        }).catch((error: unknown) => {
-          throw new ApiError(0, 'This part of Gatehouse cannot be reached just now.', { cause: error });
         });
+      } catch (error) {
+        throw new ApiError(0, 'This part of Gatehouse cannot be reached just now.', { cause: error });
+      }
+    }
+
+    async function request(method: Method, path: string, body?: unknown): Promise<Response> {
       const token = await tokens();
-      const response = await ask(token);
+      const response = await ask(method, path, token, body);
       if (response.status !== 401) return response;
       await response.body?.cancel();
-      return ask(await tokens(token));
+      return ask(method, path, await tokens(token), body);
+    }
+
+    async function tokenOf({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
+      const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+      const response = await ask('POST', '/oauth/token', undefined, grant);
+      const { access_token: token } = (await response.json()) as { access_token?: string };
+      return response.ok ? token : undefined;
     }
 
     async function answer<T>(response: Response): Promise<T> {
@@ -72,6 +88,12 @@ export function createApi(options: {
     return {
       get: async (path, query) => answer(await request('GET', path + queryText(query))),
       send: async (method, path, body) => answer(await request(method, path, body)),
+      async probe(path, as) {
+        const token = as === undefined ? undefined : await tokenOf(as);
+        if (as !== undefined && token === undefined) return undefined;
+        const response = await (token === undefined ? request('GET', path) : ask('GET', path, token));
+        return { status: response.status, text: await response.text() };
+      },
       async fetch(path) {
         const response = await request('GET', path);
         if (!response.ok) throw apiErrorOf(response, await response.text());
