@@ -13,10 +13,14 @@ import { addApplicationRoutes } from './routes/application-routes.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
 import { addCredentialRoutes } from './routes/credential-routes.ts';
 import { createDashboardRouter } from './routes/dashboard-router.ts';
+import { addItemRoutes } from './routes/item-routes.ts';
+import { addOrderRoutes } from './routes/order-routes.ts';
 import { addOverviewRoutes } from './routes/overview-routes.ts';
+import { addProductRoutes } from './routes/product-routes.ts';
 import { addQuickStartRoutes } from './routes/quick-start-routes.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
 import { addUsageRoutes } from './routes/usage-routes.ts';
+import { addUserRoutes } from './routes/user-routes.ts';
 import { createSessionsModule } from './sessions/module.ts';
 
 /** The developer dashboard: pages for people, made of what the public API answers them. */
@@ -39,6 +43,10 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   addCredentialRoutes(pages);
   addQuickStartRoutes(pages, config);
   addUsageRoutes(pages);
+  addItemRoutes(pages);
+  addProductRoutes(pages);
+  addOrderRoutes(pages);
+  addUserRoutes(pages);
   const app = createDashboardApp({
     routers: [signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }), assetRoutes(), pages.router],
     unavailable: database.unavailable,

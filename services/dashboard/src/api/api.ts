@@ -1,3 +1,4 @@
+import { JsonText } from '@gatehouse/http/json-body';
 import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
 import { ApiError, apiErrorOf } from './api-error.ts';
 
@@ -12,6 +13,7 @@ export type Cause = { requestId: string; address: string };
 /** The public API, as one person. All throw ApiError for answers other than a success. */
 export type Api = {
   get<T>(path: string, query?: Query): Promise<T>;
+  /** A JsonText is sent as it is. */
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
   /**
    * The answer to a GET request as it is, an error included; with credentials as that application, by client credentials.
@@ -57,7 +59,9 @@ export function createApi(options: {
       try {
         return await fetch(url, {
           ...{ method, headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          ...(body === undefined
+            ? {}
+            : { body: body instanceof JsonText ? body.text : JSON.stringify(body) }),
         });
       } catch (error) {
         throw new ApiError(0, 'This part of Gatehouse cannot be reached just now.', { cause: error });

@@ -1,8 +1,8 @@
 import { form, type PageForm } from '@gatehouse/ui/form';
 import { dateAndTime, hostname } from '@gatehouse/ui/formatting';
 import { type Html, html } from '@gatehouse/ui/html';
+import { describeProgram, describeUserAgent } from '@gatehouse/ui/user-agent';
 import { type AccountFrame, accountDocument } from './account-document.ts';
-import { describeProgram, describeUserAgent } from './user-agent.ts';
 
 export type SessionView = {
   /** The User-Agent header of the sign-in. */
