@@ -43,6 +43,7 @@ export async function identifyCaller(
     dpop: dpop === undefined ? undefined : String(dpop),
     method: request.method ?? '',
     path: request.url ?? '',
+    address: info.address,
   };
   let caller: Caller;
   try {

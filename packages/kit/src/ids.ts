@@ -62,3 +62,23 @@ export function isId(prefix: string, text: string): boolean {
     /^[0-9a-hjkmnp-tv-z]+$/.test(text.slice(prefix.length + 1))
   );
 }
+
+/** The characters of an id that are its milliseconds. */
+const TIME_LENGTH = 10;
+
+/** The least id with this prefix that newId could make at this time, or later: ids before it are older. */
+export function leastIdAt(prefix: string, at: Date): string {
+  const limit = ALPHABET.length ** TIME_LENGTH;
+  const ms = Math.min(Math.max(Math.ceil(at.getTime()), 0), limit - 1);
+  let text = '';
+  for (let rest = ms; text.length < TIME_LENGTH; rest = Math.floor(rest / ALPHABET.length)) {
+    text = ALPHABET[rest % ALPHABET.length] + text;
+  }
+  return `${prefix}_${text.padEnd(LENGTH, '0')}`;
+}
+
+/** When an id was made by newId, to the millisecond. */
+export function timeOfId(id: string): Date {
+  const digits = id.slice(-LENGTH, TIME_LENGTH - LENGTH);
+  return new Date([...digits].reduce((ms, digit) => ms * ALPHABET.length + ALPHABET.indexOf(digit), 0));
+}

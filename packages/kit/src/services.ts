@@ -18,6 +18,8 @@ const TABLE = {
       '/api/v1/auth',
       '/api/v1/applications',
       '/api/v1/sessions',
+      '/api/v1/audit',
+      '/api/v1/signing-keys',
       '/sign-in',
       '/consent',
       '/account',

@@ -1,4 +1,4 @@
-import { isId, newId } from '@gatehouse/kit/ids';
+import { isId, leastIdAt, newId, timeOfId } from '@gatehouse/kit/ids';
 import t from 'tap';
 
 /** How many ids fit into a millisecond; the next one borrows from the following. */
@@ -67,4 +67,23 @@ t.test('isId tells the form of an id', async (t) => {
   for (const [prefix, text, expected] of FORMS) {
     t.equal(isId(prefix, text), expected, JSON.stringify(text));
   }
+});
+
+t.test('an id tells when it was made, and where the ids of a time begin', async (t) => {
+  const clock = Date.now;
+  t.teardown(() => {
+    Date.now = clock;
+  });
+  // Later than whatever has been made before, as ids never go back.
+  const now = clock() + 3_600_000;
+  for (const ms of [now, now + 1, now + 86_400_000]) {
+    Date.now = () => ms;
+    const id = newId('x');
+    t.equal(timeOfId(id).getTime(), ms);
+    t.ok(leastIdAt('x', new Date(ms)) <= id);
+    t.ok(leastIdAt('x', new Date(ms + 1)) > id);
+    t.ok(isId('x', leastIdAt('x', new Date(ms))));
+  }
+  t.equal(leastIdAt('x', new Date(-1)), leastIdAt('x', new Date(0)), 'before 1970 as in 1970');
+  t.ok(leastIdAt('x', new Date(8.64e15)) > newId('x'));
 });

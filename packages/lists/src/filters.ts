@@ -15,6 +15,8 @@ export type FilterField<F extends string> = {
   type: 'string' | 'date' | 'integer' | 'number' | 'boolean' | 'search';
   /** All possible values, if the type is an enumeration. */
   values?: readonly string[];
+  /** The operators, if not all those of the type. */
+  operators?: readonly FilterOperator[];
 };
 
 /** The fields by which a list can be filtered, by their names in a query. */
@@ -42,7 +44,8 @@ export function parseFilterParameter(name: string): { name: string; operator: st
 }
 
 /** The operators of a field; only ordered types have comparisons. */
-export function operatorsOf({ type, values }: FilterField<string>): readonly FilterOperator[] {
+export function operatorsOf({ type, values, operators }: FilterField<string>): readonly FilterOperator[] {
+  if (operators !== undefined) return operators;
   if (type === 'search') return ['eq'];
   return type === 'boolean' || values !== undefined ? ['eq', 'ne', 'in'] : FILTER_OPERATORS;
 }

@@ -58,7 +58,9 @@ function filterParameters(rules: FilterRules<string>): Record<string, TSchema> {
   const { filters, plain = [], legacy = false } = rules;
   const parameters: Record<string, TSchema> = {};
   for (const [name, field] of Object.entries(filters)) {
-    parameters[`filter[${name}]`] = Type.String({ description: describe(name, field) });
+    if (operatorsOf(field).includes('eq')) {
+      parameters[`filter[${name}]`] = Type.String({ description: describe(name, field) });
+    }
     // The most used operators, so that generated clients know them.
     for (const [operator, words] of field.type === 'date' ? RANGES : []) {
       parameters[`filter[${name}][${operator}]`] = Type.String({

@@ -15,6 +15,8 @@ export type ListRules<F extends string> = FilterRules<F> & {
    * order of the first field in `filters` that has a range, else of their ids.
    */
   sort?: { fields: Readonly<Record<string, F>>; by: string; order: string };
+  /** The order of a list that has no other, such as a log with the latest entry first. */
+  order?: ListQuery<F>['sort'];
   /** How pages are requested without a cursor, according to the documentation; a list with `cursor` has no others. */
   paging: 'offset' | 'page' | 'cursor';
 };
@@ -53,9 +55,10 @@ export function listReader<F extends string>(rules: ListRules<F>): (query: unkno
 
 function readSort<F extends string>(
   parameters: QueryParameters,
-  { sort, filters }: ListRules<F>,
+  { sort, order: only, filters }: ListRules<F>,
   conditions: readonly Condition<F>[],
 ): ListQuery<F>['sort'] {
+  if (only !== undefined) return only;
   // A range is sorted by its own field, so that one index both finds and sorts it. Every list can be sorted by id,
   // whether or not that is documented.
   const ranges = conditions.filter(({ operator }) => RANGES.includes(operator)).map(({ field }) => field);

@@ -2,6 +2,7 @@ import { etagOf, ifMatch, notModified } from '@gatehouse/http/conditional';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
+import { requestInfo } from '@gatehouse/kit/requests';
 import type { Deprecation } from '@gatehouse/lists/deprecation';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
@@ -200,7 +201,13 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
       ...accessHooks(authenticate, update),
       handler: async (request, reply) => {
         const changes = body.read(request.body);
-        const entity = await update.run(idOf(request), changes, callerOf(request), ifMatch(request));
+        const entity = await update.run(
+          idOf(request),
+          changes,
+          callerOf(request),
+          ifMatch(request),
+          requestInfo(request.raw),
+        );
         const headers = { etag: etagOf(entity.version), ...NO_STORE };
         return send(reply, { status: 200, headers, text: answer.write(entity) });
       },
@@ -219,7 +226,7 @@ const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authe
     refusals: ['not_found'],
   });
   app.delete(entityPath(path), { ...route, ...accessHooks(authenticate, remove) }, async (request, reply) => {
-    await remove.run(idOf(request), callerOf(request), ifMatch(request));
+    await remove.run(idOf(request), callerOf(request), ifMatch(request), requestInfo(request.raw));
     return reply.code(204).send();
   });
 };

@@ -1,6 +1,7 @@
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Pin } from '@gatehouse/kit/profile-pins';
+import type { RequestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Profile, ResourceTypes } from './profile.ts';
 
@@ -34,12 +35,20 @@ export type Operations<R extends ResourceTypes> = {
   /** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */
   create?: Access & { run(draft: R['draft'] & { id: string }, caller: Caller): Promise<R['entity']> };
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
-  /** Throws `precondition_failed` unless the entity is at one of the versions. */
+  /** Throws `precondition_failed` unless the entity is at one of the versions. `request` is where the change comes from. */
   update?: Access & {
-    run(id: string, changes: R['changes'], caller: Caller, ifVersion: IfVersion): Promise<R['entity']>;
+    run(
+      id: string,
+      changes: R['changes'],
+      caller: Caller,
+      ifVersion: IfVersion,
+      request: RequestInfo,
+    ): Promise<R['entity']>;
   };
   /** As update. */
-  remove?: Access & { run(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> };
+  remove?: Access & {
+    run(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void>;
+  };
 };
 
 /** The permission that an operation needs. It is checked before the body of the request is read. */

@@ -52,7 +52,7 @@ const PACKAGES: Record<string, string[]> = {
 };
 
 const AGGREGATE =
-  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|money|search-words)(?:-access|-changes)?\.ts$/;
+  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|money)(?:-access|-changes)?\.ts$/;
 const KIT = /^@gatehouse\/kit\//;
 /** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;

@@ -26,8 +26,9 @@ export type ApiKeyResolver = {
   /**
    * The caller that an API key identifies. Throws `unauthenticated` for an invalid key, and `unavailable` when the key
    * cannot be resolved. `beforeVerification` runs before a key that is not cached is resolved; its errors are passed on.
+   * `address` is where the key is used.
    */
-  verify(key: string, beforeVerification?: () => Promise<void>): Promise<Caller>;
+  verify(key: string, beforeVerification?: () => Promise<void>, address?: string): Promise<Caller>;
 };
 
 const VALID_KEY_TTL_SECONDS = 60;
@@ -40,7 +41,7 @@ const INVALID_KEY_TTL_SECONDS = 5;
  */
 export function createApiKeyResolver(options: {
   /** `hash`: SHA-256 of the whole key, base64url. Resolves to undefined for an unknown or invalid key. */
-  resolve: (hash: string) => Promise<ResolvedKey | undefined>;
+  resolve: (hash: string, address?: string) => Promise<ResolvedKey | undefined>;
   set: RevocationSet;
   /** The number of valid keys to cache, and of invalid ones. */
   cacheSize?: number;
@@ -50,10 +51,10 @@ export function createApiKeyResolver(options: {
   const invalid = new LRUCache<string, true>({ max: cacheSize, ttl: INVALID_KEY_TTL_SECONDS * 1000 });
   const pending = new Map<string, Promise<Caller | undefined>>();
 
-  async function resolveAndCache(hash: string): Promise<Caller | undefined> {
+  async function resolveAndCache(hash: string, address: string | undefined): Promise<Caller | undefined> {
     let caller: Caller | undefined;
     try {
-      const resolved = await resolve(hash);
+      const resolved = await resolve(hash, address);
       caller = resolved && callerOf(resolved);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
@@ -65,10 +66,10 @@ export function createApiKeyResolver(options: {
   }
 
   /** Requests that come while a key is being resolved share the answer. */
-  function resolveOnce(hash: string): Promise<Caller | undefined> {
+  function resolveOnce(hash: string, address: string | undefined): Promise<Caller | undefined> {
     let resolving = pending.get(hash);
     if (resolving === undefined) {
-      resolving = resolveAndCache(hash).finally(() => pending.delete(hash));
+      resolving = resolveAndCache(hash, address).finally(() => pending.delete(hash));
       pending.set(hash, resolving);
     }
     return resolving;
@@ -83,7 +84,7 @@ export function createApiKeyResolver(options: {
   }
 
   return {
-    async verify(key, beforeVerification) {
+    async verify(key, beforeVerification, address) {
       const hash = parseApiKey(key)?.hash;
       if (hash === undefined || invalid.has(hash)) throw invalidKey();
       const cached = cachedCaller(hash);
@@ -91,7 +92,7 @@ export function createApiKeyResolver(options: {
       await beforeVerification?.();
       // The first answer may have been on its way when a revocation came; a second one cannot have been.
       for (let attempt = 1; attempt <= 2; attempt += 1) {
-        const caller = await resolveOnce(hash);
+        const caller = await resolveOnce(hash, address);
         if (caller === undefined || isExpired(caller)) break;
         if (!set.isRevoked(caller)) return caller;
       }

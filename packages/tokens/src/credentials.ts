@@ -14,6 +14,8 @@ export type CredentialRequest = {
   method: string;
   /** The path as it was sent, with or without its query. */
   path: string;
+  /** The IP address that it comes from, which identity notes as that of the last use of an API key. */
+  address?: string;
 };
 
 export type CredentialVerifier = {
@@ -48,20 +50,21 @@ export function createCredentialVerifier(options: {
   function callerBy(
     { scheme, value }: Credential,
     beforeVerification?: () => Promise<void>,
+    address?: string,
   ): Promise<Caller> {
     feed?.check();
     if (scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX))) {
       if (apiKeys === undefined) throw unauthenticated('API keys are not accepted here.', 'invalid_token');
-      return apiKeys.verify(value, beforeVerification);
+      return apiKeys.verify(value, beforeVerification, address);
     }
     return tokens.verify(value, beforeVerification);
   }
 
   return {
-    async verify({ authorization, dpop, method, path }, beforeVerification) {
+    async verify({ authorization, dpop, method, path, address }, beforeVerification) {
       const credential = credentialIn(authorization);
       const { scheme, value } = credential;
-      const caller = await callerBy(credential, beforeVerification);
+      const caller = await callerBy(credential, beforeVerification, address);
       const { keyThumbprint, keyId } = caller;
       if (keyId !== undefined) return caller;
       if (scheme === 'dpop') {

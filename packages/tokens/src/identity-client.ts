@@ -8,7 +8,7 @@ export type IdentityClient = {
   /** For createRevocationFeed(). */
   revocations(since?: string): Promise<unknown>;
   /** For createApiKeyResolver(). */
-  resolveApiKey(hash: string): Promise<ResolvedKey | undefined>;
+  resolveApiKey(hash: string, address?: string): Promise<ResolvedKey | undefined>;
 };
 
 /** Its methods throw `unavailable`. `internal` is a client of identity's internal routes. */
@@ -20,8 +20,8 @@ export function createIdentityClient(internal: InternalClient): IdentityClient {
       if (status !== 200) throw unexpected(status);
       return body;
     },
-    async resolveApiKey(hash) {
-      const { status, body } = await internal.request('POST', '/api-keys/resolve', { hash });
+    async resolveApiKey(hash, address) {
+      const { status, body } = await internal.request('POST', '/api-keys/resolve', { hash, address });
       if (status === 404) return undefined;
       if (status !== 200 || !isResolvedKey(body)) throw unexpected(status);
       return body;

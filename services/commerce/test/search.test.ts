@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
+import { wordsOf } from '@gatehouse/kit/search-words';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import mongoose from 'mongoose';
 import t from 'tap';
-import { wordsOf } from '../src/search-words.ts';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
 import { createProductStore } from '../src/store/product-store.ts';
 import { ALL, build } from './build.ts';

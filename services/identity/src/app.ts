@@ -40,7 +40,8 @@ const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
 /** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
-const API = ['/api/v1/auth', '/api/v1/applications', '/api/v1/sessions'];
+/** Of the API, all but login and status answer errors with the body of /v2. */
+const ADMINISTRATION = ['/api/v1/applications', '/api/v1/sessions', '/api/v1/audit', '/api/v1/signing-keys'];
 
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
@@ -64,11 +65,9 @@ export function createIdentityApp(options: AppOptions): Koa {
 
   app.use(keepRenewedSignatures);
   app.use(below(PAGES, pageErrors.middleware));
-  app.use(below(API, openCors));
+  app.use(below(['/api/v1/auth', ...ADMINISTRATION], openCors));
   app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));
-  app.use(
-    below(['/api/v1/applications', '/api/v1/sessions', '/internal'], apiErrors(toServiceError, v2Body)),
-  );
+  app.use(below([...ADMINISTRATION, '/internal'], apiErrors(toServiceError, v2Body)));
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));

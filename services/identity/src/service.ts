@@ -11,8 +11,10 @@ import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
+import { auditRoutes } from './api/audit-routes.ts';
 import { authRoutes } from './api/auth-routes.ts';
 import { sessionRoutes } from './api/session-routes.ts';
+import { signingKeyRoutes } from './api/signing-key-routes.ts';
 import { createIdentityApp } from './app.ts';
 import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
@@ -98,8 +100,12 @@ export function createIdentityService(
       if (owner === null) return;
       void signIn.mails.notify(owner, { kind: 'new_credential', what, application: name });
     },
+    notifyTransfer({ name: application }, { from, to }) {
+      if (from !== null) void signIn.mails.notify(from, { kind: 'application_given', application });
+      void signIn.mails.notify(to, { kind: 'application_received', application });
+    },
   });
-  const { applications, apiKeys } = managed;
+  const { applications, apiKeys, transfers } = managed;
   const { provider, store, handles } = createOidcModule({
     ...common,
     applications,
@@ -151,7 +157,9 @@ export function createIdentityService(
       endGrant: store.endGrant,
     }),
     sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
-    applicationRoutes({ applications, keys: apiKeys, authenticate }),
+    auditRoutes({ authenticate, entries: auditStore.list }),
+    signingKeyRoutes({ authenticate, keys: keys.administration }),
+    applicationRoutes({ applications, keys: apiKeys, transfers, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
       revocations,
@@ -189,7 +197,7 @@ export function createIdentityService(
       { start: managed.createFirst },
       // Before the keys, without which no token can be issued.
       revocations,
-      keys,
+      keys.scheduler,
       feed,
       createSweeper(connection, [...expiring, auditStore.collection], { logger }),
       ...managed.resumeTasks,

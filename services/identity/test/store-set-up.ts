@@ -1,5 +1,6 @@
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { monitored } from '@gatehouse/testing/explain';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { type Connection, createConnection } from 'mongoose';
 import type { Test } from 'tap';
@@ -8,7 +9,7 @@ const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 
 /** A database of its own, on which `define` defines the stores before it is connected. */
 export async function withStores<T>(t: Test, define: (connection: Connection) => T) {
-  const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
+  const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'identity', logger });
   const stores = define(database.connection);
   await database.start();
   t.teardown(() => database.stop());

@@ -1,11 +1,13 @@
 import { ifMatch } from '@gatehouse/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
 import { bodyValidator } from '@gatehouse/http/schema';
+import { requestInfo } from '@gatehouse/kit/requests';
 import { documented } from '@gatehouse/openapi/operation';
 import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
+import { changedBy } from './changed-by.ts';
 import {
   CurrentPasswordInput,
   currentPasswordMissing,
@@ -13,7 +15,7 @@ import {
   withWrongPasswordAsField,
 } from './current-password.ts';
 import { PasswordInput } from './profiles/user-profile.ts';
-import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
+import { type ChangedBy, USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
 import { authorizeAdmin, authorizeChange, needsCurrentPassword } from './user-access.ts';
 import type { UserService } from './user-service.ts';
 
@@ -109,6 +111,7 @@ function mountUnder(
       newPassword,
       ...(currentPassword === undefined ? {} : { currentPassword }),
       ...sourceOf(caller),
+      changedBy: byOf(request),
     };
     await withWrongPasswordAsField(users.changePassword(id, change, ifMatch(request)));
   });
@@ -120,7 +123,9 @@ function mountUnder(
     example: { role: 'editor' as const },
     guard: authorizeRoleAndStatus,
   };
-  put('role', role, (request, body) => users.changeRole(request.params.id, body.role, ifMatch(request)));
+  put('role', role, (request, body) =>
+    users.changeRole(request.params.id, body.role, ifMatch(request), byOf(request)),
+  );
 
   const status = {
     summary: 'Activate or deactivate',
@@ -131,6 +136,10 @@ function mountUnder(
     guard: authorizeRoleAndStatus,
   };
   put('status', status, (request, body) =>
-    users.changeStatus(request.params.id, body.status, ifMatch(request)),
+    users.changeStatus(request.params.id, body.status, ifMatch(request), byOf(request)),
   );
+}
+
+function byOf(request: FastifyRequest): ChangedBy {
+  return changedBy(callerOf(request), requestInfo(request.raw));
 }

@@ -4,6 +4,7 @@ import {
   type Account,
   type AccountChanged,
   type AccountChanges,
+  type ChangedBy,
   type SecurityChange,
   type User,
   type UserEvent,
@@ -12,7 +13,7 @@ import {
 
 export const ACCOUNT_CHANGED = 'users.account.changed';
 
-type Revision = Pick<User, 'version' | 'updatedAt'>;
+type Revision = Pick<User, 'version' | 'updatedAt'> & { by?: ChangedBy | undefined };
 
 /** An AccountChanged as sent to identity. */
 type AccountEvent = {
@@ -23,6 +24,7 @@ type AccountEvent = {
     sign_in_epoch: number;
     reason: AccountChanged['reason'];
     previous_email?: string;
+    by?: { user_id: string | null; client_id: string; address: string; request_id: string };
   };
 };
 
@@ -120,13 +122,14 @@ export function changeSecurity(
 }
 
 /** A deletion, which ends tokens and sessions. */
-export function deleteUser(current: Account, { version }: Revision) {
+export function deleteUser(current: Account, { version, by }: Revision) {
   const { id, epoch, signInEpoch } = current;
   const accountChange: AccountChanged = {
     userId: id,
     epoch: epoch + 1,
     signInEpoch: signInEpoch + 1,
     reason: 'deleted',
+    ...omitUndefined({ by }),
   };
   const deleted: UserEvent = { subject: 'users.user.deleted', data: { user_id: id, version } };
   return { accountChange, events: [accountEvent(accountChange), deleted] };
@@ -142,14 +145,14 @@ type Reason = {
 function updated(
   current: Account,
   next: Account,
-  revision: Revision,
+  { by, ...revision }: Revision,
   reasons = securityChanges(current, next),
 ): AccountUpdate {
   let { epoch, signInEpoch } = current;
   const accountChanges = reasons.map(({ endsTokens, endsSessions, ...reason }): AccountChanged => {
     epoch += endsTokens ? 1 : 0;
     signInEpoch += endsSessions ? 1 : 0;
-    return { userId: current.id, epoch, signInEpoch, ...reason };
+    return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
   });
   const changed = Object.entries(NAMES_IN_EVENTS)
     .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
@@ -177,10 +180,23 @@ function securityChanges(current: Account, next: Account): Reason[] {
   return reasons;
 }
 
-function accountEvent({ userId, epoch, signInEpoch, reason, previousEmail }: AccountChanged): AccountEvent {
-  const data = { user_id: userId, epoch, sign_in_epoch: signInEpoch, reason };
+function accountEvent(change: AccountChanged): AccountEvent {
+  const { userId, epoch, signInEpoch, reason, previousEmail, by } = change;
   return {
     subject: ACCOUNT_CHANGED,
-    data: previousEmail === undefined ? data : { ...data, previous_email: previousEmail },
+    data: {
+      ...{ user_id: userId, epoch, sign_in_epoch: signInEpoch, reason },
+      ...omitUndefined({ previous_email: previousEmail }),
+      ...(by === undefined
+        ? {}
+        : {
+            by: {
+              user_id: by.userId,
+              client_id: by.clientId,
+              address: by.address,
+              request_id: by.requestId,
+            },
+          }),
+    },
   };
 }

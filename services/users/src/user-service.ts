@@ -8,6 +8,7 @@ import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
 import {
   type AccountChanged,
+  type ChangedBy,
   type Login,
   type NewUser,
   type SecurityChange,
@@ -63,7 +64,7 @@ export type UserService = {
    * after too many usernames and addresses that were taken.
    */
   update(id: string, changes: UserUpdate, ifVersion?: IfVersion, by?: Changer): Promise<User>;
-  remove(id: string, ifVersion?: IfVersion): Promise<void>;
+  remove(id: string, ifVersion?: IfVersion, changedBy?: ChangedBy): Promise<void>;
   /**
    * The user with this login and password. Undefined, after the same time, for an unknown login, a wrong password, a
    * user without a password and an inactive user. The epochs are those at the time of the check.
@@ -78,8 +79,8 @@ export type UserService = {
   lookUp(login: string): Promise<User | undefined>;
   /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
-  changeRole(id: string, role: UserRole, ifVersion?: IfVersion): Promise<User>;
-  changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion): Promise<User>;
+  changeRole(id: string, role: UserRole, ifVersion?: IfVersion, changedBy?: ChangedBy): Promise<User>;
+  changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: ChangedBy): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
   /**
@@ -100,6 +101,8 @@ type Changer = {
   firstParty?: boolean;
   /** Whether people change their own record. */
   own?: boolean;
+  /** For the audit log. */
+  changedBy?: ChangedBy;
 };
 
 type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string };
@@ -184,8 +187,13 @@ export function createUserService({
   }
 
   /** Makes and publishes the change; returns the user unchanged when there is nothing to change. */
-  async function changeSecurity(id: string, change: SecurityChange, ifVersion: IfVersion): Promise<User> {
-    const changed = await store.changeSecurity(id, change, ifVersion);
+  async function changeSecurity(
+    id: string,
+    change: SecurityChange,
+    ifVersion: IfVersion,
+    changedBy: ChangedBy | undefined,
+  ): Promise<User> {
+    const changed = await store.changeSecurity(id, change, ifVersion, changedBy);
     return changed === undefined ? existing(await store.findById(id)) : published(changed);
   }
 
@@ -225,13 +233,13 @@ export function createUserService({
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
       const write = () =>
-        store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion);
+        store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion, by.changedBy);
       const mayBeTaken = changes.username !== undefined || changes.email !== undefined;
       return published(await (own && mayBeTaken ? countingTaken(id, write) : write()));
     },
 
-    async remove(id, ifVersion) {
-      await publishAccountChange(await store.remove(id, ifVersion));
+    async remove(id, ifVersion, changedBy) {
+      await publishAccountChange(await store.remove(id, ifVersion, changedBy));
     },
 
     async checkPassword(login, password) {
@@ -255,14 +263,17 @@ export function createUserService({
       const checked =
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const passwordHash = await passwords.hash(newPassword);
-      const changed = await changeSecurity(id, { reason: 'password', passwordHash, ...checked }, ifVersion);
+      const change = { reason: 'password', passwordHash, ...checked } as const;
+      const changed = await changeSecurity(id, change, ifVersion, by.changedBy);
       if (by.source === undefined) await forgive(id);
       return changed;
     },
 
-    changeRole: (id, role, ifVersion) => changeSecurity(id, { reason: 'role', role }, ifVersion),
+    changeRole: (id, role, ifVersion, changedBy) =>
+      changeSecurity(id, { reason: 'role', role }, ifVersion, changedBy),
 
-    changeStatus: (id, status, ifVersion) => changeSecurity(id, { reason: 'status', status }, ifVersion),
+    changeStatus: (id, status, ifVersion, changedBy) =>
+      changeSecurity(id, { reason: 'status', status }, ifVersion, changedBy),
 
     verifyEmail: store.verifyEmail,
 

@@ -117,6 +117,16 @@ export type AccountChanged = {
   reason: SecurityChange['reason'] | 'email' | 'email_restored' | 'deleted';
   /** The verified address before a change of the address. */
   previousEmail?: string;
+  by?: ChangedBy;
+};
+
+/** Who makes a change, and from where, for identity's audit log. Identity's own pages record that themselves. */
+export type ChangedBy = {
+  /** The person; null for a machine. */
+  userId: string | null;
+  clientId: string;
+  address: string;
+  requestId: string;
 };
 
 /**
@@ -151,6 +161,7 @@ export type UserStore = ListSource<UserField, User> & {
     id: string,
     changes: AccountChanges & EmailClaim,
     ifVersion?: IfVersion,
+    by?: ChangedBy,
   ): Promise<{ user: User; events: AccountChanged[] }>;
   /**
    * Marks the address as verified, and takes it from another user who has not verified it. Throws `conflict` when it is
@@ -164,9 +175,10 @@ export type UserStore = ListSource<UserField, User> & {
     id: string,
     change: SecurityChange,
     ifVersion?: IfVersion,
+    by?: ChangedBy,
   ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
   /** Deletes everything but the epochs, the version and undelivered events. */
-  remove(id: string, ifVersion?: IfVersion): Promise<AccountChanged>;
+  remove(id: string, ifVersion?: IfVersion, by?: ChangedBy): Promise<AccountChanged>;
   /** Which of the two belong to existing users. */
   findTaken(
     names: { username?: string; email?: string | null } & EmailClaim,

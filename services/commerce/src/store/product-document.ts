@@ -1,9 +1,9 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import { wordsOf } from '@gatehouse/kit/search-words';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import { amountOf } from '../money.ts';
 import { PRODUCT_STATUSES, type Product, type ProductStatus, type StoredField } from '../product.ts';
-import { wordsOf } from '../search-words.ts';
 
 /** As stored. Names and skus are sorted by their keys. Without a category, `category` is empty. */
 export type ProductDocument = VersionedDocument & {

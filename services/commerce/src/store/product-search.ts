@@ -9,10 +9,10 @@ import type {
   Position,
   Rows,
 } from '@gatehouse/kit/list-query';
+import { wordsOf } from '@gatehouse/kit/search-words';
 import type { DocumentCollection, IndexDefinition } from '@gatehouse/mongo/collection';
 import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
 import type { Product, ProductField, StoredField } from '../product.ts';
-import { wordsOf } from '../search-words.ts';
 import { PRODUCT_FIELDS, PRODUCT_LISTS, type ProductDocument, productOf } from './product-document.ts';
 
 type Filter = Record<string, unknown>;

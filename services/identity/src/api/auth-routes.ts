@@ -67,7 +67,14 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined) return;
     if (await logins.reused({ id, tokenId })) {
       const details = { reason: 'a renewed token came again' };
-      await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: subject ?? '', details });
+      const origin = originOf(ctx);
+      await audit.record({
+        action: 'session.ended',
+        origin,
+        subject: subject ?? '',
+        actor: null,
+        details,
+      });
     }
   }
 

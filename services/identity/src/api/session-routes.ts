@@ -45,8 +45,12 @@ export function sessionRoutes(options: {
   }
 
   async function recordEnd(ctx: Context, caller: Caller, account: Account): Promise<void> {
-    const by = caller.subject === account.id ? {} : { details: { by: caller.subject } };
-    await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id, ...by });
+    await audit.record({
+      action: 'session.ended',
+      origin: originOf(ctx),
+      actor: caller.subject,
+      subject: account.id,
+    });
   }
 
   router.get('/', async (ctx) => {

@@ -8,6 +8,7 @@ const schema = new Schema(
   {
     _id: { type: String, required: true },
     client_id: { type: String, required: true },
+    owner: { type: String },
     /** From 0 to MAX_KEYS - 1, unique within an application, which limits its keys. Absent once the key is revoked. */
     slot: { type: Number },
     name: { type: String, required: true },
@@ -17,6 +18,7 @@ const schema = new Schema(
     created_at: { type: Date, required: true },
     expires_at: { type: Date, default: null },
     last_used_at: { type: Date, default: null },
+    last_used_address: { type: String, default: null },
     rotated_to: { type: String, default: null },
     /** 1 from when it is revoked until the revocation has been written. */
     revocation_due: { type: Number },
@@ -103,8 +105,11 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
       await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED });
     },
 
-    async used(id, at) {
-      await keys.updateOne({ _id: id }, { $max: { last_used_at: at } });
+    async used(id, { at, address }) {
+      await keys.updateOne(
+        { _id: id, last_used_at: { $not: { $gte: at } } },
+        { $set: { last_used_at: at, last_used_address: address } },
+      );
     },
   };
 }
@@ -113,13 +118,15 @@ function documentOf(key: ApiKey): ApiKeyDocument {
   return {
     _id: key.id,
     client_id: key.clientId,
+    ...(key.owner === undefined ? {} : { owner: key.owner }),
     name: key.name,
     scopes: [...key.scopes],
     hash: key.hash,
     lifetime: key.lifetime,
     created_at: key.createdAt,
     expires_at: key.expiresAt,
-    last_used_at: key.lastUsedAt,
+    last_used_at: key.lastUse?.at ?? null,
+    last_used_address: key.lastUse?.address ?? null,
     rotated_to: key.rotatedTo,
   };
 }
@@ -128,13 +135,16 @@ function keyOf(document: ApiKeyDocument): ApiKey {
   return {
     id: document._id,
     clientId: document.client_id,
+    owner: document.owner,
     name: document.name,
     scopes: document.scopes,
     hash: document.hash,
     lifetime: document.lifetime ?? null,
     createdAt: document.created_at,
     expiresAt: document.expires_at ?? null,
-    lastUsedAt: document.last_used_at ?? null,
+    lastUse: document.last_used_at
+      ? { at: document.last_used_at, address: document.last_used_address ?? null }
+      : null,
     rotatedTo: document.rotated_to ?? null,
   };
 }

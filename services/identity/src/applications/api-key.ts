@@ -1,8 +1,14 @@
+import type { LastUse } from './application.ts';
+
 /** A key with which an application calls the API without requesting tokens. */
 export type ApiKey = {
   /** The part of the key that identifies it; not secret. */
   id: string;
   clientId: string;
+  /**
+   * Whose application it was when the key was made: it is for no other owner. Undefined for a key of an earlier version.
+   */
+  owner: string | null | undefined;
   name: string;
   scopes: readonly string[];
   /** SHA-256 of the whole key, base64url. */
@@ -11,8 +17,7 @@ export type ApiKey = {
   lifetime: number | null;
   createdAt: Date;
   expiresAt: Date | null;
-  /** To the minute. */
-  lastUsedAt: Date | null;
+  lastUse: LastUse | null;
   /** The id of the key that replaced it. */
   rotatedTo: string | null;
 };
@@ -20,20 +25,21 @@ export type ApiKey = {
 /** A key as it is stored, from the id and the hash of its text. Its lifetime begins now. */
 export function apiKeyOf(
   { id, hash }: { id: string; hash: string },
-  like: Pick<ApiKey, 'clientId' | 'name' | 'scopes' | 'lifetime'>,
+  like: Pick<ApiKey, 'clientId' | 'owner' | 'name' | 'scopes' | 'lifetime'>,
 ): ApiKey {
   const now = Date.now();
-  const { clientId, name, scopes, lifetime } = like;
+  const { clientId, owner, name, scopes, lifetime } = like;
   return {
     id,
     hash,
     clientId,
+    owner,
     name,
     scopes,
     lifetime,
     createdAt: new Date(now),
     expiresAt: lifetime === null ? null : new Date(now + lifetime * 1000),
-    lastUsedAt: null,
+    lastUse: null,
     rotatedTo: null,
   };
 }
@@ -56,9 +62,9 @@ export type ApiKeyStore = {
   revocationWritten(id: string): Promise<void>;
   /** The keys whose revocations may not have been written. */
   awaitingRevocation(): Promise<string[]>;
-  /** Removes the keys of an application that has been deleted. */
+  /** Removes the keys of an application that has been deleted, or has another owner. */
   removeAll(clientId: string): Promise<void>;
-  used(id: string, at: Date): Promise<void>;
+  used(id: string, use: LastUse): Promise<void>;
 };
 
 /** What a service needs to know about a key with which it is called. */

@@ -23,8 +23,8 @@ export type ApiKeys = {
   revoke(manager: Manager, clientId: string, id: string): Promise<void>;
   /** Replaces a key, which expires after `overlapSeconds`. Throws `conflict` when it has a live successor already. */
   rotate(manager: Manager, clientId: string, id: string, overlapSeconds: number): Promise<NewKey>;
-  /** What the key with this hash permits now; undefined when it is not valid. */
-  resolve(hash: string): Promise<ResolvedApiKey | undefined>;
+  /** What the key with this hash permits now; undefined when it is not valid. `address` is where it is used. */
+  resolve(hash: string, address?: string): Promise<ResolvedApiKey | undefined>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
@@ -36,6 +36,7 @@ const CACHED_SECONDS = 60;
 export function createApiKeys(options: ApplicationDependencies): ApiKeys {
   const { store, keys, accounts, revocations, audit } = options;
   const recordUse = createLastUsedRecorder(keys.used);
+  const recordApplicationUse = createLastUsedRecorder(store.used);
 
   /** Durable when it resolves. Only then is the key removed, by which it would be resumed after a crash. */
   async function writeRevocation(id: string): Promise<void> {
@@ -67,7 +68,10 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
       const allowed = within(application.scopes);
       const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
       if (problems.length > 0) throw invalidFields(problems);
-      const { key, ...made } = make({ clientId, name, scopes, lifetime: expiresIn ?? null });
+      const { key, ...made } = make({
+        ...{ clientId, owner: application.owner, name, scopes },
+        lifetime: expiresIn ?? null,
+      });
       await insert(made);
       options.notifyCredential(application, 'an API key');
       await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
@@ -101,7 +105,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
         'This key already has a successor: rotate that one, or revoke it.',
       );
       if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined) throw taken;
-      const { key, ...made } = make(old);
+      const { key, ...made } = make({ ...old, owner: application.owner });
       // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.
       await insert(made);
       if (!(await keys.replace(old, made.id, new Date(Date.now() + overlapSeconds * 1000)))) {
@@ -125,13 +129,16 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
       return { ...made, key };
     },
 
-    async resolve(hash) {
+    async resolve(hash, address) {
       const key = await keys.findByHash(hash);
       const application = key === undefined ? undefined : await store.findNow(key.clientId);
       if (key === undefined || application === undefined) return undefined;
+      // It may have been made while the application was transferred.
+      if (key.owner !== undefined && key.owner !== application.owner) return undefined;
       const { owner, active, within } = await ownerPermissions(application, accounts.find);
       if (!active) return undefined;
-      recordUse(key.id);
+      recordUse(key.id, address);
+      recordApplicationUse(application.id, address);
       return {
         id: key.id,
         client_id: application.id,

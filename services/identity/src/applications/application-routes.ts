@@ -1,20 +1,29 @@
-import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/http/schema';
+import { invalidFields } from '@gatehouse/http/schema';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import { requestInfo } from '@gatehouse/kit/requests';
-import { PAGE_SIZE } from '@gatehouse/lists/paging';
+import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
+import { cursorEnvelope } from '@gatehouse/lists/paging';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import { type TObject, Type } from 'typebox';
+import { Type } from 'typebox';
 import { originOf } from '../audit/audit.ts';
 import { requireFirstParty } from '../http/first-party.ts';
 import { readJson } from '../http/request-body.ts';
+import { strictBodyValidator } from '../http/strict-body.ts';
 import type { ApiKeys } from './api-keys.ts';
-import { APPLICATION_TYPES, type ApplicationChanges, type Profiles } from './application.ts';
+import {
+  APPLICATION_TYPES,
+  type Application,
+  type ApplicationChanges,
+  type ApplicationField,
+  type Profiles,
+} from './application.ts';
 import type { ApplicationDraft, Applications } from './applications.ts';
 import type { Manager } from './ownership.ts';
 import { readPublicKeys } from './public-keys.ts';
+import type { Transfers } from './transfers.ts';
 import { applicationView, keyView, secretView } from './views.ts';
 
 const DAY = 86_400;
@@ -47,27 +56,40 @@ const Secret = Type.Object({ expires_in: Type.Optional(Lifetime) });
 const Key = Type.Object({ name: Type.String(), scopes: Texts, expires_in: Type.Optional(Lifetime) });
 const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
 
-const readDraft = strict(Draft);
-const readChanges = strict(Changes);
-const readSecret = strict(Secret);
-const readKey = strict(Key);
-const readRotation = strict(Rotation);
-const readPage = queryValidator(
-  Type.Object({
-    limit: Type.Integer({ minimum: 1, maximum: PAGE_SIZE.max, default: PAGE_SIZE.default }),
-    cursor: Type.Optional(Type.String()),
-  }),
-);
+const Transfer = Type.Object({ to: Type.String({ minLength: 1, maxLength: 254 }) });
 
+const readDraft = strictBodyValidator(Draft);
+const readChanges = strictBodyValidator(Changes);
+const readSecret = strictBodyValidator(Secret);
+const readKey = strictBodyValidator(Key);
+const readTransfer = strictBodyValidator(Transfer);
+const readRotation = strictBodyValidator(Rotation);
 const ROOT = '/api/v1/applications';
+
+/** The list of applications, by cursor. */
+export const applicationList = createListEndpoint<ApplicationField, Application>({
+  rules: {
+    path: ROOT,
+    paging: 'cursor',
+    order: { field: 'id', descending: false },
+    filters: {
+      owner: { field: 'owner', type: 'string', operators: ['eq'] },
+      q: { field: 'name', type: 'search' },
+    },
+    plain: ['owner', 'q'],
+  },
+  envelope: cursorEnvelope,
+  item: { schema: Type.Object({}), write: (application) => JSON.stringify(applicationView(application)) },
+});
 
 /** The API for applications, their secrets and their API keys. Errors are thrown. */
 export function applicationRoutes(options: {
   applications: Applications;
   keys: ApiKeys;
+  transfers: Transfers;
   authenticate(ctx: Context): Promise<Caller>;
 }): Router {
-  const { applications, keys } = options;
+  const { applications, keys, transfers } = options;
   const router = new Router({ prefix: ROOT, sensitive: true });
 
   router.use(async (ctx, next) => {
@@ -104,11 +126,10 @@ export function applicationRoutes(options: {
 
   router.get('/', async (ctx) => {
     const manager = await managerOf(ctx);
-    const { limit, cursor } = readPage(ctx.query);
-    const after = cursor === undefined || cursor === '' ? undefined : decodeCursor(cursor);
-    const page = await applications.list(manager, { limit, after });
-    const next = page.next && `${ROOT}?limit=${limit}&cursor=${encodeCursor(page.next)}`;
-    ctx.body = { data: page.applications.map(applicationView), links: { next } };
+    const { headers, text } = await applicationList.reply(ctx.query, applications.source(manager));
+    ctx.set(headers);
+    ctx.type = 'application/json';
+    ctx.body = text;
   });
 
   router.get('/:client_id', async (ctx) => {
@@ -124,6 +145,12 @@ export function applicationRoutes(options: {
   router.delete('/:client_id', async (ctx) => {
     await applications.remove(await managerOf(ctx), idOf(ctx));
     ctx.status = 204;
+  });
+
+  router.post('/:client_id/transfer', async (ctx) => {
+    const manager = await managerOf(ctx);
+    const { to } = readTransfer(await readJson(ctx));
+    ctx.body = applicationView(await transfers.transfer(manager, idOf(ctx), to));
   });
 
   router.post('/:client_id/secrets', async (ctx) => {
@@ -176,22 +203,6 @@ export function applicationRoutes(options: {
   return router;
 }
 
-/** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */
-function strict<S extends TObject>(schema: S) {
-  const validate = bodyValidator(schema);
-  return (body: unknown) => {
-    const unknown = Object.keys(Object(body)).filter((name) => !Object.hasOwn(schema.properties, name));
-    if (unknown.length > 0 && !Array.isArray(body)) {
-      throw invalidFields(
-        unknown
-          .slice(0, 20)
-          .map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
-      );
-    }
-    return validate(body);
-  };
-}
-
 /** The changes that a body asks for. What is absent from it is absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
   const { profiles, jwks, backchannel_logout_uri: backchannel } = body;
@@ -217,15 +228,4 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
     ...(jwks === undefined ? {} : { jwks: keys }),
     ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
   };
-}
-
-function encodeCursor(id: string): string {
-  return Buffer.from(id).toString('base64url');
-}
-
-function decodeCursor(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (!/^[\w-]{1,100}$/.test(id))
-    throw invalidFields([{ field: 'cursor', message: 'must come from a previous page' }]);
-  return id;
 }

@@ -17,7 +17,7 @@ const INVISIBLE = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 export type Settings = Omit<
   Application,
-  'id' | 'owner' | 'trust' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt' | 'scopes'
+  'id' | 'owner' | 'trust' | 'secrets' | 'lastUse' | 'epoch' | 'createdAt' | 'updatedAt' | 'scopes'
 >;
 
 /** What is wrong with the name of an application or a key. */

@@ -1,4 +1,6 @@
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { wordsOf } from '@gatehouse/kit/search-words';
+import type { DocumentCollection } from '@gatehouse/mongo/collection';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { insertInSlot } from '@gatehouse/mongo/slots';
 import { type Connection, Schema } from 'mongoose';
@@ -9,6 +11,7 @@ import {
   type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
+  type LastUse,
   MAX_APPLICATIONS,
   MAX_SECRETS,
   operatorsTrust,
@@ -16,6 +19,7 @@ import {
   type PublicKeySet,
   type Trust,
 } from './application.ts';
+import { createApplicationLists } from './application-store-list.ts';
 
 type SecretDocument = {
   id: string;
@@ -23,12 +27,15 @@ type SecretDocument = {
   created_at: Date;
   expires_at?: Date | null;
   last_used_at?: Date | null;
+  last_used_address?: string | null;
 };
 
 /** As stored. Optional fields are absent from documents of earlier versions. */
 type ApplicationDocument = {
   _id: string;
   name: string;
+  /** Of the name, for searches. */
+  words?: string[];
   type: ApplicationType;
   owner: string | null;
   /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
@@ -44,6 +51,8 @@ type ApplicationDocument = {
   backchannel_logout_uri?: string;
   dpop_bound?: boolean;
   secrets: SecretDocument[];
+  last_used_at?: Date;
+  last_used_address?: string | null;
   epoch: number;
   created_at: Date;
   updated_at?: Date;
@@ -61,6 +70,7 @@ const secret = new Schema<SecretDocument>(
     created_at: { type: Date, required: true },
     expires_at: { type: Date, default: null },
     last_used_at: { type: Date, default: null },
+    last_used_address: { type: String, default: null },
   },
   { _id: false, id: false },
 );
@@ -69,6 +79,7 @@ const schema = new Schema<ApplicationDocument>(
   {
     _id: { type: String, required: true },
     name: { type: String, required: true },
+    words: { type: [String], default: undefined },
     type: { type: String, required: true },
     owner: { type: String, default: null },
     slot: { type: Number },
@@ -83,6 +94,8 @@ const schema = new Schema<ApplicationDocument>(
     backchannel_logout_uri: { type: String },
     dpop_bound: { type: Boolean },
     secrets: { type: [secret], required: true },
+    last_used_at: { type: Date },
+    last_used_address: { type: String },
     epoch: { type: Number, required: true },
     created_at: { type: Date, required: true },
     updated_at: { type: Date },
@@ -94,6 +107,7 @@ const schema = new Schema<ApplicationDocument>(
 );
 schema.index({ owner: 1, _id: 1 });
 schema.index({ owner: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $gte: 0 } } });
+schema.index({ words: 1 });
 schema.index({ revocation_due: 1 }, { sparse: true });
 
 /** How many applications one query for unwritten revocations returns. */
@@ -120,6 +134,11 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
   }
 
   const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
+  /** As it was read. Documents of earlier versions have no time of change. */
+  const unchanged = ({ id, updatedAt }: Application) => ({
+    ...notDeleted(id),
+    updated_at: { $in: [updatedAt, null] },
+  });
 
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
@@ -158,6 +177,14 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
 
     findNow,
 
+    source: createApplicationLists(applications.collection as unknown as DocumentCollection, applicationOf),
+
+    async indexNames() {
+      for await (const { _id, name } of applications.find({ words: null }, { name: 1 }).lean().cursor()) {
+        await applications.updateOne({ _id, name }, { $set: { words: wordsOf(name) } });
+      }
+    },
+
     async list({ owner, after, limit }) {
       const documents = await applications
         .find({
@@ -171,16 +198,14 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     async change(read, changes, shrinks) {
-      const updatedAt = new Date(Math.max(Date.now(), read.updatedAt.getTime() + 1));
       const { set, unset } = fieldsOf(changes);
       const document = await writing(
         read.id,
         applications
           .findOneAndUpdate(
-            // Documents of earlier versions have none.
-            { ...notDeleted(read.id), updated_at: { $in: [read.updatedAt, null] } },
+            unchanged(read),
             {
-              $set: { ...set, updated_at: updatedAt, revocation_due: 1 },
+              $set: { ...set, updated_at: laterThan(read.updatedAt), revocation_due: 1 },
               ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((name) => [name, 1])) }),
               ...(shrinks ? { $inc: { epoch: 1 } } : {}),
             },
@@ -189,6 +214,33 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
           .lean(),
       );
       return document === null ? undefined : applicationOf(document);
+    },
+
+    async transfer(read, owner) {
+      let transferred: ApplicationDocument | null = null;
+      const hasRoom = await insertInSlot({
+        limit: MAX_APPLICATIONS,
+        field: 'owner',
+        taken: () => applications.find({ owner, deleted_at: null }, { slot: 1 }).lean(),
+        async insert(slot) {
+          const changing = applications.findOneAndUpdate(
+            unchanged(read),
+            {
+              $set: {
+                ...{ owner, slot, trusted: false, secrets: [], revocation_due: 1 },
+                updated_at: laterThan(read.updatedAt),
+              },
+              // The epochs of another account say nothing about this one's.
+              $unset: { jwks: 1, trust: 1, owner_epoch: 1 },
+              $inc: { epoch: 1 },
+            },
+            { returnDocument: 'after' },
+          );
+          transferred = await writing(read.id, changing.lean().exec());
+        },
+      });
+      if (!hasRoom) return 'full';
+      return transferred === null ? undefined : applicationOf(transferred);
     },
 
     async raiseEpochsOf(owner, ownerEpoch) {
@@ -230,18 +282,18 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       }));
     },
 
-    async addSecret(id, added) {
+    async addSecret({ id, owner }, added) {
       const expired = { expires_at: { $lte: new Date() } };
       await applications.updateOne(notDeleted(id), { $pull: { secrets: expired } });
       const { matchedCount } = await writing(
         id,
         applications.updateOne(
-          { ...notDeleted(id), [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
+          { ...notDeleted(id), owner, [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
           { $push: { secrets: secretDocumentOf(added) } },
         ),
       );
       if (matchedCount > 0) return true;
-      return (await applications.exists(notDeleted(id))) === null ? undefined : false;
+      return (await applications.exists({ ...notDeleted(id), owner })) === null ? undefined : false;
     },
 
     async removeSecret(id, secretId) {
@@ -258,10 +310,17 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       return document === null ? undefined : applicationOf(document);
     },
 
-    async secretUsed(id, secretId, at) {
+    async used(id, { at, address }) {
       await applications.updateOne(
-        { _id: id, 'secrets.id': secretId },
-        { $max: { 'secrets.$.last_used_at': at } },
+        { _id: id, last_used_at: { $not: { $gte: at } } },
+        { $set: { last_used_at: at, last_used_address: address } },
+      );
+    },
+
+    async secretUsed(id, secretId, { at, address }) {
+      await applications.updateOne(
+        { _id: id, secrets: { $elemMatch: { id: secretId, last_used_at: { $not: { $gte: at } } } } },
+        { $set: { 'secrets.$.last_used_at': at, 'secrets.$.last_used_address': address } },
       );
     },
 
@@ -282,6 +341,7 @@ function fieldsOf(changes: ApplicationChanges & { trust?: Trust | undefined }) {
   } = changes;
   const fields = {
     ...same,
+    words: same.name === undefined ? undefined : wordsOf(same.name),
     trust: trust && { by: trust.by, at: trust.at, owner_role: trust.ownerRole },
     redirect_uris: redirectUris,
     post_logout_redirect_uris: postLogoutRedirectUris,
@@ -299,8 +359,13 @@ function fieldsOf(changes: ApplicationChanges & { trust?: Trust | undefined }) {
   return { set: omitUndefined(fields) as Partial<ApplicationDocument>, unset };
 }
 
+/** A time of change that no earlier version has. */
+function laterThan(before: Date): Date {
+  return new Date(Math.max(Date.now(), before.getTime() + 1));
+}
+
 function documentOf(application: Application): ApplicationDocument {
-  const { id, type, owner, secrets, epoch, createdAt, updatedAt, ...changes } = application;
+  const { id, type, owner, secrets, lastUse: _, epoch, createdAt, updatedAt, ...changes } = application;
   return {
     ...(fieldsOf(changes).set as Pick<ApplicationDocument, 'name' | 'trusted' | 'scopes'>),
     _id: id,
@@ -313,8 +378,13 @@ function documentOf(application: Application): ApplicationDocument {
   };
 }
 
-function secretDocumentOf({ id, hash, createdAt, expiresAt, lastUsedAt }: ClientSecret): SecretDocument {
-  return { id, hash, created_at: createdAt, expires_at: expiresAt, last_used_at: lastUsedAt };
+function secretDocumentOf({ id, hash, createdAt, expiresAt }: ClientSecret): SecretDocument {
+  return { id, hash, created_at: createdAt, expires_at: expiresAt };
+}
+
+function lastUseOf(stored: Pick<SecretDocument, 'last_used_at' | 'last_used_address'>): LastUse | null {
+  const { last_used_at: at, last_used_address: address } = stored;
+  return at == null ? null : { at, address: address ?? null };
 }
 
 function applicationOf(document: ApplicationDocument): Application {
@@ -333,13 +403,14 @@ function applicationOf(document: ApplicationDocument): Application {
     jwks: document.jwks,
     backchannelLogoutUri: document.backchannel_logout_uri,
     dpopBound: document.dpop_bound ?? false,
-    secrets: document.secrets.map(({ id, hash, created_at, expires_at, last_used_at }) => ({
+    secrets: document.secrets.map(({ id, hash, created_at, expires_at, ...use }) => ({
       id,
       hash,
       createdAt: created_at,
       expiresAt: expires_at ?? null,
-      lastUsedAt: last_used_at ?? null,
+      lastUse: lastUseOf(use),
     })),
+    lastUse: lastUseOf(document),
     epoch: document.epoch,
     createdAt: document.created_at,
     updatedAt: document.updated_at ?? document.created_at,

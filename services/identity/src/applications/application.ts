@@ -1,5 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { newId } from '@gatehouse/kit/ids';
+import type { ListSource } from '@gatehouse/kit/list-query';
 import type { ProfilePins } from '@gatehouse/kit/profile-pins';
 
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine'] as const;
@@ -41,6 +42,8 @@ export type Application = {
   dpopBound: boolean;
   /** Two can be valid at a time, so that one can be replaced without downtime. */
   secrets: readonly ClientSecret[];
+  /** When it was given tokens last, or used an API key. */
+  lastUse: LastUse | null;
   /** Tokens with a lower one are invalid. */
   epoch: number;
   createdAt: Date;
@@ -56,19 +59,24 @@ export type Trust = {
   ownerRole: 'user' | 'editor' | 'admin';
 };
 
+/** When something was used last, to the minute, and from which IP address, if that is known. */
+export type LastUse = { at: Date; address: string | null };
+
 /** The hash of a client secret; the secret itself is shown once and not stored. */
 export type ClientSecret = {
   id: string;
   hash: string;
   createdAt: Date;
   expiresAt: Date | null;
-  /** To the minute. */
-  lastUsedAt: Date | null;
+  lastUse: LastUse | null;
 };
 
 /** What can be changed in an application; `undefined` removes what may be absent. */
 export type ApplicationChanges = Partial<
-  Omit<Application, 'id' | 'type' | 'owner' | 'trust' | 'secrets' | 'epoch' | 'createdAt' | 'updatedAt'>
+  Omit<
+    Application,
+    'id' | 'type' | 'owner' | 'trust' | 'secrets' | 'lastUse' | 'epoch' | 'createdAt' | 'updatedAt'
+  >
 >;
 
 export type ApplicationCache = {
@@ -76,6 +84,9 @@ export type ApplicationCache = {
   set(id: string, application: Application): unknown;
   delete(id: string): unknown;
 };
+
+/** What lists of applications are filtered by. `name` holds words, of which the last may be unfinished. */
+export type ApplicationField = 'id' | 'owner' | 'name';
 
 /** What identity needs of a store of applications. Writes are durable when they resolve. */
 export type ApplicationStore = {
@@ -87,6 +98,8 @@ export type ApplicationStore = {
   findById(id: string): Promise<Application | undefined>;
   /** From the database. */
   findNow(id: string): Promise<Application | undefined>;
+  /** In the order of their ids; filtered by an owner, and by words of their names. */
+  source: ListSource<ApplicationField, Application>;
   /** In the order of their ids, those after `after`; of all owners when none is given. */
   list(page: {
     owner?: string | undefined;
@@ -102,6 +115,11 @@ export type ApplicationStore = {
     changes: ApplicationChanges & { trust?: Trust },
     shrinks: boolean,
   ): Promise<Application | undefined>;
+  /**
+   * Gives the application to another owner, without its secrets, public keys and trust, and raises its epoch. Marks it until
+   * revocationWritten(). `full` when the owner has MAX_APPLICATIONS, undefined when it was changed or deleted since it was read.
+   */
+  transfer(read: Application, owner: string): Promise<Application | 'full' | undefined>;
   /** Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none. */
   markDeleted(id: string): Promise<Application | undefined>;
   /**
@@ -113,11 +131,17 @@ export type ApplicationStore = {
   revocationWritten(id: string, epoch: number): Promise<void>;
   /** Those, of an owner or of all, whose revocations may not have been written, including deleted ones; some at a time. */
   awaitingRevocation(owner?: string): Promise<{ application: Application; deleted: boolean }[]>;
-  /** Adds a secret unless there are MAX_SECRETS; returns whether it did, undefined without an application. */
-  addSecret(id: string, secret: ClientSecret): Promise<boolean | undefined>;
+  /** Makes the names of applications that were stored by an earlier version findable. */
+  indexNames(): Promise<void>;
+  /** Adds a secret unless there are MAX_SECRETS; returns whether it did, undefined without an application of this owner. */
+  addSecret(
+    application: Pick<Application, 'id' | 'owner'>,
+    secret: ClientSecret,
+  ): Promise<boolean | undefined>;
   /** Undefined when there is none. Marks the application until revocationWritten(). */
   removeSecret(id: string, secretId: string): Promise<Application | undefined>;
-  secretUsed(id: string, secretId: string, at: Date): Promise<void>;
+  used(id: string, use: LastUse): Promise<void>;
+  secretUsed(id: string, secretId: string, use: LastUse): Promise<void>;
   /** Drops an application from the cache, as somebody else has changed it. */
   forget(id: string): void;
 };
@@ -149,6 +173,7 @@ export function newApplication(draft: Draft, secret?: ClientSecret): Application
     ...draft,
     trust: draft.trusted === true ? (draft.trust ?? operatorsTrust(now)) : undefined,
     secrets: secret === undefined ? [] : [secret],
+    lastUse: null,
     epoch: 0,
     createdAt: now,
     updatedAt: now,
@@ -178,7 +203,7 @@ export function clientSecretOf(secret: string, expiresIn?: number): ClientSecret
     hash: hashSecret(secret),
     createdAt: new Date(now),
     expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
-    lastUsedAt: null,
+    lastUse: null,
   };
 }
 

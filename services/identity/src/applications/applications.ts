@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
+import type { Condition, ListSource } from '@gatehouse/kit/list-query';
 import type { Logger } from '@gatehouse/kit/logger';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { Role } from '@gatehouse/tokens/scopes';
@@ -10,6 +11,7 @@ import type { ApiKeyStore } from './api-key.ts';
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationField,
   type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
@@ -66,6 +68,8 @@ export type Applications = {
     manager: Manager,
     page: { after: string | undefined; limit: number },
   ): Promise<{ applications: Application[]; next: string | undefined }>;
+  /** The same as a list with filters. */
+  source(manager: Manager): ListSource<ApplicationField, Application>;
   /** Any application; may have been read some seconds ago. */
   find(id: string): Promise<Application | undefined>;
   read(manager: Manager, id: string): Promise<Application>;
@@ -78,8 +82,10 @@ export type Applications = {
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
   /** Revokes the access tokens that the application has. Durable when it resolves. */
   endTokens(manager: Manager, id: string): Promise<void>;
-  /** Whether this is a live client_secret of the application; its use is recorded. */
-  checkSecret(id: string, secret: string): Promise<boolean>;
+  /** Whether this is a live client_secret of the application; its use, and the address, are recorded. */
+  checkSecret(id: string, secret: string, address?: string): Promise<boolean>;
+  /** Records that the application was given tokens. */
+  used(id: string, address: string): void;
   /** The role that a person has in an application, which may be less than their own. */
   roleIn(id: string, person: { role: Role }): Promise<Role>;
   /** The origins of an application's pages. */
@@ -102,9 +108,10 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   const { store, accounts, audit } = options;
   const writes = createApplicationWrites(options);
   const trusts = createTrusts({ ...options, writes });
-  const recordUse = createLastUsedRecorder((ids, at) => {
+  const recordUse = createLastUsedRecorder(store.used);
+  const recordSecretUse = createLastUsedRecorder((ids, use) => {
     const [id = '', secretId = ''] = ids.split(' ');
-    return store.secretUsed(id, secretId, at);
+    return store.secretUsed(id, secretId, use);
   });
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
@@ -173,6 +180,18 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       return { applications, next: found.length > limit ? applications.at(-1)?.id : undefined };
     },
 
+    source({ id, role }) {
+      if (role === 'admin') return store.source;
+      // Also where another owner is asked for: then the two conditions exclude each other.
+      const own: Condition<ApplicationField> = { field: 'owner', operator: 'eq', values: [id] };
+      const { byOffset, byKeyset, count } = store.source;
+      return {
+        byOffset: (query, page) => byOffset({ ...query, conditions: [own, ...query.conditions] }, page),
+        byKeyset: (query, page) => byKeyset({ ...query, conditions: [own, ...query.conditions] }, page),
+        count: (conditions) => count([own, ...conditions]),
+      };
+    },
+
     find: store.findById,
 
     read: (manager, id) => findManaged(store, manager, id),
@@ -210,7 +229,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       }
       const secret = newSecret();
       const added = clientSecretOf(secret, expiresIn);
-      const done = await store.addSecret(id, added);
+      const done = await store.addSecret(application, added);
       if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
       if (!done) {
         throw new ServiceError(
@@ -242,14 +261,16 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       await writes.revoke([{ application: changed }]);
     },
 
-    async checkSecret(id, secret) {
+    async checkSecret(id, secret, address) {
       const known = await store.findById(id);
       if (known === undefined) return false;
       // Another replica may have added it a moment ago.
       const found = findSecret(known, secret) ?? findSecret((await store.findNow(id)) ?? known, secret);
-      if (found !== undefined) recordUse(`${id} ${found.id}`);
+      if (found !== undefined) recordSecretUse(`${id} ${found.id}`, address);
       return found !== undefined;
     },
+
+    used: recordUse,
 
     async roleIn(id, person) {
       const application = await store.findById(id);

@@ -23,7 +23,10 @@ export async function createFirstApplications(
     if (apiKey === undefined || parsed === undefined) continue;
     if ((await keys.findByHash(parsed.hash)) !== undefined) continue;
     await keys.insert(
-      apiKeyOf(parsed, { clientId, name: 'First key', scopes: apiKey.scopes, lifetime: null }),
+      apiKeyOf(parsed, {
+        ...{ clientId, owner: draft.owner, name: 'First key' },
+        ...{ scopes: apiKey.scopes, lifetime: null },
+      }),
     );
   }
 }

@@ -1,3 +1,5 @@
+import { createRateLimiter } from '@gatehouse/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import { LRUCache } from 'lru-cache';
@@ -6,8 +8,10 @@ import { createApiKeyStore } from './api-key-store.ts';
 import { createApiKeys } from './api-keys.ts';
 import type { Application } from './application.ts';
 import { createApplicationStore } from './application-store.ts';
+import { createApplicationWrites } from './application-writes.ts';
 import { type ApplicationDependencies, createApplications } from './applications.ts';
 import { createFirstApplications, type FirstApplication } from './first-applications.ts';
+import { createTransfers, RECIPIENTS } from './transfers.ts';
 
 /** Every token request needs its application: it may be some seconds old. */
 const CACHE = { max: 1000, ttl: 5000 };
@@ -16,25 +20,35 @@ const RESUME_MS = 5000;
 
 /** Applications and API keys, with their stores and background tasks. */
 export function createApplicationsModule(
-  options: Omit<ApplicationDependencies, 'store' | 'keys'> & {
-    connection: Connection;
-    firstApplications: readonly FirstApplication[];
-  },
+  options: Omit<ApplicationDependencies, 'store' | 'keys'> &
+    Pick<Parameters<typeof createTransfers>[0], 'accounts' | 'notifyTransfer'> & {
+      connection: Connection;
+      firstApplications: readonly FirstApplication[];
+      /** Where all replicas count together. */
+      sharedLimits: RateLimitStore | undefined;
+    },
 ) {
   const { connection, firstApplications, logger } = options;
   const store = createApplicationStore(connection, new LRUCache<string, Application>(CACHE));
   const keys = createApiKeyStore(connection);
   const applications = createApplications({ ...options, store, keys });
   const apiKeys = createApiKeys({ ...options, store, keys });
+  const transfers = createTransfers({
+    ...{ ...options, store, keys },
+    writes: createApplicationWrites({ ...options, store, keys }),
+    attempts: createRateLimiter(RECIPIENTS, options.sharedLimits),
+  });
   const onError = (error: unknown) =>
     logger.warn({ err: error }, 'revocations could not be resumed; trying again');
   return {
     applications,
     apiKeys,
+    transfers,
     forget: store.forget,
     collections: [keys.collection],
     /** Creates the applications that come with the deployment, once. */
     async createFirst(): Promise<void> {
+      await onceInDatabase(connection, 'words in names of applications', store.indexNames);
       if (firstApplications.length === 0) return;
       await onceInDatabase(connection, 'first applications', () =>
         createFirstApplications({ store, keys }, firstApplications),

@@ -1,6 +1,6 @@
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import type { ApiKey } from './api-key.ts';
-import { type Application, type ClientSecret, isConfidential } from './application.ts';
+import { type Application, type ClientSecret, isConfidential, type LastUse } from './application.ts';
 
 /** How an application authenticates at the token endpoint (RFC 7591 §2); HTTP Basic is accepted, too. */
 function authMethodOf(application: Application): 'none' | 'client_secret_post' | 'private_key_jwt' {
@@ -27,14 +27,19 @@ export function applicationView(application: Application) {
     jwks: application.jwks ?? null,
     backchannel_logout_uri: application.backchannelLogoutUri ?? null,
     dpop_bound_access_tokens: application.dpopBound,
+    ...lastUseView(application.lastUse),
     created_at: application.createdAt,
     updated_at: application.updatedAt,
   };
 }
 
 /** A client secret without its text. */
-export function secretView({ id, createdAt, expiresAt, lastUsedAt }: ClientSecret) {
-  return { id, created_at: createdAt, expires_at: expiresAt, last_used_at: lastUsedAt };
+export function secretView({ id, createdAt, expiresAt, lastUse }: ClientSecret) {
+  return { id, created_at: createdAt, expires_at: expiresAt, ...lastUseView(lastUse) };
+}
+
+function lastUseView(use: LastUse | null) {
+  return { last_used_at: use?.at ?? null, last_used_address: use?.address ?? null };
 }
 
 /** An API key without its text, whose beginning is `prefix`. */
@@ -46,7 +51,7 @@ export function keyView(key: ApiKey) {
     prefix: API_KEY_PREFIX + key.id,
     created_at: key.createdAt,
     expires_at: key.expiresAt,
-    last_used_at: key.lastUsedAt,
+    ...lastUseView(key.lastUse),
     rotated_to: key.rotatedTo,
   };
 }

@@ -1,11 +1,18 @@
+import { leastIdAt } from '@gatehouse/kit/ids';
+import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/kit/list-query';
+import type { DocumentCollection } from '@gatehouse/mongo/collection';
+import { createCounts } from '@gatehouse/mongo/counts';
+import { createListPlan } from '@gatehouse/mongo/list-plan';
+import { createListSource } from '@gatehouse/mongo/list-source';
 import { type Collection, type Connection, Schema } from 'mongoose';
-import type { AuditAction, AuditRecord, AuditStore } from './audit.ts';
+import type { AuditAction, AuditField, AuditRecord, AuditStore } from './audit.ts';
 
-/** Ids sort by time, which is the order of the log. */
+/** Ids sort by time, which is the order of the log. Entries of earlier versions have no actor. */
 type AuditDocument = {
   _id: string;
   action: AuditAction;
   at: Date;
+  actor?: string;
   subject?: string;
   client?: string;
   address?: string;
@@ -23,6 +30,7 @@ const schema = new Schema<AuditDocument>(
     _id: { type: String, required: true },
     action: { type: String, required: true },
     at: { type: Date, required: true },
+    actor: { type: String },
     subject: { type: String },
     client: { type: String },
     address: { type: String },
@@ -34,14 +42,33 @@ const schema = new Schema<AuditDocument>(
   },
   { versionKey: false, strict: 'throw' },
 );
-schema.index({ subject: 1, _id: -1 });
-schema.index({ client: 1, _id: -1 });
+
+type StoredField = Exclude<AuditField, 'at'>;
+const text = (stored: string) => ({ stored, type: 'string' }) as const;
+const plan = createListPlan<StoredField>({
+  fields: {
+    id: { stored: '_id', type: 'string', unique: true },
+    subject: text('subject'),
+    actor: text('actor'),
+    client: text('client'),
+    address: text('address'),
+    action: text('action'),
+  },
+});
+for (const { fields, options } of plan.indexes) schema.index({ ...fields }, { ...options });
 schema.index({ expires_at: 1 });
 
 /** The audit log in MongoDB; defines its model on the connection. */
 export function createAuditStore(connection: Connection): AuditStore {
   const entries = connection.model<AuditDocument>('AuditEntry', schema, COLLECTION);
   const collection = entries.collection as unknown as Collection<AuditDocument>;
+  const source = createListSource<StoredField, AuditDocument, AuditRecord>({
+    collection: collection as unknown as DocumentCollection,
+    plan,
+    projection: Object.fromEntries(Object.keys(schema.paths).map((name) => [name, 1])),
+    read: recordOf,
+    counts: createCounts(),
+  });
   return {
     collection: COLLECTION,
     async insert(record) {
@@ -53,15 +80,41 @@ export function createAuditStore(connection: Connection): AuditStore {
         writeConcern: { w: 1, journal: false },
       });
     },
-    async list({ by, before, limit }) {
-      const documents = await entries
-        .find({ ...by, ...(before === undefined ? {} : { _id: { $lt: before } }) })
-        .sort({ _id: -1 })
-        .limit(limit)
-        .lean();
-      return documents.map(recordOf);
-    },
+    list: byIds(source),
   };
+}
+
+/** The time of an entry is part of its id, so that one index finds what a person did, sorts it and limits the time. */
+function byIds<T>(source: ListSource<StoredField, T>): ListSource<AuditField, T> {
+  const translated = ({ conditions }: ListQuery<AuditField>): ListQuery<StoredField> => ({
+    conditions: conditions.map(conditionOf).sort(rarerFirst),
+    sort: { field: 'id', descending: true },
+  });
+  return {
+    byOffset: (query, page) => source.byOffset(translated(query), page),
+    byKeyset: (query, page) => source.byKeyset(translated(query), page),
+    count: (conditions) => source.count(conditions.map(conditionOf)),
+  };
+}
+
+const BOUNDS: Partial<Record<FilterOperator, { operator: FilterOperator; offset: number }>> = {
+  gte: { operator: 'gte', offset: 0 },
+  gt: { operator: 'gte', offset: 1 },
+  lt: { operator: 'lt', offset: 0 },
+  lte: { operator: 'lt', offset: 1 },
+};
+
+function conditionOf({ field, operator, values }: Condition<AuditField>): Condition<StoredField> {
+  if (field !== 'at') return { field, operator, values };
+  const bound = BOUNDS[operator];
+  if (bound === undefined) throw new TypeError(`times are compared, not by ${operator}`);
+  const at = new Date(Number(values[0]) + bound.offset);
+  return { field: 'id', operator: bound.operator, values: [leastIdAt('aud', at)] };
+}
+
+/** The first equality chooses the index, and few actions are as rare as a person or an address. */
+function rarerFirst(a: Condition<StoredField>, b: Condition<StoredField>): number {
+  return Number(a.field === 'action') - Number(b.field === 'action');
 }
 
 function documentOf({ id, origin, loginHash, expiresAt, details, ...rest }: AuditRecord): AuditDocument {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { foldedKey } from '@gatehouse/kit/folded-key';
-import { newId } from '@gatehouse/kit/ids';
+import { newId, timeOfId } from '@gatehouse/kit/ids';
+import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { requestInfo } from '@gatehouse/kit/requests';
@@ -16,25 +17,28 @@ const BUFFERED = [
   'token.revoked',
 ] as const;
 /** Actions that grant or remove power: written before the response. */
-type ImmediateAction =
-  | 'account.created'
-  | 'account.changed'
-  | 'account.deleted'
-  | 'password.changed'
-  | 'email.verified'
-  | 'email.restored'
-  | 'consent.granted'
-  | 'grant.revoked'
-  | 'application.created'
-  | 'application.changed'
-  | 'application.deleted'
-  | 'secret.added'
-  | 'secret.removed'
-  | 'api_key.created'
-  | 'api_key.rotated'
-  | 'api_key.revoked'
-  | 'keys.rotated';
-export type AuditAction = (typeof BUFFERED)[number] | ImmediateAction;
+const IMMEDIATE = [
+  'account.created',
+  'account.changed',
+  'account.deleted',
+  'password.changed',
+  'email.verified',
+  'email.restored',
+  'consent.granted',
+  'grant.revoked',
+  'application.created',
+  'application.changed',
+  'application.transferred',
+  'application.deleted',
+  'secret.added',
+  'secret.removed',
+  'api_key.created',
+  'api_key.rotated',
+  'api_key.revoked',
+  'keys.rotated',
+] as const;
+export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Where a request came from. */
 export type Origin = { address: string; userAgent: string | undefined; requestId: string };
@@ -43,7 +47,12 @@ export type AuditEntry = {
   action: AuditAction;
   /** Undefined for an action that no request caused. */
   origin?: Origin;
-  /** The person whom it concerns, or who did it. */
+  /**
+   * The person who did it; by default the subject, if a request caused it. Null when it was not a person, or when it is
+   * not known who it was.
+   */
+  actor?: string | null;
+  /** The person whom it concerns. */
   subject?: string;
   /** The client_id that it was done through, or to. */
   client?: string;
@@ -54,8 +63,10 @@ export type AuditEntry = {
 };
 
 /** An entry as it is stored. */
-export type AuditRecord = Omit<AuditEntry, 'login'> & {
+export type AuditRecord = Omit<AuditEntry, 'login' | 'actor'> & {
+  /** Its time is `at`. */
   id: string;
+  actor?: string;
   loginHash?: string;
   at: Date;
   expiresAt: Date;
@@ -67,13 +78,11 @@ export type AuditStore = {
   insert(record: AuditRecord): Promise<void>;
   /** Inserts as many as possible. Cheaper, but a crash of the database may lose the last moments. */
   insertMany(records: readonly AuditRecord[]): Promise<void>;
-  /** The latest first, of one person, one client or all; `before` is the id to continue before. */
-  list(query: {
-    by?: { subject: string } | { client: string };
-    before?: string;
-    limit: number;
-  }): Promise<AuditRecord[]>;
+  list: ListSource<AuditField, AuditRecord>;
 };
+
+/** What the log can be filtered by. `at` has ranges only; the order is that of the ids, which is that of time. */
+export type AuditField = 'id' | 'at' | 'action' | 'actor' | 'subject' | 'client' | 'address';
 
 export type Audit = {
   /** Records who did what, when and from where. Immediate actions are durable when it resolves; others never reject. */
@@ -104,11 +113,14 @@ export function createAudit(options: {
     onError: (error) => logger.error({ err: error }, 'the audit log could not be written'),
   });
 
-  function toRecord({ login, ...entry }: AuditEntry): AuditRecord {
-    const at = new Date();
+  function toRecord({ login, actor: named, ...entry }: AuditEntry): AuditRecord {
+    const id = newId('aud');
+    const at = timeOfId(id);
+    const actor = named === undefined && entry.origin !== undefined ? entry.subject : named;
     return {
       ...entry,
-      id: newId('aud'),
+      id,
+      ...(actor == null ? {} : { actor }),
       ...(login === undefined ? {} : { loginHash: hashLogin(key, login) }),
       at,
       expiresAt: new Date(at.getTime() + keepDays * DAY_MS),

@@ -14,3 +14,10 @@ export function requireFirstParty(caller: Caller, what: string): NonNullable<Cal
   }
   return person;
 }
+
+/** The same for what only admins see and do. */
+export function requireFirstPartyAdmin(caller: Caller, what: string): NonNullable<Caller['person']> {
+  const person = requireFirstParty(caller, what);
+  if (person.role !== 'admin') throw new ServiceError('forbidden', `${what} are for admins only.`);
+  return person;
+}

@@ -9,7 +9,12 @@ import { Type } from 'typebox';
 import { readJson } from '../http/request-body.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 
-const readKey = bodyValidator(Type.Object({ hash: Type.String({ minLength: 43, maxLength: 43 }) }));
+const readKey = bodyValidator(
+  Type.Object({
+    hash: Type.String({ minLength: 43, maxLength: 43 }),
+    address: Type.Optional(Type.String({ maxLength: 100 })),
+  }),
+);
 
 const AccountChange = Type.Object({
   id: Type.String(),
@@ -18,6 +23,14 @@ const AccountChange = Type.Object({
   sign_in_epoch: Type.Integer(),
   reason: Type.String(),
   previous_email: Type.Optional(Type.String()),
+  by: Type.Optional(
+    Type.Object({
+      user_id: Type.Union([Type.String(), Type.Null()]),
+      client_id: Type.String(),
+      address: Type.String(),
+      request_id: Type.String(),
+    }),
+  ),
 });
 const readChange = bodyValidator(AccountChange);
 export type AccountChange = Type.Static<typeof AccountChange>;
@@ -30,7 +43,7 @@ export function internalRoutes(options: {
   /** Takes tokens for identity's internal audience only. */
   authenticate(ctx: Context): Promise<Caller>;
   revocations: Pick<Revocations, 'list'>;
-  resolveApiKey(hash: string): Promise<object | undefined>;
+  resolveApiKey(hash: string, address?: string): Promise<object | undefined>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
 }): Router {
@@ -46,8 +59,8 @@ export function internalRoutes(options: {
     ctx.body = await revocations.list(typeof since === 'string' ? since : undefined);
   });
   router.post('/api-keys/resolve', async (ctx) => {
-    const { hash } = readKey(await readJson(ctx));
-    const found = await options.resolveApiKey(hash);
+    const { hash, address } = readKey(await readJson(ctx));
+    const found = await options.resolveApiKey(hash, address);
     if (found === undefined) throw new ServiceError('not_found', 'There is no such key.');
     ctx.body = found;
   });

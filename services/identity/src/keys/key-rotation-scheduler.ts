@@ -8,6 +8,8 @@ export type KeyRotationScheduler = {
   /** Loads the keys, makes missing ones and calls onChange. Rejects when that fails, as under another master key. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Looks for changes at once: this process has rotated a key. */
+  wake(): void;
   /** The keys that the service works with. Throws before start(). */
   current(): SigningKeySet;
 };
@@ -111,5 +113,6 @@ export function createKeyRotationScheduler(options: KeyRotationSchedulerOptions)
       watch.start();
     },
     stop: watch.stop,
+    wake: watch.wake,
   };
 }

@@ -17,6 +17,8 @@ export const PUBLISHED_BEFORE_SIGNING = 15 * 60;
 export type RotationOptions = {
   /** Both by default. */
   algorithm?: SigningAlgorithm;
+  /** Does not rotate unless this is the current key: of several requests to replace it, one takes effect. */
+  replaces?: string;
   /** The keys may have leaked: all that are stored are dropped at once, the next one included, and new ones are made. */
   compromised?: boolean;
   /** Does not rotate a key that has signed for less; 0 by default. */
@@ -60,7 +62,8 @@ async function rotateRing(
   options: RotationOptions,
 ): Promise<Rotation | undefined> {
   const { algorithm } = seen;
-  if (!isDue(seen, options, new Date())) return undefined;
+  const { replaces = keyIn(seen, 'current').kid } = options;
+  if (replaces !== keyIn(seen, 'current').kid || !isDue(seen, options, new Date())) return undefined;
   const fresh: StoredKey[] = [];
   for (let ring: KeyRing | undefined = seen; ring !== undefined; ) {
     const kids = ring.keys.map(({ kid }) => kid);

@@ -3,6 +3,7 @@ import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Connection } from 'mongoose';
 import type { Audit } from '../audit/audit.ts';
 import type { Revocations } from '../revocations/revocations.ts';
+import { createKeyAdministration, type KeyAdministration } from './key-administration.ts';
 import { createKeyRotationScheduler, type KeyRotationScheduler } from './key-rotation-scheduler.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
 import { createSigningKeySealer, type SigningKeySet } from './signing-keys.ts';
@@ -17,20 +18,22 @@ export function createKeysModule(options: {
   revocations: Pick<Revocations, 'write'>;
   audit: Audit;
   logger: Logger;
-}): KeyRotationScheduler {
+}): { scheduler: KeyRotationScheduler; administration: KeyAdministration } {
   const { connection, masterKeys, provider, revocations, audit } = options;
   const recordRotation = createRotationAudit(audit);
-  return createKeyRotationScheduler({
-    ...options,
+  const store = createSigningKeyStore(connection);
+  const sealer = createSigningKeySealer(masterKeys);
+  const scheduler = createKeyRotationScheduler({
+    ...{ ...options, store, sealer },
     rotateEveryDays: options.rotateKeysEveryDays,
-    store: createSigningKeyStore(connection),
-    sealer: createSigningKeySealer(masterKeys),
     async onChange(keys) {
       await provider.reload(keys);
       await recordRotation(keys);
     },
     onDropped: (kid) => revocations.write([{ kind: 'key', id: kid }]),
   });
+  const administration = createKeyAdministration({ store, sealer, audit, onRotated: scheduler.wake });
+  return { scheduler, administration };
 }
 
 /** Records when this replica begins to sign with other keys; the first that it gets are no change. */

@@ -13,6 +13,6 @@ export function createLoginsModule({
   revocations: Revocations;
 }) {
   const store = createLoginStore(connection);
-  const recordUse = createLastUsedRecorder(store.used);
+  const recordUse = createLastUsedRecorder((id, { at }) => store.used(id, at));
   return { logins: createLogins({ store, revocations, recordUse }), collections: [store.collection] };
 }

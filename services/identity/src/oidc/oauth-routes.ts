@@ -107,6 +107,7 @@ function auditRevocation(audit: Pick<Audit, 'record'>): Middleware {
     await audit.record({
       action: 'token.revoked',
       origin: originOf(ctx),
+      actor: null,
       client: token.clientId ?? '',
       ...(token.accountId === undefined ? {} : { subject: token.accountId }),
     });

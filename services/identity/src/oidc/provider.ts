@@ -1,3 +1,4 @@
+import { requestInfo } from '@gatehouse/kit/requests';
 import { servicesCallableBy } from '@gatehouse/kit/services';
 import {
   API_SCOPES,
@@ -47,7 +48,7 @@ export type ProviderOptions = {
   cookieKeys: readonly string[];
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
-  applications: Pick<Applications, 'find' | 'checkSecret'>;
+  applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
   accounts: Pick<Accounts, 'find'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
@@ -217,7 +218,8 @@ export function createProvider(options: ProviderOptions): Provider {
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
     const ofService = options.acceptsService(this.clientId, secret);
     if (ofService !== undefined) return ofService;
-    return options.applications.checkSecret(this.clientId, secret);
+    const { ctx } = Provider;
+    return options.applications.checkSecret(this.clientId, secret, ctx && requestInfo(ctx.req).address);
   };
   // The default looks for an earlier use and then stores this one, so that several at once pass.
   provider.ReplayDetection.unique = (issuer, jti, expiresAt) =>
@@ -226,6 +228,11 @@ export function createProvider(options: ProviderOptions): Provider {
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');
     if (authorization !== undefined) authorization.persistsLogout = false;
+  });
+  provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
+    const { clientId } = ctx.oidc.client ?? {};
+    if (clientId !== undefined && !isService(clientId))
+      options.applications.used(clientId, requestInfo(ctx.req).address);
   });
   return provider;
 

@@ -20,9 +20,13 @@ export type OwnApplicationView = {
   name: string;
   clientId: string;
   hasPublicKeys: boolean;
-  secrets: readonly { createdAt: Date; lastUsedAt: Date | null }[];
-  keys: readonly { name: string; lastUsedAt: Date | null }[];
+  secrets: readonly { createdAt: Date; lastUse: LastUse | null }[];
+  keys: readonly { name: string; lastUse: LastUse | null }[];
+  /** Of the application as a whole. */
+  lastUse: LastUse | null;
 };
+
+type LastUse = { at: Date; address: string | null };
 
 export type ApplicationsModel = {
   frame: AccountFrame;
@@ -64,15 +68,20 @@ function ownApplications(own: readonly OwnApplicationView[], end: PageForm): Htm
 ${haveCredentials && form(end, html`<button class="danger">End all secrets and keys</button>`, { class: 'after-cards' })}`;
 }
 
-function ownCard({ name, clientId, hasPublicKeys, secrets, keys }: OwnApplicationView): Html {
-  const used = (at: Date | null) => (at === null ? html`never used` : html`last used on ${dateAndTime(at)}`);
+function ownCard({ name, clientId, hasPublicKeys, secrets, keys, lastUse }: OwnApplicationView): Html {
   return html`<li class="card"><h3><bdi>${name}</bdi></h3>
 <dl class="card-facts">
 <div><dt>Client ID</dt><dd>${hostname(clientId)}</dd></div>
-${secrets.map((it) => html`<div><dt>Secret</dt><dd>of ${day(it.createdAt)}, ${used(it.lastUsedAt)}</dd></div>`)}
-${keys.map((it) => html`<div><dt>API key</dt><dd><bdi>${it.name}</bdi>, ${used(it.lastUsedAt)}</dd></div>`)}
+<div><dt>Application</dt><dd>${used(lastUse)}</dd></div>
+${secrets.map((it) => html`<div><dt>Secret</dt><dd>of ${day(it.createdAt)}, ${used(it.lastUse)}</dd></div>`)}
+${keys.map((it) => html`<div><dt>API key</dt><dd><bdi>${it.name}</bdi>, ${used(it.lastUse)}</dd></div>`)}
 ${hasPublicKeys && html`<div><dt>Public keys</dt><dd>It signs its requests with keys of its own.</dd></div>`}
 </dl></li>`;
+}
+
+function used(use: LastUse | null): Html {
+  if (use === null) return html`never used`;
+  return html`last used on ${dateAndTime(use.at)}${use.address !== null && html` from ${hostname(use.address)}`}`;
 }
 
 function card(application: AuthorizedApplication, index: number, role: Role): Html {

@@ -30,7 +30,8 @@ export type Notice =
   /** A new password was set with a mailed link. */
   | { kind: 'recovery_used' }
   | { kind: 'new_device'; device: string; address: string; at: Date }
-  | { kind: 'new_credential'; what: 'a client secret' | 'an API key' | 'public keys'; application: string };
+  | { kind: 'new_credential'; what: 'a client secret' | 'an API key' | 'public keys'; application: string }
+  | { kind: 'application_given' | 'application_received'; application: string };
 
 export function noticeMail(notice: Notice, { username }: { username: string }): Mail {
   const account = `your ${PRODUCT} account ${oneLine(username)}`;
@@ -56,6 +57,18 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
         `${oneLine(notice.device)}, at the address ${notice.address}, on ${dateAndTimeText(notice.at)}.`,
         fine,
         'If it was not you, somebody else knows your password. Sign in, change the password, and look at the sessions of your account.',
+      ]);
+    case 'application_given':
+      return mail('An application has been given away', [
+        `An application of ${account}, “${oneLine(notice.application)}”, has just been given to somebody else. You can no longer manage it, and its secrets and keys no longer work.`,
+        'If it was you, or an admin has told you, you need not do anything.',
+        'If not, somebody else may be in your account. Sign in, change the password, and ask an admin to give the application back.',
+      ]);
+    case 'application_received':
+      return mail('You have been given an application', [
+        `The application “${oneLine(notice.application)}” has just been given to ${account}. What it does from now on, it does for you.`,
+        'It has no secrets and keys until you make some. Before you do, look at its redirect URIs and its scopes.',
+        'If you do not want it, sign in and delete it.',
       ]);
     case 'new_credential':
       return mail('A new way into the API was created', [

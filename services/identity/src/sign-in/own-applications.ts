@@ -1,5 +1,5 @@
 import type { ApiKeys } from '../applications/api-keys.ts';
-import { liveSecrets } from '../applications/application.ts';
+import { type LastUse, liveSecrets } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Manager } from '../applications/ownership.ts';
 import type { Origin } from '../audit/audit.ts';
@@ -10,8 +10,9 @@ export type OwnApplication = {
   clientId: string;
   name: string;
   hasPublicKeys: boolean;
-  secrets: { createdAt: Date; lastUsedAt: Date | null }[];
-  keys: { name: string; lastUsedAt: Date | null }[];
+  secrets: { createdAt: Date; lastUse: LastUse | null }[];
+  keys: { name: string; lastUse: LastUse | null }[];
+  lastUse: LastUse | null;
 };
 
 export type OwnApplications = {
@@ -57,6 +58,7 @@ export function createOwnApplications(options: {
           hasPublicKeys: application.jwks !== undefined,
           secrets: liveSecrets(application),
           keys: await apiKeys.list(manager, application.id),
+          lastUse: application.lastUse,
         });
       }
       return own;

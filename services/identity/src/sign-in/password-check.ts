@@ -39,7 +39,12 @@ export function createPasswordCheck(options: {
     });
     if (account === undefined) {
       await throttle.failed(attempt);
-      await audit.record({ action: 'sign_in.failed', origin: originOf(ctx), client, login });
+      const whose = known === undefined ? {} : { subject: known.id };
+      await audit.record({
+        ...{ action: 'sign_in.failed', origin: originOf(ctx), client, login },
+        ...whose,
+        actor: null,
+      });
       return undefined;
     }
     // Not awaited: until it is done, the attempt counts as in progress.

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
+import { latestEntries } from '../audit/entries.ts';
 import { assertIndexed } from '../store-set-up.ts';
 import { buildApi, MACHINE, WEB } from './api.ts';
 
@@ -52,7 +53,7 @@ t.test('a key is made, listed, used and revoked', async (t) => {
   t.match(await revoked(String(shown.id)), [{ kind: 'api_key' }]);
   t.equal((await call('DELETE', `/${id}/api-keys/${shown.id}`)).status, 404);
   t.same((await call('GET', `/${id}/api-keys`)).body.data, []);
-  const log = await api.auditStore.list({ by: { client: id }, limit: 2 });
+  const log = await latestEntries(api.auditStore, { client: id }, 2);
   t.same(
     log.map(({ action }) => action),
     ['api_key.revoked', 'api_key.created'],

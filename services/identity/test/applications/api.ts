@@ -1,17 +1,21 @@
 import { once } from 'node:events';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { v2Body } from '@gatehouse/http/error-bodies';
+import { createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import Koa, { type Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
+import type { ApiKeyStore } from '../../src/applications/api-key.ts';
 import { createApiKeyStore } from '../../src/applications/api-key-store.ts';
 import { createApiKeys } from '../../src/applications/api-keys.ts';
 import type { ApplicationStore } from '../../src/applications/application.ts';
 import { applicationRoutes } from '../../src/applications/application-routes.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
+import { createApplicationWrites } from '../../src/applications/application-writes.ts';
 import { createApplications } from '../../src/applications/applications.ts';
+import { createTransfers, RECIPIENTS } from '../../src/applications/transfers.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { createAuditStore } from '../../src/audit/audit-store.ts';
 import { apiErrors } from '../../src/http/api-errors.ts';
@@ -38,7 +42,14 @@ export async function buildApi(t: Test) {
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
   }));
-  const { keyStore: keys, auditStore, logger } = stores;
+  const { auditStore, logger } = stores;
+  const keys: ApiKeyStore = {
+    ...stores.keyStore,
+    async insert(key) {
+      await interrupt(beforeWrite);
+      return stores.keyStore.insert(key);
+    },
+  };
   /** Runs once before the next application is written, or after the next caller has been identified. */
   const beforeWrite: { next?: () => unknown } = {};
   const beforeBody: { next?: () => unknown } = {};
@@ -56,6 +67,10 @@ export async function buildApi(t: Test) {
     async change(...change) {
       await interrupt(beforeWrite);
       return stores.applicationStore.change(...change);
+    },
+    async addSecret(...secret) {
+      await interrupt(beforeWrite);
+      return stores.applicationStore.addSecret(...secret);
     },
   };
   const people = new Map<string, { role: Role; status: 'active' | 'inactive'; epoch: number }>([
@@ -90,6 +105,20 @@ export async function buildApi(t: Test) {
   const dependencies = { store, keys, accounts, revocations, audit, notifyCredential, endGrants, logger };
   const applications = createApplications(dependencies);
   const apiKeys = createApiKeys(dependencies);
+  const transferred: { from: string | null; to: string }[] = [];
+  const transfers = createTransfers({
+    ...dependencies,
+    accounts: {
+      ...accounts,
+      lookUp: async (login) => {
+        const person = people.get(`usr_${login}`);
+        return person && { id: `usr_${login}`, ...person };
+      },
+    },
+    writes: createApplicationWrites(dependencies),
+    attempts: createRateLimiter(RECIPIENTS),
+    notifyTransfer: (_application, people) => void transferred.push(people),
+  });
 
   async function authenticate(ctx: Context): Promise<Caller> {
     const [id = '', ...flags] = ctx.get('authorization').split(' ');
@@ -120,7 +149,7 @@ export async function buildApi(t: Test) {
       v2Body,
     ),
   );
-  app.use(applicationRoutes({ applications, keys: apiKeys, authenticate }).routes());
+  app.use(applicationRoutes({ applications, keys: apiKeys, transfers, authenticate }).routes());
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
@@ -156,6 +185,7 @@ export async function buildApi(t: Test) {
     beforeWrite,
     beforeBody,
     endedGrants,
+    transferred,
     applications,
     apiKeys,
     auditStore,

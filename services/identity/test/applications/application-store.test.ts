@@ -1,6 +1,9 @@
+import type { Condition } from '@gatehouse/kit/list-query';
+import { explainQueries } from '@gatehouse/testing/explain';
 import { LRUCache } from 'lru-cache';
 import t from 'tap';
 import {
+  type ApplicationField,
   type ClientSecret,
   findSecret,
   hashSecret,
@@ -15,11 +18,12 @@ const { connection, store } = await withStores(t, (it) => ({
   store: createApplicationStore(it, new LRUCache({ max: 10 })),
 }));
 const collection = connection.collection<{ _id: string }>('applications');
+const USE = { at: new Date(), address: null };
 let count = 0;
 
 function secret(text = newSecret(), expiresAt: Date | null = null): ClientSecret {
   count += 1;
-  return { id: `sec_${count}`, hash: hashSecret(text), createdAt: new Date(), expiresAt, lastUsedAt: null };
+  return { id: `sec_${count}`, hash: hashSecret(text), createdAt: new Date(), expiresAt, lastUse: null };
 }
 
 function draft(over: object = {}) {
@@ -137,29 +141,35 @@ t.test('what may be absent can be taken away', async (t) => {
 
 t.test('never more than two live secrets, and expired ones make room', async (t) => {
   const { id } = await insert();
-  const added = await Promise.all(Array.from({ length: 10 }, () => store.addSecret(id, secret())));
+  const added = await Promise.all(
+    Array.from({ length: 10 }, () => store.addSecret({ id, owner: 'usr_ann' }, secret())),
+  );
   t.equal(added.filter((it) => it === true).length, 2);
   t.equal(added.filter((it) => it === false).length, 8);
   const [first] = (await store.findNow(id))?.secrets ?? [];
   const removed = await Promise.all(Array.from({ length: 5 }, () => store.removeSecret(id, first?.id ?? '')));
   t.equal(removed.filter(Boolean).length, 1);
   const gone = 'an expired secret';
-  t.equal(await store.addSecret(id, secret(gone, new Date(Date.now() - 1))), true);
+  t.equal(await store.addSecret({ id, owner: 'usr_ann' }, secret(gone, new Date(Date.now() - 1))), true);
   const application = await store.findNow(id);
   t.equal(application && findSecret(application, gone), undefined, 'it does not count');
-  t.equal(await store.addSecret(id, secret('another one')), true, 'and makes room');
+  t.equal(await store.addSecret({ id, owner: 'usr_ann' }, secret('another one')), true, 'and makes room');
   const after = await store.findById(id);
   t.ok(after && findSecret(after, 'another one'));
-  t.equal(await store.addSecret('app_none', secret()), undefined);
+  t.equal(await store.addSecret({ id: 'app_none', owner: null }, secret()), undefined);
 });
 
-t.test('the last use of a secret only moves on', async (t) => {
+t.test('the last use of a secret, and of the application, only moves on', async (t) => {
   const first = secret();
   const { id } = await insert({}, first);
-  const later = new Date('2026-02-02T00:00:00Z');
-  await store.secretUsed(id, first.id, later);
-  await store.secretUsed(id, first.id, new Date('2026-01-01T00:00:00Z'));
-  t.same((await store.findNow(id))?.secrets[0]?.lastUsedAt, later);
+  const later = { at: new Date('2026-02-02T00:00:00Z'), address: '192.0.2.2' };
+  const earlier = { at: new Date('2026-01-01T00:00:00Z'), address: '192.0.2.1' };
+  for (const use of [earlier, later, earlier]) {
+    await store.secretUsed(id, first.id, use);
+    await store.used(id, use);
+  }
+  const { secrets, lastUse } = (await store.findNow(id)) ?? {};
+  t.same([secrets?.[0]?.lastUse, lastUse], [later, later]);
 });
 
 t.test('a deletion or a loss stays marked until its revocation is written', async (t) => {
@@ -177,7 +187,7 @@ t.test('a deletion or a loss stays marked until its revocation is written', asyn
   await store.markDeleted(application.id);
   t.equal(await store.findById(application.id), undefined);
   t.equal(await store.findNow(application.id), undefined);
-  t.equal(await store.addSecret(application.id, secret()), undefined);
+  t.equal(await store.addSecret(application, secret()), undefined);
   t.same(
     await store
       .list({ owner: 'usr_ann', after: 'app_0000', limit: 1000 })
@@ -199,8 +209,9 @@ t.test('every query uses an index', (t) =>
     await store.list({ owner: 'usr_ann', limit: 5 });
     await store.list({ after: 'app_1', limit: 5 });
     const changed = await store.change(application, { name: 'x' }, true);
-    await store.addSecret(application.id, secret());
-    await store.secretUsed(application.id, application.secrets[0]?.id ?? '', new Date());
+    await store.addSecret(application, secret());
+    await store.secretUsed(application.id, application.secrets[0]?.id ?? '', USE);
+    await store.used(application.id, USE);
     await store.removeSecret(application.id, application.secrets[0]?.id ?? '');
     await store.raiseEpochsOf('usr_ann', 5);
     await store.awaitingRevocation();
@@ -209,3 +220,29 @@ t.test('every query uses an index', (t) =>
     await store.revocationWritten(application.id, (changed?.epoch ?? 0) + 2);
   }),
 );
+
+t.test('lists read one index; names of an earlier version are found once they are indexed', async (t) => {
+  const { id } = await insert({ name: 'Lighthouse keeper', owner: 'usr_lin' });
+  await collection.updateOne({ _id: id }, { $unset: { words: 1 } });
+  const list = (conditions: Condition<ApplicationField>[], limit = 5) =>
+    store.source.byKeyset({ conditions, sort: { field: 'id', descending: false } }, { limit });
+  const named = (text: string) => ({ field: 'name', operator: 'eq', values: [text] }) as const;
+  const owned = { field: 'owner', operator: 'eq', values: ['usr_lin'] } as const;
+  t.same((await list([named('light')])).items, []);
+  await store.indexNames();
+  t.same(
+    (await list([named('light')])).items.map((it) => it.id),
+    [id],
+  );
+  t.equal(await store.source.count([named('keep'), owned]), 1);
+  for (const [conditions, index] of [
+    [[], '_id_'],
+    [[owned], 'owner_1__id_1'],
+    [[owned, named('light')], 'owner_1__id_1'],
+    [[named('lighthouse keep')], 'words_1'],
+  ] as const) {
+    const plans = await explainQueries(connection, () => list([...conditions]));
+    t.same([...new Set(plans.flatMap(({ indexes }) => indexes))], [index]);
+    t.notMatch(plans.map(({ stages }) => stages).join(), 'COLLSCAN');
+  }
+});

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
 import { hashSecret } from '../../src/applications/application.ts';
+import { latestEntries } from '../audit/entries.ts';
 import { buildApi, MACHINE, WEB } from './api.ts';
 
 const api = await buildApi(t);
@@ -44,7 +45,7 @@ t.test('an application is made, read, changed and removed', async (t) => {
   t.equal((await call('GET', `/${id}`)).status, 404);
   t.equal((await call('DELETE', `/${id}`)).status, 404);
   t.equal(await applications.checkSecret(id, String(secret)), false);
-  const log = await api.auditStore.list({ by: { client: id }, limit: 10 });
+  const log = await latestEntries(api.auditStore, { client: id }, 10);
   t.same(
     log.map(({ action }) => action),
     ['application.deleted', 'application.changed', 'application.created'],
@@ -278,6 +279,55 @@ t.test('lists page by keyset, whatever comes and goes', async (t) => {
   t.ok(all.body.data.length > 6);
   for (const query of ['?limit=0', '?limit=101', '?cursor=%00', '?cursor=e30', '?cursor=x&cursor=y'])
     t.equal((await call('GET', query)).status, 400, query);
+});
+
+t.test('lists are searched by name, and admins filter them by owner', async (t) => {
+  for (const [id, role] of [
+    ['usr_cat', 'user'],
+    ['usr_dan', 'user'],
+  ] as const) {
+    people.set(id, { role, status: 'active', epoch: 0 });
+  }
+  const { id: shop } = await make({ ...MACHINE, name: 'Café shop – orders' }, 'usr_cat');
+  const { id: stock } = await make({ ...MACHINE, name: 'Shop stock' }, 'usr_cat');
+  const { id: other } = await make({ ...MACHINE, name: 'Stock of others' }, 'usr_dan');
+  const found = async (query: string, who: string) => {
+    const { status, body } = await call('GET', query, undefined, who);
+    if (status !== 200) throw new Error(`${query} answered ${status}`);
+    return body.data.map(({ client_id }) => client_id);
+  };
+  for (const [query, who, expected] of [
+    ['', 'usr_cat', [shop, stock]],
+    ['?q=shop', 'usr_cat', [shop, stock]],
+    ['?q=CAFE+sh', 'usr_cat', [shop]],
+    ['?q=stock', 'usr_cat', [stock]],
+    ['?q=tock', 'usr_cat', []],
+    ['?q=-', 'usr_cat', []],
+    ['?q=stock', 'usr_root', [stock, other]],
+    ['?q=stock&owner=usr_dan', 'usr_root', [other]],
+    ['?owner=usr_cat', 'usr_root', [shop, stock]],
+    ['?filter[owner]=usr_cat&filter[q]=orders', 'usr_root', [shop]],
+    ['?owner=usr_nobody', 'usr_root', []],
+    ['?owner=usr_cat', 'usr_cat', [shop, stock]],
+    ['?owner=usr_dan', 'usr_cat', []],
+  ] as const) {
+    t.same(await found(query, who), expected, `${query} ${who}`);
+  }
+  await call('PATCH', `/${stock}`, { name: 'Warehouse' }, 'usr_cat');
+  t.same([await found('?q=stock', 'usr_cat'), await found('?q=ware', 'usr_cat')], [[], [stock]]);
+  await call('DELETE', `/${stock}`, undefined, 'usr_cat');
+  t.same(await found('?q=ware', 'usr_root'), []);
+  for (const [query, field] of [
+    ['?q=', 'q'],
+    ['?owner=', 'owner'],
+    ['?filter[name]=x', 'filter[name]'],
+    ['?filter[owner][ne]=usr_cat', 'filter[owner][ne]'],
+    ['?offset=1', 'offset'],
+    ['?cursor=x', 'cursor'],
+  ] as const) {
+    const { status, body } = await call('GET', query);
+    t.match({ status, body }, { status: 400, body: { error: { details: [{ field }] } } }, query);
+  }
 });
 
 t.test('only an admin makes an application trusted, and only a machine', async (t) => {

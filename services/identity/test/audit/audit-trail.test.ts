@@ -53,9 +53,27 @@ t.test('what an admin does to an account, and to applications', async (t) => {
   const draft = { username: 'bob', email: 'bob@example.org', password: PASSWORD };
   const id = String((await call('POST', '/v1/users', admin, draft)).body.id);
   await call('PUT', `/v1/users/${id}/role`, admin, { role: 'editor' });
+  await call('PUT', `/v2/users/${id}/status`, admin, { status: 'inactive' });
+  await call('PUT', `/v2/users/${id}/password`, admin, { new_password: 'yet another battery' });
+  await call('PUT', `/v1/users/${id}`, admin, { email: 'bob@elsewhere.example' });
   await call('DELETE', `/v1/users/${id}`, admin);
-  await until(async () => (await actionsOf(id)).length >= 2, 5000);
-  t.same(await actionsOf(id), ['account.changed', 'account.deleted']);
+  const expected = ['account.changed', 'account.changed', 'password.changed', 'account.deleted'];
+  await until(async () => (await actionsOf(id)).length >= expected.length, 5000);
+  t.same(await actionsOf(id), expected);
+  const changes = await log.find({ subject: id }).toArray();
+  for (const change of changes) {
+    t.match(change, { actor: people.admin.id, client: 'gatehouse-login', address: '127.0.0.1' });
+    t.type(change.request_id, 'string');
+  }
+  const own = { current_password: 'another battery horse', new_password: PASSWORD };
+  const ann = await call('POST', '/api/v1/auth/login', undefined, {
+    ...{ username: 'ann', password: own.current_password },
+  });
+  await call('PUT', `/v1/users/${people.ann.id}/password`, String(ann.body.token), own);
+  await until(
+    async () => (await actionsOf(people.ann.id)).filter((it) => it === 'password.changed').length === 2,
+    5000,
+  );
 
   const made = await call('POST', '/api/v1/applications', admin, {
     name: 'Audited',

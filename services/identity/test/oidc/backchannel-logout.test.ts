@@ -55,7 +55,7 @@ async function setUp(
         redirectUris: [REDIRECT_URI],
         backchannelLogoutUri: `http://127.0.0.1:${port}/signed-out`,
       },
-      { id: 'sec_1', hash: hashSecret(secret), createdAt: now, expiresAt: null, lastUsedAt: null },
+      { id: 'sec_1', hash: hashSecret(secret), createdAt: now, expiresAt: null, lastUse: null },
     ),
   );
   const built = await build(t, { mongodbUri, config });

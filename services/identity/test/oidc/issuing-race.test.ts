@@ -60,6 +60,7 @@ t.test(
         applications: {
           find,
           checkSecret: async (_id, given) => findSecret(application, given) !== undefined,
+          used: () => {},
         },
         accounts: noAccount,
         acceptsService: () => undefined,

@@ -74,10 +74,11 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const own = [
     {
       ...{ name: of('Lighthouse'), clientId: of('app_1'), hasPublicKeys: true },
-      secrets: [{ createdAt: at, lastUsedAt: at }],
-      keys: [{ name: of('For the nightly run'), lastUsedAt: null }],
+      secrets: [{ createdAt: at, lastUse: { at, address: '2001:db8::1' } }],
+      keys: [{ name: of('For the nightly run'), lastUse: { at, address: null } }],
+      lastUse: null,
     },
-    { name: of('Spa'), clientId: 'app_2', hasPublicKeys: false, secrets: [], keys: [] },
+    { name: of('Spa'), clientId: 'app_2', hasPublicKeys: false, secrets: [], keys: [], lastUse: null },
   ];
   const authorized = { ...application, scopes, since: at, revoke: form };
   return new Map([

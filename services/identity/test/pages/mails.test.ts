@@ -32,6 +32,16 @@ const MAILS: [mail: Mail, subject: string, links: string[]][] = [
     'A new way into the API was created – Gatehouse',
     [],
   ],
+  [
+    notice({ kind: 'application_given', application: 'Lighthouse' }),
+    'An application has been given away – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'application_received', application: 'Lighthouse' }),
+    'You have been given an application – Gatehouse',
+    [],
+  ],
 ];
 
 t.test('text and markup carry the same link', async (t) => {

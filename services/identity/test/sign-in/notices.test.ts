@@ -64,6 +64,20 @@ t.test('the first sign-in from a device is told', async (t) => {
   t.same(await subjects(2), [NEW_DEVICE, NEW_DEVICE]);
 });
 
+t.test('both people are told of a transfer', async (t) => {
+  const login = { username: 'admin', password: PASSWORD };
+  const { token } = (await call('POST', '/api/v1/auth/login', undefined, login)).body;
+  const draft = { name: 'Given', type: 'machine', scopes: ['read:data'] };
+  const { client_id } = (await call('POST', '/api/v1/applications', String(token), draft)).body;
+  const give = (to: string) =>
+    call('POST', `/api/v1/applications/${client_id}/transfer`, String(token), { to });
+  t.match(await give('ann@example.org'), { status: 200, body: { owner: people.ann.id } });
+  t.same(await subjects(1), ['You have been given an application']);
+  t.match(await give(people.admin.id), { status: 200, body: { owner: people.admin.id } });
+  t.same(await subjects(1), ['An application has been given away']);
+  await call('DELETE', `/api/v1/applications/${client_id}`, String(token));
+});
+
 t.test('whatever an application can authenticate by is told to its owner', async (t) => {
   const token = await login('curl/8.5.0');
   const admin = String(

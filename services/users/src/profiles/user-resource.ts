@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import type { Resource } from '@gatehouse/resource/resource';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
+import { changedBy } from '../changed-by.ts';
 import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from '../current-password.ts';
 import type { User, UserUpdate } from '../user.ts';
 import {
@@ -43,16 +44,20 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
         description:
           'A change of one’s own email address needs the current password, and a token from a login: applications get 403.',
         authorize: authorizeChange,
-        run: async (id, changes, caller, ifVersion) => {
+        run: async (id, changes, caller, ifVersion, request) => {
           const permitted = await permittedChanges(caller, id, changes, users);
-          const by = { ...sourceOf(caller), own: isOwn(caller, id) };
+          const by = {
+            ...sourceOf(caller),
+            own: isOwn(caller, id),
+            changedBy: changedBy(caller, request),
+          };
           return withWrongPasswordAsField(users.update(id, permitted, ifVersion, by));
         },
       },
       remove: {
         scopes: WRITE,
         authorize: authorizeChange,
-        run: (id, _caller, ifVersion) => users.remove(id, ifVersion),
+        run: (id, caller, ifVersion, request) => users.remove(id, ifVersion, changedBy(caller, request)),
       },
     },
     example: EXAMPLE_USER,

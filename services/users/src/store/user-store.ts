@@ -153,12 +153,12 @@ export function createUserStore(
       return (await collection.findOne<UserDocument>({ _id: id }, { projection }))?.password_hash;
     },
 
-    async update(id, { claimsEmail = false, ...changes }, ifVersion) {
+    async update(id, { claimsEmail = false, ...changes }, ifVersion, by) {
       const update = await claiming(changes.email, { claimsEmail }, (contested) =>
         writes.update(
           id,
           (it, revision) => {
-            const change = changeUser(it, changes, revision);
+            const change = changeUser(it, changes, { ...revision, by });
             return contested ? { ...change, next: { ...change.next, emailContested: true } } : change;
           },
           ifVersion,
@@ -181,20 +181,20 @@ export function createUserStore(
       return { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
-    async changeSecurity(id, change, ifVersion) {
+    async changeSecurity(id, change, ifVersion, by) {
       const update = await writes.update(
         id,
-        (it, revision) => changeSecurity(it, change, revision),
+        (it, revision) => changeSecurity(it, change, { ...revision, by }),
         ifVersion,
       );
       return update && { user: userWithoutPassword(update.next), events: update.accountChanges };
     },
 
-    async remove(id, ifVersion) {
+    async remove(id, ifVersion, by) {
       const { accountChange } = await writes.remove(
         id,
         (current, revision) => {
-          const deletion = deleteUser(current, revision);
+          const deletion = deleteUser(current, { ...revision, by });
           const { epoch, signInEpoch } = deletion.accountChange;
           return { ...deletion, keep: { epoch, sign_in_epoch: signInEpoch } };
         },

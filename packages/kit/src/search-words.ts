@@ -1,6 +1,6 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
+import { foldedKey } from './folded-key.ts';
 
-/** A product has at most so many words, and a word so many characters: what is beyond is not found. */
+/** A text has at most so many words, and a word so many characters: what is beyond is not found. */
 const MAX_WORDS = 300;
 const MAX_LENGTH = 40;
 

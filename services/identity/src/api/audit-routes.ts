@@ -1,0 +1,78 @@
+import type { ListSource } from '@gatehouse/kit/list-query';
+import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
+import { cursorEnvelope } from '@gatehouse/lists/paging';
+import type { Caller } from '@gatehouse/tokens/caller';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { AUDIT_ACTIONS, type AuditField, type AuditRecord } from '../audit/audit.ts';
+import { requireFirstPartyAdmin } from '../http/first-party.ts';
+
+export const AUDIT_PATH = '/api/v1/audit';
+
+const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+/** An entry as the API returns it. */
+export const AuditEntryView = Type.Object({
+  id: Type.String(),
+  action: Type.String({ enum: [...AUDIT_ACTIONS] }),
+  created_at: Type.String({ format: 'date-time' }),
+  actor: OrNull('The id of the person who did it; null when nobody, or a program without a person, did.'),
+  subject: OrNull('The id of the person whom it concerns.'),
+  client: OrNull('The client_id of the application that it was done through, or to.'),
+  address: OrNull('The IP address that it came from.'),
+  user_agent: OrNull('The User-Agent header of the request.'),
+  request_id: OrNull('The id of the request in the logs.'),
+  details: Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'What else there is to know, by the action.',
+  }),
+});
+
+function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
+  return {
+    ...{ id, action, created_at: at, actor: actor ?? null, subject: subject ?? null, client: client ?? null },
+    address: origin?.address ?? null,
+    user_agent: origin?.userAgent ?? null,
+    request_id: origin?.requestId ?? null,
+    details: details ?? {},
+  };
+}
+
+const equality = { type: 'string', operators: ['eq', 'in'] } as const;
+
+/** The list of the audit log, the latest entry first. */
+export const auditEndpoint = createListEndpoint<AuditField, AuditRecord>({
+  rules: {
+    path: AUDIT_PATH,
+    paging: 'cursor',
+    order: { field: 'id', descending: true },
+    filters: {
+      action: { field: 'action', ...equality, values: AUDIT_ACTIONS },
+      actor: { field: 'actor', ...equality },
+      subject: { field: 'subject', ...equality },
+      client: { field: 'client', ...equality },
+      address: { field: 'address', ...equality },
+      created_at: { field: 'at', type: 'date', operators: ['gte', 'gt', 'lte', 'lt'] },
+    },
+  },
+  envelope: cursorEnvelope,
+  item: { schema: AuditEntryView, write: (record) => JSON.stringify(entryView(record)) },
+});
+
+/** /api/v1/audit, for admins: who did what, to whom and what, when and from where. Errors are thrown. */
+export function auditRoutes(options: {
+  authenticate(ctx: Context): Promise<Caller>;
+  entries: ListSource<AuditField, AuditRecord>;
+}): Router {
+  const router = new Router({ prefix: AUDIT_PATH, sensitive: true });
+  router.get('/', async (ctx) => {
+    requireFirstPartyAdmin(await options.authenticate(ctx), 'The entries of the audit log');
+    const { headers, text } = await auditEndpoint.reply(ctx.query, options.entries);
+    ctx.set({ ...headers, 'cache-control': 'no-store' });
+    ctx.type = 'application/json';
+    ctx.body = text;
+  });
+  return router;
+}

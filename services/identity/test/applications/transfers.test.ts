@@ -1,0 +1,137 @@
+import { parseApiKey } from '@gatehouse/tokens/api-key';
+import t from 'tap';
+import { MAX_APPLICATIONS } from '../../src/applications/application.ts';
+import { latestEntries } from '../audit/entries.ts';
+import { buildApi, MACHINE, WEB } from './api.ts';
+
+const api = await buildApi(t);
+const { call, make, people, applications, apiKeys, revoked } = api;
+const give = (id: string, to: unknown, who?: string) => call('POST', `/${id}/transfer`, { to }, who);
+const newKey = async (id: string, who?: string) =>
+  String((await call('POST', `/${id}/api-keys`, { name: 'Key', scopes: ['read:data'] }, who)).body.api_key);
+const resolve = (key: string) => apiKeys.resolve(parseApiKey(key)?.hash ?? '');
+
+t.test('an application is given to another person, without what it authenticates by', async (t) => {
+  const { id, secret } = await make(MACHINE);
+  const key = await newKey(id);
+  t.ok(await resolve(key));
+  const { epoch } = (await applications.find(id)) ?? {};
+  const given = await give(id, 'ben');
+  t.match(given, { status: 200, body: { client_id: id, owner: 'usr_ben', scopes: MACHINE.scopes } });
+  t.equal(await applications.checkSecret(id, secret), false);
+  t.equal(await resolve(key), undefined);
+  t.match(await revoked(id), [{ kind: 'client', epoch: Number(epoch) + 1 }]);
+  t.same(await api.applicationStore.awaitingRevocation(), []);
+
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/transfer'],
+    ['POST', '/secrets'],
+  ]) {
+    const body = { PATCH: { name: 'Mine' }, POST: path === '/transfer' ? { to: 'ann' } : {} }[method ?? ''];
+    t.equal((await call(method ?? '', `/${id}${path}`, body)).status, 404, `${method} ${path}`);
+  }
+  t.match(await call('GET', `/${id}/secrets`, undefined, 'usr_ben'), { status: 200, body: { data: [] } });
+  t.equal((await call('POST', `/${id}/secrets`, {}, 'usr_ben')).status, 201);
+  t.ok(await resolve(await newKey(id, 'usr_ben')));
+  t.match(await latestEntries(api.auditStore, { client: id, action: 'application.transferred' }, 9), [
+    { actor: 'usr_ann', origin: { address: String }, details: { from: 'usr_ann', to: 'usr_ben' } },
+  ]);
+  t.same(api.transferred.pop(), { from: 'usr_ann', to: 'usr_ben' }, 'both are told');
+});
+
+t.test('public keys and trust end with the old owner, and the new one’s changes count', async (t) => {
+  const { id } = await make(MACHINE);
+  const trusted = await call(
+    'PATCH',
+    `/${id}`,
+    { trusted: true, scopes: ['read:data', 'read:all'] },
+    'usr_root',
+  );
+  t.match(trusted, { status: 200, body: { trusted: true } });
+  t.match((await give(id, 'ben')).body, { owner: 'usr_ben', trusted: false, trusted_by: null, jwks: null });
+
+  const { id: plain } = await make(MACHINE);
+  await applications.ownerChanged('usr_ann', 50);
+  await give(plain, 'ben');
+  const { epoch = 0 } = (await api.applicationStore.findNow(plain)) ?? {};
+  // Less than what the old owner's account had.
+  await applications.ownerChanged('usr_ben', 2);
+  t.equal((await api.applicationStore.findNow(plain))?.epoch, epoch + 1);
+});
+
+t.test('what an old owner begins before, and finishes after, gives them nothing', async (t) => {
+  for (const [what, begin] of [
+    ['a secret', (id: string) => call('POST', `/${id}/secrets`, {})],
+    ['an API key', (id: string) => call('POST', `/${id}/api-keys`, { name: 'Key', scopes: ['read:data'] })],
+    ['a change', (id: string) => call('PATCH', `/${id}`, { name: 'Still mine' })],
+  ] as const) {
+    const { id } = await make(MACHINE);
+    await call('DELETE', `/${id}/secrets/${(await call('GET', `/${id}/secrets`)).body.data[0]?.id}`);
+    api.beforeWrite.next = () => give(id, 'ben');
+    const { status, body } = await begin(id);
+    if (status === 201 && typeof body.api_key === 'string')
+      t.equal(await resolve(body.api_key), undefined, what);
+    else t.equal(status, 404, what);
+    const { data } = (await call('GET', `/${id}/secrets`, undefined, 'usr_ben')).body;
+    t.same(data, [], what);
+    t.match((await call('GET', `/${id}`, undefined, 'usr_ben')).body, {
+      name: MACHINE.name,
+      owner: 'usr_ben',
+    });
+  }
+});
+
+t.test('who may give what to whom', async (t) => {
+  people.set('usr_gone', { role: 'user', status: 'inactive', epoch: 1 });
+  people.set('usr_ed', { role: 'editor', status: 'active', epoch: 1 });
+  const { id } = await make(WEB);
+  for (const [name, to, who, status, field] of [
+    ['nobody', 'nobody', 'usr_ann', 400, 'to'],
+    ['somebody inactive', 'gone', 'usr_ann', 400, 'to'],
+    ['somebody with a higher role', 'root', 'usr_ann', 400, 'to'],
+    ['themselves', 'ann', 'usr_ann', 400, 'to'],
+    ['no text', 5, 'usr_ann', 400, 'to'],
+    ['an empty text', '', 'usr_ann', 400, 'to'],
+    ['nobody at all', undefined, 'usr_ann', 400, 'to'],
+    ['somebody else’s', 'ben', 'usr_ben', 404, undefined],
+    ['by a machine', 'ben', 'usr_ann machine', 403, undefined],
+    ['by an API key', 'ben', 'usr_ann key', 403, undefined],
+    ['without the scope', 'ben', 'usr_ann without', 403, undefined],
+  ] as const) {
+    const answer = await give(id, to, who);
+    t.equal(answer.status, status, name);
+    if (field !== undefined) t.match(answer.body, { error: { details: [{ field }] } }, name);
+  }
+  const misspelt = await call('POST', `/${id}/transfer`, { to: 'ben', owner: 'usr_ben' });
+  t.match(misspelt, { status: 400, body: { error: { details: [{ field: 'owner' }] } } });
+  t.match(await call('GET', `/${id}`), { status: 200, body: { owner: 'usr_ann' } });
+  t.match(await give(id, 'ed', 'usr_root'), { status: 200, body: { owner: 'usr_ed' } }, 'an admin');
+  t.match(await give(id, 'ben', 'usr_ed'), { status: 200, body: { owner: 'usr_ben' } }, 'downwards');
+  const { id: another } = await make(WEB, 'usr_ed');
+  const tries = await Promise.all(
+    Array.from({ length: 25 }, (_, i) => give(another, `guess-${i}`, 'usr_ed')),
+  );
+  t.equal(tries.filter(({ status }) => status === 429).length, 6, 'guesses are limited');
+});
+
+t.test('nobody gets more than they could make', async (t) => {
+  people.set('usr_full', { role: 'user', status: 'active', epoch: 1 });
+  const { id: model } = await make(MACHINE);
+  const collection = api.connection.collection<{ _id: string }>('applications');
+  const stored = await collection.findOne({ _id: model });
+  await collection.insertMany(
+    Array.from({ length: MAX_APPLICATIONS }, (_, slot) => {
+      return { ...stored, _id: `app_of_full_${slot}`, owner: 'usr_full', slot };
+    }),
+  );
+  const { id } = await make(MACHINE);
+  t.match(await give(id, 'full', 'usr_root'), { status: 409, body: { error: { code: 'conflict' } } });
+  const [first] = (await call('GET', '', undefined, 'usr_full')).body.data;
+  await call('DELETE', `/${first?.client_id}`, undefined, 'usr_full');
+  const { id: other } = await make(MACHINE);
+  const both = await Promise.all([give(id, 'full', 'usr_root'), give(other, 'full', 'usr_root')]);
+  t.same(both.map(({ status }) => status).sort(), [200, 409]);
+});
