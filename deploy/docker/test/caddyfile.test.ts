@@ -34,7 +34,7 @@ function composeServices(): Map<string, string> {
 t.test('the edge passes on the public prefixes, by whole segments, and nothing else', async (t) => {
   const expected = Object.entries(SERVICES).map(([service, { prefixes }]) => [
     service,
-    prefixes.flatMap((prefix) => [prefix, `${prefix}/*`]),
+    prefixes.flatMap((prefix) => (prefix === '/' ? [prefix] : [prefix, `${prefix}/*`])),
   ]);
   t.same(pathMatchers(), Object.fromEntries(expected));
 });

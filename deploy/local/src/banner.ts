@@ -25,7 +25,7 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
   return `
   ${bold(`Gatehouse is ready at ${baseUrl}`)}
 
-  ${dim('Sign in')}      ${baseUrl}/account as admin or demo
+  ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
   ${dim('Credentials')}  ${credentials}
   ${dim('Mails')}        ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}; their links are printed here, too
   ${dim('Database')}     ${database}

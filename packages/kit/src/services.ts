@@ -64,7 +64,7 @@ const TABLE = {
     internalRoutes: {},
   },
   dashboard: {
-    prefixes: ['/dashboard'],
+    prefixes: ['/', '/dashboard'],
     internalRoutes: {},
   },
 } as const satisfies Record<string, ServiceEntry>;
@@ -128,7 +128,10 @@ export function servicesCallableBy(clientId: string): readonly ServiceName[] {
   );
 }
 
-/** Whether the path is the prefix itself or below it: /v1/users covers /v1/users/x and not /v1/usersearch. */
+/**
+ * Whether the path is the prefix itself or below it: /v1/users covers /v1/users/x and not /v1/usersearch, and / covers
+ * itself alone.
+ */
 export function isUnder(path: string, prefix: string): boolean {
   return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
 }

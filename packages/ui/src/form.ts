@@ -54,7 +54,12 @@ const SUBJECTS: Record<string, string> = {
   status: 'The status',
   role: 'The role',
   note: 'The note',
-  owner: 'The new owner',
+  to: 'This',
+  user_id: 'The recipient',
+  message: 'The message',
+  priority: 'The priority',
+  format: 'The format',
+  from: 'The beginning',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 

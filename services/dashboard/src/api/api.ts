@@ -32,6 +32,8 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 export type TokenSource = (refused?: string) => Promise<string>;
 
 const TIMEOUT_MS = 10_000;
+/** For a download as a whole. */
+const DOWNLOAD_MS = 10 * 60_000;
 
 /**
  * Calls the public paths of the services over HTTP. A request that is refused for its token is made once more with a new
@@ -45,7 +47,13 @@ export function createApi(options: {
   const { serviceUrls, scheme } = options;
 
   return (tokens, { requestId, address }) => {
-    async function ask(method: Method, path: string, token?: string, body?: unknown): Promise<Response> {
+    async function ask(
+      method: Method,
+      path: string,
+      token?: string,
+      body?: unknown,
+      timeout = TIMEOUT_MS,
+    ): Promise<Response> {
       const url = urlOf(serviceUrls, path);
       const headers = {
         accept: 'application/json',
@@ -58,7 +66,7 @@ export function createApi(options: {
       };
       try {
         return await fetch(url, {
-          ...{ method, headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) },
+          ...{ method, headers, redirect: 'manual', signal: AbortSignal.timeout(timeout) },
           ...(body === undefined
             ? {}
             : { body: body instanceof JsonText ? body.text : JSON.stringify(body) }),
@@ -68,12 +76,17 @@ export function createApi(options: {
       }
     }
 
-    async function request(method: Method, path: string, body?: unknown): Promise<Response> {
+    async function request(
+      method: Method,
+      path: string,
+      body?: unknown,
+      timeout?: number,
+    ): Promise<Response> {
       const token = await tokens();
-      const response = await ask(method, path, token, body);
+      const response = await ask(method, path, token, body, timeout);
       if (response.status !== 401) return response;
       await response.body?.cancel();
-      return ask(method, path, await tokens(token), body);
+      return ask(method, path, await tokens(token), body, timeout);
     }
 
     async function tokenOf({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
@@ -99,7 +112,7 @@ export function createApi(options: {
         return { status: response.status, text: await response.text() };
       },
       async fetch(path) {
-        const response = await request('GET', path);
+        const response = await request('GET', path, undefined, DOWNLOAD_MS);
         if (!response.ok) throw apiErrorOf(response, await response.text());
         return response;
       },

@@ -65,11 +65,11 @@ ${form(
   { action: it.action, csrf: it.csrf },
   html`${Object.entries(PINS).map(
     ([pin, { path, what, profiles }]) => html`<fieldset><legend>${path}</legend><p class="hint">${what}</p>
-<div class="shapes"><div class="shape">${checkbox({ type: 'radio', name: pin, value: '', checked: it.pinned[pin] === undefined, label: 'No pin', hint: 'As the request looks, or else the default.' })}</div>
-${Object.entries(profiles).map(
-  ([name, { title, shape }]) =>
-    html`<div class="shape">${checkbox({ type: 'radio', name: pin, value: name, checked: it.pinned[pin] === name, label: title })}<pre tabindex="0" aria-label="${`The shape of ${title}`}"><code>${shape}</code></pre></div>`,
-)}</div></fieldset>`,
+${checkbox({ type: 'radio', name: pin, value: '', checked: it.pinned[pin] === undefined, label: 'No pin', hint: 'The request decides, and then the default of the deployment.' })}
+<div class="shapes">${Object.entries(profiles).map(
+      ([name, { title, shape }]) =>
+        html`<div class="shape">${checkbox({ type: 'radio', name: pin, value: name, checked: it.pinned[pin] === name, label: title })}<pre tabindex="0" aria-label="${`The shape of ${title}`}"><code>${shape}</code></pre></div>`,
+    )}</div></fieldset>`,
   )}
 <div class="buttons"><button class="primary">Save</button></div>`,
 )}`;
@@ -101,11 +101,11 @@ ${form(
 
 /** Handing an application over to somebody else. */
 export function transferForm(it: { action: string; csrf: string; error?: ApiError | undefined }): Html {
-  return html`<section class="panel"><h2>Transfer</h2><p>Somebody else becomes its owner: from then on it acts within their role, and you no longer see it.</p>
-${formProblem(it.error, ['owner'])}
+  return html`<section class="panel"><h2>Transfer</h2><p>Somebody else becomes its owner, and you no longer see it. Its secrets, API keys and tokens stop working, so that the new owner alone has access: they make new ones.</p>
+${formProblem(it.error, ['to'])}
 ${form(
   { action: it.action, csrf: it.csrf },
-  html`${textField({ name: 'owner', label: 'New owner', required: true, problems: it.error?.details ?? [], hint: 'Their user id, such as usr_01…. They find it on their account page.' })}
+  html`${textField({ name: 'to', label: 'New owner', required: true, problems: it.error?.details ?? [], hint: 'Their username, confirmed email address, or user id.' })}
 <div class="buttons"><button class="secondary">Transfer</button></div>`,
   { class: 'wide-form' },
 )}</section>`;

@@ -64,3 +64,21 @@ export function tabs(
     ([href, title]) => html`<a href="${href}"${href === current && html` aria-current="page"`}>${title}</a>`,
   )}</nav>`;
 }
+
+/** A link to a person, by name if it is known. */
+export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
+  const name = names.get(id);
+  return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
+}
+
+/** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */
+export function applicationLink(id: string, names: ReadonlyMap<string, string>): Html {
+  const name = names.get(id);
+  if (name === undefined && !id.startsWith('app_')) return html`<code>${id}</code>`;
+  return html`<a href="/dashboard/applications/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
+}
+
+/** The end of an id, by which it differs from others of the same time. */
+function shortId(id: string): Html {
+  return html`<code>…${id.slice(-8)}</code>`;
+}

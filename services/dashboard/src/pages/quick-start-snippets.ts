@@ -16,7 +16,7 @@ export function snippetsOf(type: AppType, sample: Sample): Snippet[] {
 
 /** Without TLS, as on a developer's own machine, openid-client has to be told so. */
 const insecure = ({ base }: Sample) =>
-  base.startsWith('http:') ? ', undefined, { execute: [client.allowInsecureRequests] }' : '';
+  base.startsWith('http:') ? ',\n  undefined, { execute: [client.allowInsecureRequests] }' : '';
 
 const SECRET = 'Put the client secret into the environment variable CLIENT_SECRET first.';
 
@@ -45,7 +45,9 @@ function machineOpenidClient(sample: Sample): Snippet {
 
 const config = await client.discovery(
   new URL('${base}'), '${clientId}', process.env.CLIENT_SECRET${insecure(sample)});
-const { access_token } = await client.clientCredentialsGrant(config, { scope: '${scope}' });
+const { access_token } = await client.clientCredentialsGrant(config, {
+  scope: '${scope}',
+});
 
 const url = new URL('${base}/api/v1/items?limit=2');
 const answer = await client.fetchProtectedResource(config, access_token, url, 'GET');
@@ -135,15 +137,19 @@ import * as client from 'openid-client';
 const redirectUri = '${redirectUri}';
 const config = await client.discovery(
   new URL('${base}'), '${clientId}', process.env.CLIENT_SECRET${insecure(sample)});
-const verifier = client.randomPKCECodeVerifier();   // in your application: one for each sign-in, kept in its session
+// In your application: one of each for each sign-in, kept in its session.
+const verifier = client.randomPKCECodeVerifier();
 const state = client.randomState();
 
 createServer(async (request, response) => {
   const url = new URL(request.url, redirectUri);
   if (url.pathname !== new URL(redirectUri).pathname) {
     const parameters = {
-      redirect_uri: redirectUri, scope: '${scope}', state,
-      code_challenge: await client.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
+      redirect_uri: redirectUri,
+      scope: '${scope}',
+      state,
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
     };
     response.writeHead(302, { location: client.buildAuthorizationUrl(config, parameters).href });
     return response.end();
@@ -185,7 +191,7 @@ print(json.load(urlopen(request)))`,
 function publicOpenidClient(sample: Sample): Snippet {
   const { base, clientId, redirectUri, scope } = sample;
   const options = base.startsWith('http:')
-    ? ', client.None(), { execute: [client.allowInsecureRequests] }'
+    ? ',\n  client.None(), { execute: [client.allowInsecureRequests] }'
     : ', client.None()';
   return {
     id: 'openid-client',
@@ -201,8 +207,11 @@ export async function signIn() {
   const state = client.randomState();
   sessionStorage.setItem('sign-in', JSON.stringify({ verifier, state }));
   location.href = client.buildAuthorizationUrl(config, {
-    redirect_uri: '${redirectUri}', scope: '${scope}', state,
-    code_challenge: await client.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
+    redirect_uri: '${redirectUri}',
+    scope: '${scope}',
+    state,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
   }).href;
 }
 

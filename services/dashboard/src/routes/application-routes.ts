@@ -141,8 +141,8 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
   post('/applications/:id/transfer', async (visit, fields) => {
     const application = await read(visit);
     try {
-      const owner = fields.text('owner');
-      await visit.api.send('POST', `${applicationPath(application.client_id)}/transfer`, { owner });
+      const to = fields.text('to');
+      await visit.api.send('POST', `${applicationPath(application.client_id)}/transfer`, { to });
       return `${PATH}?done=transferred`;
     } catch (error) {
       return settingsView(visit, application, { transferError: refusalOf(error) });

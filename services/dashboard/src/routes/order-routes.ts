@@ -2,10 +2,11 @@ import { form } from '@gatehouse/ui/form';
 import { html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
+import { type Names, namesOfProducts, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import { formProblem, refusalOf, selectField, textField } from '../pages/fields.ts';
 import { list, table } from '../pages/list.ts';
-import { copyable, facts, statusTag, time } from '../pages/parts.ts';
+import { copyable, facts, statusTag, time, userLink } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 import { money } from './product-routes.ts';
@@ -20,7 +21,7 @@ type Order = {
   created_at: string;
   updated_at: string;
   items: Line[];
-  status_history: { status: string; at?: string; created_at?: string; note?: string | null }[];
+  status_history: { status: string; at: string; note: string | null }[];
 };
 
 const PATH = '/dashboard/orders';
@@ -46,6 +47,9 @@ export function addOrderRoutes({ get, post }: DashboardRouter): void {
       ...filters({ status, [isUser ? 'user_id' : 'id']: q, 'created_at][gte': from }),
       ...(q === '' && from === '' ? { sort: 'created_at', order: 'desc' } : {}),
     };
+    const outcome = await attempt(api.get<ApiPage<Order>>(API, search));
+    const customers = (outcome.value?.data ?? []).map(({ user_id: id }) => id);
+    const users: Names = person.role === 'user' ? new Map() : await namesOfUsers(api, customers);
     return {
       title: 'Orders',
       section: 'orders',
@@ -63,13 +67,16 @@ export function addOrderRoutes({ get, post }: DashboardRouter): void {
           { kind: 'day', name: 'from', label: 'Placed since' },
         ],
         values,
-        outcome: await attempt(api.get<ApiPage<Order>>(API, search)),
+        outcome,
         columns: [
           {
             title: 'Order',
             show: ({ id }) => html`<a href="${PATH}/${encodeURIComponent(id)}"><code>${id}</code></a>`,
           },
           { title: 'Status', show: ({ status: it }) => statusTag(it) },
+          ...(person.role === 'user'
+            ? []
+            : [{ title: 'Customer', show: ({ user_id: id }: Order) => userLink(id, users) }]),
           {
             title: 'Pieces',
             number: true,
@@ -103,13 +110,20 @@ export function addOrderRoutes({ get, post }: DashboardRouter): void {
   const read = ({ api, param }: Visit) => api.get<Order>(`${API}/${encodeURIComponent(param('id'))}`);
 }
 
-function view(
-  { csrf, person }: Visit,
+async function view(
+  { api, csrf, person }: Visit,
   order: Order,
   shown: { notice?: string | undefined; error?: ApiError; status?: string; note?: string },
-): View {
+): Promise<View> {
   const { error } = shown;
   const mayChange = person.role !== 'user';
+  const [products, users]: [Names, Names] = await Promise.all([
+    namesOfProducts(
+      api,
+      order.items.map(({ product_id: id }) => id),
+    ),
+    mayChange ? namesOfUsers(api, [order.user_id]) : new Map(),
+  ]);
   const next = (NEXT[order.status] ?? []).filter((status) => mayChange || status === 'cancelled');
   const sum = (amount: number) => money(amount, order.currency);
   return {
@@ -120,12 +134,7 @@ function view(
     failed: error !== undefined,
     body: html`<section class="panel">${facts([
       ['Order ID', copyable('order-id', order.id)],
-      [
-        'Customer',
-        mayChange
-          ? html`<a href="/dashboard/users/${encodeURIComponent(order.user_id)}"><code>${order.user_id}</code></a>`
-          : 'you',
-      ],
+      ['Customer', mayChange ? userLink(order.user_id, users) : 'you'],
       ['Status', statusTag(order.status)],
       ['Total', sum(order.total_amount)],
       ['Placed', time(order.created_at)],
@@ -135,7 +144,7 @@ function view(
         {
           title: 'Product',
           show: ({ product_id: id }) =>
-            html`<a href="/dashboard/products/${encodeURIComponent(id)}"><code>${id}</code></a>`,
+            html`<a href="/dashboard/products/${encodeURIComponent(id)}">${products.get(id) ?? html`<code>${id}</code>`}</a>`,
         },
         { title: 'Price of one', number: true, show: ({ unit_price: price }) => sum(price) },
         { title: 'Quantity', number: true, show: ({ quantity }) => quantity },
@@ -156,7 +165,7 @@ ${textField({ name: 'note', label: 'Note', value: shown.note ?? '', hint: 'It is
 <section><h2>History</h2>${table(
       [
         { title: 'Status', show: ({ status }) => statusTag(status) },
-        { title: 'At', show: ({ at, created_at: created }) => time(at ?? created) },
+        { title: 'At', show: ({ at }) => time(at) },
         { title: 'Note', show: ({ note }) => note ?? '–' },
       ],
       order.status_history,
