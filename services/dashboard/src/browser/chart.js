@@ -29,6 +29,14 @@ function draw(figure) {
     ticks: { stroke: colour('--line'), width: 1 },
     font: '12px system-ui, sans-serif',
   };
+  /** A time below its tick: the day, too, where it begins, and at the first tick. */
+  const timeAt = (seconds, i, step) => {
+    const date = new Date(seconds * 1000);
+    const time = date.toISOString().slice(11, 16);
+    const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+    if (step >= 86_400) return day;
+    return i === 0 || time === '00:00' ? `${time}\n${day}` : time;
+  };
   const compact = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
   target.replaceChildren();
   return new uPlot(
@@ -38,15 +46,24 @@ function draw(figure) {
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       legend: { show: false },
       cursor: { y: false, points: { size: 6 } },
-      scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
-      axes: [axis, { ...axis, size: 52, values: (_, splits) => splits.map((it) => compact.format(it)) }],
+      scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 4)] } },
+      axes: [
+        {
+          ...axis,
+          space: 64,
+          values: (_, splits, __, ___, step) => splits.map((it, i) => timeAt(it, i, step)),
+        },
+        { ...axis, size: 44, values: (_, splits) => splits.map((it) => compact.format(it)) },
+      ],
       series: [
         {},
         ...names.map((label, at) => ({
           label,
           stroke: lines[at % lines.length],
           width: 2,
-          fill: at === 0 ? `${lines[0]}22` : undefined,
+          // Told apart without colours, too.
+          dash: [undefined, [6, 4], [2, 3]][at % lines.length],
+          fill: names.length === 1 ? `${lines[0]}22` : undefined,
           points: { show: data[0].length < 3 },
         })),
       ],

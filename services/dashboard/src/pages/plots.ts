@@ -37,6 +37,7 @@ function onePlot({ title, unit, lines }: Plot): Html {
   const times = [...new Set(first.value.data.map(({ at }) => at))];
   const total = lines.length === 1 && unit === 'count' ? first.value.total : undefined;
   return html`<figure class="plot"><figcaption><h2>${title}</h2>${total != null && html`<span class="total">${NUMBER.format(total)} in all</span>`}</figcaption>
+${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map(({ name }) => html`<li>${name}</li>`)}</ul>`}
 <div class="canvas" aria-hidden="true"></div>
 <details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${`${title} as a table`}"><table><thead><tr><th scope="col">From (UTC)</th>${columns.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
 <tbody>${times.map(
