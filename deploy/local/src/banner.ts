@@ -27,7 +27,8 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
 
   ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
   ${dim('Credentials')}  ${credentials}
-  ${dim('Mails')}        ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}; their links are printed here, too
+  ${dim('Messages')}     ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}: mails, SMS and pushes are kept there instead of being sent;
+               the links of mails are printed here, too
   ${dim('Database')}     ${database}
 
   In another terminal, get an access token:

@@ -10,6 +10,7 @@ import type { Logger } from '@gatehouse/kit/logger';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { DASHBOARD, SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { createNotificationsService } from '@gatehouse/notifications';
 import type { ResourceConfig } from '@gatehouse/resource/config';
 import { createUsersService } from '@gatehouse/users';
 import { OUTBOX_DIRECTORY } from './data-dir.ts';
@@ -37,6 +38,7 @@ export function createServices(options: {
 }): Service[] {
   const { settings, mongoUri, ownUrl, masterKeys, demo, broadcast, events, logger } = options;
   const { publicUrl, rateLimit } = settings;
+  const outbox = join(settings.dataDir, OUTBOX_DIRECTORY);
 
   const resourceServices: [
     name: Exclude<ServiceName, 'identity' | 'dashboard'>,
@@ -69,6 +71,19 @@ export function createServices(options: {
       'commerce',
       (config) => createCommerceService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
     ],
+    [
+      'notifications',
+      (config) =>
+        createNotificationsService(
+          {
+            ...config,
+            usersUrl: ownUrl,
+            sending: { providers: { capture: { directory: outbox } }, slots: 4 },
+          },
+          logger,
+          { broadcast, events },
+        ),
+    ],
   ];
 
   // Secrets are used only within this process, so each start generates new ones.
@@ -95,11 +110,11 @@ export function createServices(options: {
         ...clients.map(({ id, secret }) => ({ id, secret })),
         { id: DASHBOARD, secret: dashboardSecret },
       ],
-      mail: { directory: join(settings.dataDir, OUTBOX_DIRECTORY), onLink: printLink },
+      mail: { directory: outbox, onLink: printLink },
       firstApplications: firstApplications(demo),
     },
     logger,
-    { broadcast },
+    { broadcast, events },
   );
   const resources = clients.map(({ id, secret, create }) =>
     create({

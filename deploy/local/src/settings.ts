@@ -16,6 +16,18 @@ const settings = {
   logLevel: optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'])),
 };
 
+const jobsSettings = {
+  dataDir: settings.dataDir,
+  url: optional(origin('GATEHOUSE_URL')),
+  token: optional(text('GATEHOUSE_TOKEN')),
+};
+
+/** Reads the settings of `npm run jobs`; throws a SettingsError. */
+export function readJobsSettings(env: NodeJS.ProcessEnv) {
+  const { dataDir, ...rest } = readSettings(jobsSettings, env);
+  return { ...rest, dataDir: resolve(dataDir) };
+}
+
 export type LocalSettings = ReturnType<typeof readLocalSettings>;
 
 /** Reads the settings of `npm start`; throws a SettingsError. */

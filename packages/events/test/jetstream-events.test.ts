@@ -32,7 +32,10 @@ async function setUp(t: Test, url: string) {
   const connected = () => until(() => broadcast.connection() !== undefined, 10_000);
   await connected();
   const { connection } = broadcast;
-  const events = createJetStreamEvents({ connection, stream: 'THINGS', subjects: ['things.>'] });
+  const events = createJetStreamEvents({
+    connection,
+    stream: { name: 'THINGS', subjects: ['things.>'] },
+  });
   async function stored(): Promise<{ subject: string; id: string; data: unknown }[]> {
     const nats = await connect({ servers: url.replace('nats://', '') });
     try {

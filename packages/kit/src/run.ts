@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { completedRequest } from './completed-request.ts';
 import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
 import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
 import type { Logger } from './logger.ts';
+import { createMetricsEndpoint } from './metrics-endpoint.ts';
 import type { Link } from './pages.ts';
 import { pathOf } from './request-path.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
@@ -57,6 +59,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
     .sort((a, b) => b.prefix.length - a.prefix.length);
   const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
+  const metrics = createMetricsEndpoint(services, logger);
   let stopping = false;
   /** Whether the listener has been closed. */
   let draining = false;
@@ -74,8 +77,15 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     toOriginForm(request);
     const path = pathOf(request.url ?? '/');
     const begin = performance.now();
+    /** None for the probes of operators, and for unknown paths. */
+    let service: Service | undefined;
     response.on('close', () => {
-      logRequest(request, response, { info, path, ms: performance.now() - begin }, logger);
+      const status = response.writableFinished ? response.statusCode : 499;
+      const ms = performance.now() - begin;
+      logRequest({ method: request.method, info, path, status, ms }, logger);
+      if (service !== undefined) {
+        metrics.observe(service, completedRequest(request.method, info, { status, ms }));
+      }
       // The connection is idle from now on.
       if (draining) setImmediate(() => server.closeIdleConnections());
     });
@@ -91,6 +101,8 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     }
     if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
     if (path === '/health/ready') return void reportReadiness(services, stopping, response);
+    if (path === '/metrics') return void metrics.answer(response);
+    service = table.find(({ prefix }) => isUnder(path, prefix))?.service;
     if (options.requireHttps) {
       if (!secure) {
         return void sendJson(
@@ -102,9 +114,8 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       // RFC 6797 §7.2: only over HTTPS, for a year.
       response.setHeader('strict-transport-security', 'max-age=31536000');
     }
-    const entry = table.find(({ prefix }) => isUnder(path, prefix));
-    if (entry === undefined) fallback(request, response, path);
-    else entry.service.handle(request, response);
+    if (service === undefined) fallback(request, response, path);
+    else service.handle(request, response);
   }
   server.on('clientError', refuseMalformed);
 
@@ -136,7 +147,11 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const closed = close(server, drainSeconds);
     connections.closeUnused();
     await closed;
+    metrics.stop();
     const failures: unknown[] = [];
+    await Promise.all(begun.map(async (service) => service.flush?.())).catch((error: unknown) =>
+      failures.push(error),
+    );
     for (const service of begun.toReversed()) {
       await service.stop().catch((error: unknown) => failures.push(error));
     }
@@ -194,15 +209,13 @@ async function reportReadiness(services: readonly Service[], stopping: boolean, 
 
 /** One line for each request, when its response is out or its caller gone. */
 function logRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { info, path, ms }: { info: RequestInfo; path: string; ms: number },
+  request: { method: string | undefined; info: RequestInfo; path: string; status: number; ms: number },
   logger: Logger,
 ): void {
-  const status = response.writableFinished ? response.statusCode : 499;
+  const { method, info, path, status, ms } = request;
   const line = {
     req_id: info.id,
-    method: request.method,
+    method,
     // Where no route matched, the path tells what was looked for: without its query, and not all of a long one.
     route: (info.route ?? path).slice(0, 256),
     status,

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CompletedRequest } from './completed-request.ts';
+import type { MetricFamily } from './metrics-text.ts';
 
 /** A service as a value: a process runs one of them, a laptop runs all of them on one port. */
 export type Service = {
@@ -13,4 +15,13 @@ export type Service = {
   stop(): Promise<void>;
   /** Why it cannot serve at the moment, in a few words; undefined when it can. */
   unready(): Promise<string | undefined>;
+  /** Is told of each of its requests, when it has ended. Must be fast, and not throw. */
+  observe?(request: CompletedRequest): void;
+  /** What operators see of it at /metrics, beside its requests. */
+  metrics?(): Promise<readonly MetricFamily[]>;
+  /**
+   * Hands over what it has counted. Called after the last request has ended and before any service of the process is
+   * stopped, since another may be the one that takes it.
+   */
+  flush?(): Promise<void>;
 };

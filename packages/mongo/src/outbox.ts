@@ -13,7 +13,15 @@ export const OUTBOX_INDEX = {
 /** Matches tombstones: what is left of deleted documents until their events are delivered. */
 export const TOMBSTONES = { deleted_at: { $gt: new Date(0) } };
 
-/** A new event, to be stored in the `outbox` of the document that causes it, in the same write. */
-export function outboxEvent(subject: string, data: Record<string, unknown>): OutboxEvent {
-  return { id: newId('evt'), subject, at: new Date(), data };
+/**
+ * A new event, to be stored in the `outbox` of the document that causes it, in the same write.
+ *
+ * @param id unique among all events of the service
+ */
+export function outboxEvent(
+  subject: string,
+  data: Record<string, unknown>,
+  id: string = newId('evt'),
+): OutboxEvent {
+  return { id, subject, at: new Date(), data };
 }

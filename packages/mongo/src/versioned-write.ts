@@ -9,8 +9,8 @@ import { type OutboxEvent, outboxEvent } from './outbox.ts';
 /** The version and time of a write. */
 export type Revision = { version: number; updatedAt: Date };
 
-/** An event of a write. */
-type DomainEvent = { subject: string; data: Record<string, unknown> };
+/** An event of a write; it gets an id unless it has one. */
+type DomainEvent = { subject: string; data: Record<string, unknown>; id?: string };
 
 /** The aggregate after a change, and the events of the change. */
 export type Change<T> = { next: T; events?: readonly DomainEvent[] };
@@ -172,5 +172,5 @@ export function createVersionedWrites<
 }
 
 function outboxEvents(events: readonly DomainEvent[]): OutboxEvent[] {
-  return events.map(({ subject, data }) => outboxEvent(subject, data));
+  return events.map(({ subject, data, id }) => outboxEvent(subject, data, id));
 }

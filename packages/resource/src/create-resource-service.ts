@@ -1,6 +1,10 @@
-import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
-import type { EventTransport } from '@gatehouse/events/local-events';
-import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createJetStreamEvents, type EventConsumer } from '@gatehouse/events/jetstream-events';
+import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import type { JobQueues } from '@gatehouse/events/job-queue';
+import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
+import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
+import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
 import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
@@ -35,7 +39,7 @@ import type { MountOptions } from './mount-resource.ts';
 export type ResourceDependencies = {
   broadcast?: RevocationBroadcast | undefined;
   /** Takes the events of the service, which are published to NATS JetStream otherwise. */
-  events?: EventTransport | undefined;
+  events?: EventTransport | LocalEvents | undefined;
 };
 
 /** The static description of a service. */
@@ -50,6 +54,8 @@ export type ResourceServiceDefinition = {
     profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
   }[];
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
+  /** Consumers by which other services read its events from NATS (see deploy/docker/nats.conf). */
+  consumers?: readonly EventConsumer[];
 };
 
 /** What a service builds its own parts with. */
@@ -65,6 +71,12 @@ export type ResourceContext = {
   events: EventTransport | undefined;
   /** Counts for all replicas of the service, for limits of its own. */
   counters: RateLimitStore;
+  /** Handles events of other services within this process; undefined if they come by NATS. */
+  subscribe: LocalEvents['subscribe'] | undefined;
+  /** The current connection to NATS, if there is one; undefined if the process has no NATS. */
+  nats: NatsBroadcast['connection'] | undefined;
+  /** Makes the queues of the service, each once, before it starts: in NATS JetStream, or in the database without NATS. */
+  queues: JobQueues;
 };
 
 /** The service's own parts. */
@@ -76,6 +88,8 @@ export type ResourceParts = {
   background?: readonly { start(): void; stop(): Promise<void> }[];
   /** Collections whose documents are removed once `expires_at` has passed. */
   expiring?: readonly string[];
+  /** What operators see at /metrics. */
+  metrics?: Service['metrics'];
 };
 
 type RouteDependencies = {
@@ -130,11 +144,27 @@ export function createResourceService(
     (ownBroadcast &&
       createJetStreamEvents({
         connection: ownBroadcast.connection,
-        stream: name.toUpperCase(),
-        subjects: [`${name}.>`],
+        stream: { name: name.toUpperCase(), subjects: [`${name}.>`], consumers: definition.consumers ?? [] },
       }));
   const counters = createRateLimitStore(connection);
-  const parts = build({ connection, logger, identity, clientOf, revocations: feed.set, events, counters });
+  const queues =
+    ownBroadcast === undefined
+      ? createLocalJobQueues({ connection, name, logger })
+      : createJetStreamJobQueues({ connection: ownBroadcast.connection, name, logger });
+  const usage = createServiceUsage({
+    name,
+    logger,
+    events: dependencies.events,
+    nats: ownBroadcast?.connection,
+  });
+  const parts = build({
+    ...{ connection, logger, identity, clientOf, revocations: feed.set, events, queues, counters },
+    subscribe:
+      dependencies.events !== undefined && 'subscribe' in dependencies.events
+        ? dependencies.events.subscribe
+        : undefined,
+    nats: ownBroadcast?.connection,
+  });
   const { background = [], expiring = [] } = parts;
   const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
   const swept = [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring];
@@ -182,6 +212,7 @@ export function createResourceService(
 
   const lifecycle = createLifecycle([
     ownBroadcast ?? {},
+    usage ?? {},
     // In parallel: one waits for identity, the other for the database.
     { start: () => Promise.all([feed.start(), startStore()]) },
     ...[database, feed, ...background, sweeper].map(({ stop }) => ({ stop })),
@@ -198,6 +229,8 @@ export function createResourceService(
       started = true;
     },
     stop: lifecycle.stop,
+    ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
+    ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
     unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
   };
 }

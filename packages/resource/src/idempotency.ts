@@ -1,14 +1,20 @@
-import { createHmac, hkdfSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { createSealer, type Sealer } from '@gatehouse/kit/sealing';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from './answer.ts';
-import { callerOf } from './authenticate.ts';
+import {
+  deriveSecrets,
+  fingerprintOf,
+  KEY_RETENTION_MS,
+  keyOf,
+  refuseKey,
+  replayed,
+  type Secrets,
+  scopeOf,
+} from './idempotency-key.ts';
 
-const RETENTION_MS = 24 * 3_600_000;
 /** How long an attempt may run before another may take over its key. */
 const LEASE_MS = 60_000;
-const RETRY_AFTER_SECONDS = '1';
 
 /** One attempt at a request. */
 export type Attempt = {
@@ -81,7 +87,7 @@ export function createIdempotency(options: {
       reservedId: newId(),
       now: after(0),
       leaseUntil: after(LEASE_MS),
-      expiresAt: after(RETENTION_MS),
+      expiresAt: after(KEY_RETENTION_MS),
     });
   }
 
@@ -94,7 +100,7 @@ export function createIdempotency(options: {
       const holder = randomUUID();
       const claim = await claimKey(secrets, request.body, holder);
       if (claim.state === 'done') return replayed(JSON.parse(sealer.open(claim.answer, id)) as Answer);
-      if (claim.state !== 'claimed') throw REFUSALS[claim.state]();
+      if (claim.state !== 'claimed') throw refuseKey(claim.state);
 
       const release = (forget: boolean) =>
         store.release({ id, holder, now: after(0), forget }).catch((error: unknown) => {
@@ -118,7 +124,7 @@ export function createIdempotency(options: {
           id,
           holder,
           answer: sealer.seal(JSON.stringify(answer), id),
-          expiresAt: after(RETENTION_MS),
+          expiresAt: after(KEY_RETENTION_MS),
         })
         .catch((error: unknown) => {
           // The resource exists: a retry after the lease finds it.
@@ -127,62 +133,4 @@ export function createIdempotency(options: {
       return answer;
     },
   };
-}
-
-const REFUSALS = {
-  running: () =>
-    new ServiceError('conflict', 'A request with this Idempotency-Key is still running.', {
-      headers: { 'retry-after': RETRY_AFTER_SECONDS },
-    }),
-  reused: () =>
-    new ServiceError('idempotency_key_reused', 'This Idempotency-Key was used with another body.'),
-};
-
-/** The key of a request; undefined when it has none. */
-function keyOf({ headers }: FastifyRequest): string | undefined {
-  const header = headers['idempotency-key'];
-  // Node joins repeated headers with a comma and a space, which is no valid key.
-  if (header !== undefined && !/^[!-~]{1,255}$/.test(String(header))) {
-    throw new ServiceError('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
-  }
-  return header === undefined ? undefined : String(header);
-}
-
-/** The caller, method and path that a key belongs to: callers cannot reach each other's keys. */
-function scopeOf(request: FastifyRequest): string {
-  const { clientId, subject } = callerOf(request);
-  return JSON.stringify([clientId, subject, request.method, request.url.split('?', 1)[0]]);
-}
-
-/** The id that a key is stored under, the MAC key of its fingerprint, and the sealer of its answer. */
-type Secrets = { id: string; mac: Buffer; sealer: Sealer };
-
-/** Derived from the key (RFC 5869), so that the database alone discloses nothing. */
-function deriveSecrets(key: string, scope: string): Secrets {
-  const bytes = Buffer.from(hkdfSync('sha256', key, scope, 'gatehouse idempotency', 96));
-  return {
-    id: bytes.subarray(0, 32).toString('base64url'),
-    mac: bytes.subarray(32, 64),
-    sealer: createSealer([bytes.subarray(64)]),
-  };
-}
-
-/** A fingerprint that does not depend on the order of fields. */
-function fingerprintOf(body: unknown, { mac }: Secrets): string {
-  return createHmac('sha256', mac)
-    .update(JSON.stringify(sorted(body)) ?? '')
-    .digest('base64url');
-}
-
-/** Sorts the fields of all objects. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  // As an array, since an object puts integer keys first in any case.
-  return { fields: fields.map(([name, inner]) => [name, sorted(inner)]) };
-}
-
-function replayed(answer: Answer): Answer {
-  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
 }

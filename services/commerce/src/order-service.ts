@@ -1,9 +1,11 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { decimalsOf } from './money.ts';
 import {
+  asPlaced,
   changeStatus,
   isCancellableByCustomer,
   itemProblems,
@@ -23,7 +25,9 @@ export type Actor = { person: { id: string; role: string } | undefined };
 /** The use cases of orders. For an order that the actor may not see they throw `not_found`, as if it did not exist. */
 export type OrderService = {
   listFor(actor: Actor): ListSource<OrderField, Order>;
-  create(draft: NewOrder & { id: string }, actor: Actor): Promise<Order>;
+  create(draft: NewOrder & { id: string }, actor: Actor, key?: IdempotencyKey): Promise<Order>;
+  /** The order that was created with a key, as it was then. */
+  findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
   read(id: string, actor: Actor): Promise<Order>;
   changeStatus(id: string, change: OrderChange, actor: Actor, ifVersion: IfVersion): Promise<Order>;
 };
@@ -49,7 +53,7 @@ export function createOrderService(options: {
       return customer === undefined ? store : store.within(customer);
     },
 
-    async create(draft, actor) {
+    async create(draft, actor, key) {
       const userId = customerOf(draft, actor);
       const { id, items, currency } = draft;
       const problems = itemProblems(items);
@@ -74,11 +78,16 @@ export function createOrderService(options: {
         ...{ id, userId, ...bill, currency, status: 'pending', version: 1, createdAt: now, updatedAt: now },
         history: [{ status: 'pending', at: now, note: null }],
       };
-      const placement = await store.place(order);
+      const placement = await store.place(order, key);
       if (!placement.isPlaced) {
         throw notEnough(placement.lacking, products);
       }
       return order;
+    },
+
+    async findByKey(key) {
+      const earlier = await store.findByKey(key);
+      return earlier?.state === 'done' ? { ...earlier, created: asPlaced(earlier.created) } : earlier;
     },
 
     read,

@@ -1,4 +1,5 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { MAX_MINOR_UNITS } from './money.ts';
@@ -61,8 +62,16 @@ export type Placement = { isPlaced: true } | { isPlaced: false; lacking: string 
 export type OrderStore = ListSource<OrderField, Order> & {
   within(userId: string): ListSource<OrderField, Order>;
   findById(id: string, userId?: string): Promise<Order | undefined>;
-  /** Reserves the stock of all lines and stores the order, or does neither. Throws `unavailable` if it took too long. */
-  place(order: Order): Promise<Placement>;
+  /**
+   * The order that was placed with a key, as it is now. An attempt that has not ended, and cannot be under way any more, is
+   * undone.
+   */
+  findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
+  /**
+   * Reserves the stock of all lines and stores the order with the key, or does neither. Throws `unavailable` if it took too
+   * long, and `conflict` if the key is taken.
+   */
+  place(order: Order, key?: IdempotencyKey): Promise<Placement>;
   /** Calls `decide` with the current order. Throws `not_found`, `precondition_failed`, and what `decide` throws. */
   update(id: string, decide: (current: Order) => Order, ifVersion: IfVersion): Promise<Order>;
 };
@@ -134,6 +143,16 @@ export function changeStatus(order: Order, { status, note }: OrderChange, at: Da
     );
   }
   return { ...order, status, history: [...order.history, { status, at, note }] };
+}
+
+/** The order as it was when it was placed: only its status, and what goes with it, ever changes. */
+export function asPlaced(order: Order): Order {
+  const [placed] = order.history;
+  if (placed === undefined) return order;
+  return {
+    ...order,
+    ...{ status: placed.status, history: [placed], version: 1, updatedAt: order.createdAt },
+  };
 }
 
 /** Whether the customer may cancel the order; later, only staff may. */

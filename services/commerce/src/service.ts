@@ -30,6 +30,7 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'commerce',
   prefixes: prefixesOf('commerce'),
   paths: [...SEARCH_PATHS, ...PRODUCT_PATHS, ...ORDER_PATHS],
+  consumers: [{ name: 'notifications_analytics', filter: 'commerce.order.*' }],
   document: {
     title: 'Gatehouse commerce',
     description: `
@@ -87,7 +88,7 @@ export function createCommerceService(
         mountResource(app, createProductResource(products), mountOptions);
         mountResource(app, createOrderResource(orders), mountOptions);
       },
-      background: [productEvents, orderEvents, orderStore.sweeper],
+      background: [productEvents, orderEvents, orderStore.sweeper, orderStore.keySweeper],
     };
   });
 }

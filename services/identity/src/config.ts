@@ -13,8 +13,8 @@ import {
 } from '@gatehouse/kit/config';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import type { MailSettings } from '@gatehouse/mail/mail-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
-import type { MailSettings } from './accounts/mail-settings.ts';
 import type { FirstApplication } from './applications/first-applications.ts';
 import type { ServiceClient } from './internal/service-tokens.ts';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './keys/signing-keys.ts';

@@ -1,5 +1,7 @@
 import type { Broadcast } from '@gatehouse/events/broadcast';
+import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import { deriveKeys } from '@gatehouse/kit/sealing';
@@ -35,7 +37,11 @@ import { createRevocationsModule } from './revocations/module.ts';
 import { createSignInModule } from './sign-in/module.ts';
 
 /** What a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
-export type IdentityDependencies = { broadcast?: Broadcast };
+export type IdentityDependencies = {
+  broadcast?: Broadcast;
+  /** Takes to analytics what was counted, which is sent over NATS otherwise. */
+  events?: EventTransport;
+};
 
 /** How long after its expiry a token may still count, in seconds: clocks differ, and requests take time. */
 const CLOCK_MARGIN = 120;
@@ -53,11 +59,20 @@ export function createIdentityService(
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
   const broadcast = dependencies.broadcast ?? (ownBroadcast as Broadcast);
+  const usage = createServiceUsage({
+    ...{ name: 'identity', logger, events: dependencies.events, nats: ownBroadcast?.connection },
+  });
+  const onTokenIssued = (clientId: string | undefined) => usage?.count('tokens_issued', clientId);
   const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
   const { connection } = database;
   const auditStore = createAuditStore(connection);
   const [auditKey] = deriveKeys(masterKeys, 'audit');
-  const audit = createAudit({ store: auditStore, key: auditKey, keepDays: config.auditDays, logger });
+  const audit = createAudit({
+    ...{ store: auditStore, key: auditKey, keepDays: config.auditDays, logger },
+    onRecord({ action, client }) {
+      if (action === 'sign_in.succeeded') usage?.count('logins', client);
+    },
+  });
 
   // The parts need each other: one that comes later, and is needed only later, is passed as a function.
   const { feed, revocations, ...revoking } = createRevocationsModule({
@@ -111,6 +126,7 @@ export function createIdentityService(
     applications,
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     acceptsService: createServiceClients(config.services),
+    onTokenIssued,
     logoutToPrivateNetworks: config.logoutToPrivateNetworks === 'on',
     pages: () => signIn.providerPages,
   });
@@ -155,6 +171,7 @@ export function createIdentityService(
       checkPassword: signIn.checkPassword,
       signer: provider.signer,
       endGrant: store.endGrant,
+      onTokenIssued,
     }),
     sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
     auditRoutes({ authenticate, entries: auditStore.list }),
@@ -164,6 +181,7 @@ export function createIdentityService(
       authenticate: authentication.authenticateService,
       revocations,
       resolveApiKey: apiKeys.resolve,
+      ownedBy: applications.ownedBy,
       accountChanged: createAccountChangeHandler({
         ...{ revocations, store, logins, applications, audit },
         notices: signIn.notices,
@@ -189,6 +207,7 @@ export function createIdentityService(
     handle: app.callback(),
     ...createLifecycle([
       ...(ownBroadcast === undefined ? [] : [ownBroadcast]),
+      usage ?? {},
       database,
       { stop: signIn.stop },
       // Stopped after everything that records, since it writes what is still buffered.
@@ -203,6 +222,7 @@ export function createIdentityService(
       ...managed.resumeTasks,
       { start: () => (started = true) },
     ]),
+    ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
     unready: async () => (started ? ((await database.unready()) ?? feed.unready()) : 'starting'),
   };
 }

@@ -14,6 +14,7 @@ import { mountFilterGuide } from '@gatehouse/resource/filter-guide';
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
+import { mountContactRoutes } from './internal/contact-routes.ts';
 import { mountExistenceRoutes } from './internal/existence-routes.ts';
 import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
@@ -90,6 +91,7 @@ export function createUsersService(
         mountSecurityRoutes(app, { users, authenticate: mountOptions.authenticate });
         mountFilterGuide(app);
         mountAccountRoutes(app, { users, authenticate: authenticateInternal });
+        mountContactRoutes(app, { users, authenticate: authenticateInternal });
         mountExistenceRoutes(app, { users, authenticate: authenticateInternal });
       },
       async prepare() {

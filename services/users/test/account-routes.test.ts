@@ -1,7 +1,8 @@
-import { internalRoutesOf, isUnder, SERVICE_NAMES } from '@gatehouse/kit/services';
+import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/kit/services';
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';
+import { mountContactRoutes } from '../src/internal/contact-routes.ts';
 import { mountExistenceRoutes } from '../src/internal/existence-routes.ts';
 import type { UserService } from '../src/user-service.ts';
 import { build } from './build.ts';
@@ -269,18 +270,49 @@ t.test('only identity has access, with a token for this audience', async (t) => 
   t.match(await call('GET', path, token), { body: { name: /^inner/, epoch: 0 } }, 'nothing has changed');
 });
 
-t.test('whether a user exists is told to commerce, and to nobody else', async (t) => {
-  const commerce = await issuer.internal('commerce', 'users');
-  const existence = (id: string, credential: string | undefined) =>
-    call('GET', `/internal/users/existence/${id}`, credential);
+t.test(
+  'whether a user exists is told to the services that have users’ records, and to nobody else',
+  async (t) => {
+    const existence = (id: string, credential: string | undefined) =>
+      call('GET', `/internal/users/existence/${id}`, credential);
+    const machine = await issuer.machine('write:users');
+    const { id } = (await call('POST', '/users', machine, { name: 'Somebody' })).body;
+    const callers = SERVICES.users.internalRoutes['/internal/users/existence'] ?? [];
+    t.same(callers, ['commerce', 'notifications']);
+    for (const name of callers) {
+      const credential = await issuer.internal(name, 'users');
+      t.match(await existence(id, credential), { status: 200, body: { exists: true } });
+      t.match(await existence('usr_nobody', credential), { status: 200, body: { exists: false } });
+    }
+    for (const name of SERVICE_NAMES.filter((service) => !callers.includes(service))) {
+      t.equal((await existence('usr_nobody', await issuer.internal(name, 'users'))).status, 403, name);
+    }
+    t.equal((await existence('usr_nobody', undefined)).status, 401);
+  },
+);
+
+t.test('how to reach a user is told to notifications, and to nobody else', async (t) => {
+  const contacts = (id: string, credential: string | undefined) =>
+    call('GET', `/internal/users/contacts/${id}`, credential);
   const machine = await issuer.machine('write:users');
-  const { id } = (await call('POST', '/users', machine, { name: 'Somebody' })).body;
-  t.match(await existence(id, commerce), { status: 200, body: { exists: true } });
-  t.match(await existence('usr_nobody', commerce), { status: 200, body: { exists: false } });
-  for (const name of SERVICE_NAMES.filter((service) => service !== 'commerce')) {
-    t.equal((await existence('usr_nobody', await issuer.internal(name, 'users'))).status, 403, name);
+  const draft = {
+    username: 'reachable',
+    email: 'reach@example.org',
+    phone: '+49 30 1234567',
+    password: 'a long one',
+  };
+  const { id } = (await call('POST', '/v1/users', machine, draft)).body;
+  const credential = await issuer.internal('notifications', 'users');
+  const found = await contacts(id, credential);
+  t.equal(found.status, 200);
+  t.equal(found.headers.get('cache-control'), 'no-store');
+  t.same(Object.keys(found.body), ['email', 'phone'], 'nothing else of theirs');
+  t.match(found.body, { email: 'reach@example.org' });
+  t.equal((await contacts('usr_nobody', credential)).status, 404);
+  for (const name of SERVICE_NAMES.filter((service) => service !== 'notifications')) {
+    t.equal((await contacts(id, await issuer.internal(name, 'users'))).status, 403, name);
   }
-  t.equal((await existence('usr_nobody', undefined)).status, 401);
+  t.equal((await contacts(id, undefined)).status, 401);
 });
 
 t.test('every mounted internal route has an entry', async (t) => {
@@ -288,6 +320,7 @@ t.test('every mounted internal route has an entry', async (t) => {
   const mounted: string[] = [];
   app.addHook('onRoute', ({ url }) => void mounted.push(url));
   mountAccountRoutes(app, { users: {} as UserService, authenticate: async () => {} });
+  mountContactRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   mountExistenceRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   t.ok(mounted.length > 0, 'there are routes');
   for (const { prefix } of internalRoutesOf('users')) {

@@ -174,7 +174,7 @@ export function createOrderResource(orders: OrderService): Resource<OrderTypes> 
     paths: ORDER_PATHS,
     operations: {
       list: { scopes: READ, source: orders.listFor },
-      create: { scopes: WRITE, run: orders.create },
+      create: { scopes: WRITE, run: orders.create, findByKey: orders.findByKey },
       read: { scopes: READ, run: orders.read },
       update: { scopes: WRITE, run: orders.changeStatus },
     },

@@ -1,7 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
+import {
+  createDocumentKeys,
+  IDEMPOTENCY_FIELD,
+  IDEMPOTENCY_INDEXES,
+  idempotencyFields,
+} from '@gatehouse/mongo/document-keys';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
@@ -10,7 +15,13 @@ import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import { amountOf } from '../money.ts';
 import { ORDER_STATUSES, type Order, type OrderField, type OrderStatus, type OrderStore } from '../order.ts';
-import { createStockReservation, STOCK_STATE_INDEX, stockState } from './stock-reservation.ts';
+import {
+  createStockReservation,
+  isPlacing,
+  STOCK_STATE_INDEX,
+  type StockState,
+  stockState,
+} from './stock-reservation.ts';
 
 type StoredLine = { product_id: string; quantity: number; unit_price_minor: number };
 
@@ -25,7 +36,19 @@ export type OrderDocument = VersionedDocument & {
   status: OrderStatus;
   history: { status: OrderStatus; at: Date; note: string | null }[];
   created_at: Date;
+  stock?: StockState;
 };
+
+/** The projection of reads: all fields of an Order. */
+const ORDER_FIELDS = {
+  user_id: 1,
+  lines: 1,
+  currency: 1,
+  total_minor: 1,
+  status: 1,
+  history: 1,
+  created_at: 1,
+} as const;
 
 /** What is not there yet is taken for deleted; not for a tombstone, which has a time after this. */
 const NOT_YET = new Date(0);
@@ -50,8 +73,8 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
     name: 'orders',
     noun: 'order',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, STOCK_STATE_INDEX],
-    projection: { user_id: 1, lines: 1, currency: 1, total_minor: 1, status: 1, history: 1, created_at: 1 },
+    indexes: [OUTBOX_INDEX, STOCK_STATE_INDEX, ...IDEMPOTENCY_INDEXES],
+    projection: ORDER_FIELDS,
     read,
     write,
     duplicate: () => new ServiceError('conflict', 'This order already exists.'),
@@ -59,36 +82,50 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
   const orders = connection.collection<StoredDocument>('orders');
   const products = connection.collection<StoredDocument>('products');
   const stock = createStockReservation({ products, orders, logger: options.logger });
+  const keys = createDocumentKeys<OrderDocument>(orders, {
+    projection: { ...ORDER_FIELDS, version: 1, updated_at: 1, stock: 1 },
+    logger: options.logger,
+  });
 
   const orderStore: OrderStore = {
     ...store,
-    async place(order) {
+    async findByKey(key) {
+      const found = await keys.find(key);
+      if (found?.state !== 'found') return found;
+      const { document } = found;
+      if (document.status !== undefined) return { state: 'done', created: read(document) };
+      if (document.stock !== undefined && isPlacing(document.stock)) return { state: 'running' };
+      await stock.undo(document._id);
+      return undefined;
+    },
+
+    async place(order, key) {
       const { id, version, updatedAt } = order;
       const { lines, ...others } = write(order);
-      const attempt = randomUUID();
       // For lists, reads and changes it does not exist yet.
-      const intent = { _id: id, lines, deleted_at: NOT_YET, stock: { ...stockState('reserving'), attempt } };
-      await orders.insertOne(intent as unknown as StoredDocument).catch(async (error: unknown) => {
-        if (duplicateKeyField(error) !== '_id') throw error;
-        const exists = (await store.findById(id)) !== undefined;
-        throw exists
-          ? new ServiceError('conflict', 'This order already exists.')
-          : unavailable('An earlier attempt at this order has not ended yet.');
+      const intent = {
+        ...{ _id: id, lines, deleted_at: NOT_YET, stock: stockState('reserving') },
+        ...idempotencyFields(key),
+      };
+      await orders.insertOne(intent as unknown as StoredDocument).catch((error: unknown) => {
+        const field = duplicateKeyField(error);
+        if (field === '_id') throw new ServiceError('conflict', 'This order already exists.');
+        if (field !== IDEMPOTENCY_FIELD) throw error;
+        throw new ServiceError('conflict', 'An order with this Idempotency-Key is being placed.', {
+          headers: { 'retry-after': '1' },
+        });
       });
       const lacking = await stock.reserve(id, lines);
       if (lacking !== undefined) {
-        await stock.undo(id, attempt);
+        await stock.undo(id);
         return { isPlaced: false, lacking };
       }
       const placed = { ...others, version, updated_at: updatedAt, stock: stockState('settling') };
-      const { matchedCount } = await orders.updateOne(
-        { _id: id, 'stock.phase': 'reserving', 'stock.attempt': attempt },
-        {
-          $set: placed,
-          $unset: { deleted_at: '' },
-          $push: { outbox: outboxEvent('commerce.order.created', eventData(order)) },
-        } as never,
-      );
+      const { matchedCount } = await orders.updateOne({ _id: id, 'stock.phase': 'reserving' }, {
+        $set: placed,
+        $unset: { deleted_at: '' },
+        $push: { outbox: outboxEvent('commerce.order.created', eventData(order)) },
+      } as never);
       if (matchedCount === 0) throw unavailable('The order took too long, and was not placed.');
       // If this fails, the sweep does it.
       stock.settle(id, lines).catch(() => {});
@@ -116,7 +153,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
     );
   }
 
-  return { ...orderStore, sweeper: stock.sweeper };
+  return { ...orderStore, sweeper: stock.sweeper, keySweeper: keys.sweeper };
 }
 
 function eventData({ id, userId, status, version, total, currency, createdAt, updatedAt, lines }: Order) {

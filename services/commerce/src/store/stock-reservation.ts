@@ -11,17 +11,14 @@ import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gateh
 /** reserving → settling → none, or reserving → undoing → deleted; on cancellation restocking → returned → none. */
 type Phase = 'reserving' | 'settling' | 'undoing' | 'restocking' | 'returned';
 /** `until`: before that time only the process that has begun the phase goes on with it. */
-export type StockState = {
-  phase: Phase;
-  until: Date;
-  /** Of several attempts to place the same order, the one that is reserving. */
-  attempt?: string;
-};
+export type StockState = { phase: Phase; until: Date };
 type Line = { product_id: string; quantity: number };
 type OrderWithStock = StoredDocument & { lines: Line[]; stock?: StockState };
 
 /** How long one process may take for a phase before another takes over. */
 const LEASE_MS = 10_000;
+/** How long it may take to place an order before a request with the same Idempotency-Key takes over. */
+const RETRY_MS = 2000;
 /** How long a product remembers that stock was returned: longer than any process could lag behind. */
 const REMEMBERED_MS = 600_000;
 const SWEEP_MS = 5000;
@@ -41,11 +38,16 @@ export function stockState(phase: Phase, ms = LEASE_MS): StockState {
   return { phase, until: new Date(Date.now() + ms) };
 }
 
+/** Whether the process that has begun to place an order may still be at it, so that a repeated request has to wait. */
+export function isPlacing({ phase, until }: StockState): boolean {
+  return phase === 'reserving' && until.getTime() - LEASE_MS + RETRY_MS > Date.now();
+}
+
 export type StockReservation = {
   /** Reserves all lines of an order, whose phase is `reserving`. Returns the product whose stock does not suffice. */
   reserve(orderId: string, lines: readonly Line[]): Promise<string | undefined>;
-  /** Gives back what an order that was not placed, in this attempt or in any, has reserved, and deletes it. */
-  undo(orderId: string, attempt?: string): Promise<void>;
+  /** Gives back what an order that was not placed has reserved, and deletes it. */
+  undo(orderId: string): Promise<void>;
   /** Removes the reservations of an order that was placed: its stock is sold. */
   settle(orderId: string, lines: readonly Line[]): Promise<void>;
   /** Returns the stock of a cancelled order. */
@@ -103,13 +105,9 @@ export function createStockReservation(options: {
     );
   }
 
-  async function undo(orderId: string, attempt?: string): Promise<void> {
+  async function undo(orderId: string): Promise<void> {
     const order = (await orders.findOneAndUpdate(
-      {
-        _id: orderId,
-        'stock.phase': { $in: ['reserving', 'undoing'] },
-        ...(attempt === undefined ? {} : { 'stock.attempt': attempt }),
-      },
+      { _id: orderId, 'stock.phase': { $in: ['reserving', 'undoing'] } },
       { $set: { stock: stockState('undoing') } },
     )) as OrderWithStock | null;
     if (order === null) return;
@@ -148,8 +146,8 @@ export function createStockReservation(options: {
   }
 
   const NEXT: Record<Phase, (id: string, lines: readonly Line[]) => Promise<void>> = {
-    reserving: (id) => undo(id),
-    undoing: (id) => undo(id),
+    reserving: undo,
+    undoing: undo,
     settling: settle,
     restocking: restock,
     returned: forgetReturn,

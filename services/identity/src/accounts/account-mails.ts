@@ -1,5 +1,6 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import type { MailSender } from '@gatehouse/mail/mail';
 import {
   emailChangedMail,
   type Notice,
@@ -8,7 +9,6 @@ import {
   verifyEmailMail,
 } from '../pages/mails.ts';
 import type { Account, Accounts } from './account.ts';
-import type { MailSender } from './mail.ts';
 import type { LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 
 /** How long a link works. */

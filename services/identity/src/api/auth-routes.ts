@@ -30,6 +30,8 @@ export type AuthRoutesOptions = {
   notices: Pick<Notices, 'signedIn'>;
   revocations: Pick<Revocations, 'write'>;
   endGrant(id: string): Promise<void>;
+  /** Is told of each access token that was issued. */
+  onTokenIssued(clientId: string): void;
 };
 
 const readLogin = bodyValidator(Type.Object({ username: Type.String(), password: Type.String() }));
@@ -104,6 +106,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     const { tokenId, answer } = await sign(account, id, Math.floor(Date.now() / 1000));
     await logins.begin({ id, account, tokenId }, originOf(ctx));
     await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
+    options.onTokenIssued(LOGIN_CLIENT);
     ctx.body = answer;
   });
 
@@ -162,6 +165,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     if (!(await logins.renew({ id, tokenId }, { account, tokenId: next.tokenId }, originOf(ctx)))) {
       throw unauthenticated('The access token has been revoked.', 'invalid_token');
     }
+    options.onTokenIssued(LOGIN_CLIENT);
     ctx.body = next.answer;
   });
 

@@ -103,6 +103,8 @@ export function createAudit(options: {
   key: Buffer;
   keepDays: number;
   logger: Logger;
+  /** Is told of each entry. */
+  onRecord?(entry: AuditEntry): void;
 }): Audit {
   const { store, key, keepDays, logger } = options;
   let buffer: AuditRecord[] = [];
@@ -147,6 +149,7 @@ export function createAudit(options: {
   const buffered: ReadonlySet<string> = new Set(BUFFERED);
   return {
     async record(entry) {
+      options.onRecord?.(entry);
       if (buffered.has(entry.action)) writeSoon(toRecord(entry));
       else await store.insert(toRecord(entry));
     },

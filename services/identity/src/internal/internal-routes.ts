@@ -37,7 +37,7 @@ export type AccountChange = Type.Static<typeof AccountChange>;
 
 /**
  * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
- * may report account changes (see SERVICES in kit). The edge does not route any of it.
+ * may report account changes, and only notifications ask who owns which application (see SERVICES in kit). The edge does not route any of it.
  */
 export function internalRoutes(options: {
   /** Takes tokens for identity's internal audience only. */
@@ -46,6 +46,8 @@ export function internalRoutes(options: {
   resolveApiKey(hash: string, address?: string): Promise<object | undefined>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
+  /** The client ids of a person's applications. */
+  ownedBy(userId: string): Promise<string[]>;
 }): Router {
   const { authenticate, revocations } = options;
   const router = new Router({ prefix: internalPrefix('identity'), sensitive: true });
@@ -67,6 +69,9 @@ export function internalRoutes(options: {
   router.post('/account-changes', async (ctx) => {
     await options.accountChanged(readChange(await readJson(ctx)));
     ctx.status = 204;
+  });
+  router.get('/owned-applications/:user_id', async (ctx) => {
+    ctx.body = { client_ids: await options.ownedBy(String(ctx.params.user_id)) };
   });
   return router;
 }

@@ -17,6 +17,7 @@ export function createOidcModule(
     connection: Connection;
     revocations: Revocations;
     logger: Logger;
+    onTokenIssued(clientId: string | undefined): void;
   },
 ) {
   const { connection, revocations, ...rest } = options;

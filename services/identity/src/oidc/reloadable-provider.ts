@@ -32,9 +32,16 @@ const REFUSALS = [
   'pushed_authorization_request.error',
 ];
 
+/** Access tokens are JWTs, which are issued and not saved. */
+const ISSUED = ['access_token.issued', 'client_credentials.issued'];
+
 /** Throws `unavailable` until reload() has been called. */
 export function createReloadableProvider(
-  options: Omit<ProviderOptions, 'keys'> & { logger: Logger },
+  options: Omit<ProviderOptions, 'keys'> & {
+    logger: Logger;
+    /** Is told of each access token that was issued. */
+    onTokenIssued(clientId: string | undefined): void;
+  },
 ): ReloadableProvider {
   const { issuer, accessTokenAlgorithm, logger } = options;
   const serverErrors = new WeakMap<object, unknown>();
@@ -75,6 +82,9 @@ export function createReloadableProvider(
       );
       for (const event of REFUSALS) {
         provider.on(event as 'grant.error', logRefusal);
+      }
+      for (const event of ISSUED) {
+        provider.on(event as 'access_token.issued', ({ clientId }) => options.onTokenIssued(clientId));
       }
       parts = {
         provider,

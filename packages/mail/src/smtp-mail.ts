@@ -12,7 +12,11 @@ const TIMEOUTS = {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const MAX_CONNECTIONS = 5;
 
-export type SmtpMail = MailSender & { stop(): void };
+export type SmtpMail = MailSender & {
+  /** Connects and signs in without sending anything; throws when that fails. */
+  check(): Promise<void>;
+  stop(): void;
+};
 
 /**
  * Sends mail by SMTP (RFC 5321). `smtpUrl` is smtp: or smtps: with user, password, host and port; TLS is required,
@@ -30,21 +34,27 @@ export function createSmtpMail(options: { smtpUrl: string; from: string }): Smtp
   }
 
   return {
-    async send(mail) {
+    async send(mail, signal) {
       refuseInjection(mail);
       transport ??= load();
-      const { to, subject, text, html } = mail;
+      const { to, subject, text, html, messageId } = mail;
       await (await transport).sendMail({
         from: options.from,
         to: { name: '', address: to },
         subject,
         text,
-        html,
+        ...(html === undefined ? {} : { html }),
+        ...(messageId === undefined ? {} : { messageId: `<${messageId}>` }),
+        ...(signal === undefined ? {} : { signal }),
         headers: { 'Auto-Submitted': 'auto-generated' },
         // A mail contains only what it is given, no files and no URLs.
         disableFileAccess: true,
         disableUrlAccess: true,
       });
+    },
+    async check() {
+      transport ??= load();
+      await (await transport).verify();
     },
     stop() {
       void transport?.then((it) => it.close());

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
-import { createFileMail } from '../../src/accounts/file-mail.ts';
-import { refuseInjection } from '../../src/accounts/mail.ts';
-import { createSmtpMail } from '../../src/accounts/smtp-mail.ts';
+import { createFileMail } from '../src/file-mail.ts';
+import { refuseInjection } from '../src/mail.ts';
+import { createSmtpMail } from '../src/smtp-mail.ts';
 
 const MAIL = {
   to: 'ann@example.org',

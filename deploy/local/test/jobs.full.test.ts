@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnNode, until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { type Gatehouse, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
+
+const JOBS = new URL('../src/jobs.ts', import.meta.url).pathname;
+const dataDir = temporaryDir(t);
+
+/** What `npm run jobs -- …args` prints, and its status. */
+async function jobs(args: string[], env: Record<string, string> = {}) {
+  const { child, ended, output } = spawnNode([JOBS, ...args], { DATA_DIR: dataDir, ...env });
+  await ended;
+  return { status: child.exitCode, output: output() };
+}
+
+async function send(gatehouse: Gatehouse, message: string): Promise<string> {
+  const response = await fetch(`${gatehouse.base}/v2/notifications`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await tokenOf(gatehouse)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ user_id: gatehouse.demo.user.user_id, message, type: 'email' }),
+  });
+  const { id } = (await response.json()) as { id: string };
+  t.equal(response.status, 202);
+  return id;
+}
+
+const captured = (id: string) =>
+  readdirSync(join(dataDir, 'outbox'), { recursive: true })
+    .map((name) => readFileSync(join(dataDir, 'outbox', String(name)), 'utf8'))
+    .filter((text) => text.includes(id));
+
+t.test('npm run jobs steers npm start, whose jobs survive kill -9', { timeout: 120_000 }, async (t) => {
+  t.match(await jobs(['list'], { DATA_DIR: join(dataDir, 'other') }), { status: 1, output: /has not run/ });
+  const first = await startGatehouse(t, dataDir);
+  t.match(first.output(), /Messages .*outbox/);
+  t.match(await jobs([]), {
+    status: 0,
+    output: /LANE.*\nmessages email +running(?:.*\n)*There are no dead letters/,
+  });
+
+  t.match(await jobs(['pause', 'messages', 'email']), { status: 0, output: 'messages email is paused.\n' });
+  const id = await send(first, 'To be captured after a kill.');
+  t.match((await jobs(['list'])).output, /messages email +paused +[01] +[01] /);
+  await first.end('SIGKILL');
+
+  const second = await startGatehouse(t, dataDir);
+  t.match((await jobs(['list'])).output, /messages email +paused/);
+  t.same(captured(id), [], 'a lane that was paused stays so');
+  t.match(await jobs(['resume', 'messages', 'email']), { status: 0 });
+  await until(() => captured(id).length > 0, 20_000);
+  t.match(captured(id), [/^To: demo@example\.com\n/]);
+
+  t.match(await jobs(['show', 'ntf_unknown-1']), { status: 1, output: 'There is no such dead letter.\n' });
+  t.match(await jobs(['replay', 'ntf_unknown-1']), { output: '0 replayed. There is no ntf_unknown-1.\n' });
+  t.match(await jobs(['replay', '--all']), { output: '0 replayed.\n' });
+  t.match(await jobs(['purge', 'messages', 'email']), { output: '0 removed.\n' });
+  t.match(await jobs(['purge', 'letters']), { status: 1, output: 'There is no such queue.\n' });
+  for (const args of [['show'], ['pause', 'messages'], ['dance']]) {
+    t.match(await jobs(args), { status: 1, output: /^usage/ }, args.join(' '));
+  }
+  const elsewhere = { GATEHOUSE_URL: second.base, GATEHOUSE_TOKEN: await tokenOf(second) };
+  t.match(
+    await jobs(['list'], elsewhere),
+    { status: 1, output: 'This is for admins.\n' },
+    'a machine’s token',
+  );
+  t.match(await jobs(['list'], { GATEHOUSE_URL: second.base }), { status: 1, output: /set together/ });
+  await second.end();
+});

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import {
+  AckPolicy,
+  type Consumer,
+  DeliverPolicy,
+  DiscardPolicy,
+  type JsMsg,
+  jetstream,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
+
+const PULL = { max_messages: 50, expires: 5000 };
+/** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
+const RETRY_MS = 2000;
+
+export type StreamConsumerOptions = {
+  /** The current connection, if there is one. */
+  connection: () => NatsConnection | undefined;
+  /**
+   * A stream of our own account, which is made unless it exists, and from which handled events are removed; or one of another
+   * account, which is made there with the consumer and exports its JetStream API for that to our account as
+   * `JS.{account}.API` (see deploy/docker/nats.conf).
+   */
+  stream: { name: string; subject: string; maxAgeMs: number } | { name: string; account: string };
+  /** The name of the durable consumer: processes that share it share the messages. */
+  durable: string;
+  /** Resolves when the event is durably handled; rejects to get it again. May get the same event twice. */
+  handle(event: OutboxEvent): Promise<void>;
+  logger: Logger;
+};
+
+/**
+ * Handles the events of a stream of NATS JetStream, at least once: a message is acknowledged after it has been handled, and
+ * one that cannot be is delivered again, for as long as the stream keeps it. It waits for NATS, and for the stream, for as
+ * long as it takes.
+ */
+export function createStreamConsumer(options: StreamConsumerOptions): {
+  start(): void;
+  stop(): Promise<void>;
+} {
+  const { connection, stream, durable, handle, logger } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+  let failing = false;
+
+  const prepared = prepareOnce(async (js) => {
+    if ('account' in stream) return;
+    const { name, subject, maxAgeMs } = stream;
+    await ensureStream(js, {
+      name,
+      subjects: [subject],
+      retention: RetentionPolicy.Workqueue,
+      storage: StorageType.File,
+      discard: DiscardPolicy.Old,
+      max_age: nanos(maxAgeMs),
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    });
+    await ensureConsumer(js, name, {
+      durable_name: durable,
+      filter_subject: subject,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+    });
+  });
+
+  async function open(nats: NatsConnection): Promise<Consumer> {
+    const { client } = await prepared.open(nats);
+    const js = 'account' in stream ? jetstream(nats, { apiPrefix: `JS.${stream.account}.API` }) : client;
+    return js.consumers.get(stream.name, durable);
+  }
+
+  async function handleMessage(message: JsMsg): Promise<void> {
+    try {
+      const { id, at, data } = message.json<Omit<OutboxEvent, 'subject'>>();
+      await handle({ id, subject: message.subject, at: new Date(at), data });
+      message.ack();
+    } catch (error) {
+      logger.warn({ err: error, subject: message.subject }, 'an event could not be handled; trying again');
+      message.nak(RETRY_MS);
+    }
+  }
+
+  async function consume(nats: NatsConnection): Promise<void> {
+    const consumer = await open(nats);
+    while (!signal.aborted && !nats.isClosed()) {
+      const messages = await consumer.fetch(PULL);
+      const stop = () => void messages.close();
+      signal.addEventListener('abort', stop);
+      const handled: Promise<void>[] = [];
+      for await (const message of messages) handled.push(handleMessage(message));
+      signal.removeEventListener('abort', stop);
+      await Promise.all(handled);
+      if (failing) logger.info({ stream: stream.name }, 'events of NATS can be read again');
+      failing = false;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      const nats = connection();
+      try {
+        if (nats !== undefined) await consume(nats);
+      } catch (error) {
+        if (nats !== undefined) prepared.forget(nats);
+        if (!failing && !signal.aborted) {
+          logger.warn({ err: error, stream: stream.name }, 'events of NATS cannot be read; trying again');
+        }
+        failing = true;
+      }
+      await sleep(RETRY_MS * (0.5 + Math.random() / 2), undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import {
+  AckPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  StorageType,
+  type StoredMsg,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { partsOf } from './create-job-queue.ts';
+import { type JetStream, nextMessage } from './jetstream-streams.ts';
+import type { Priority } from './job.ts';
+import type { DeadLetter } from './job-queue.ts';
+import type { DeadLetterStore, StoredLetter } from './job-store.ts';
+
+const streamOf = (service: string) => `${service.toUpperCase()}_DEAD_LETTERS`;
+
+/** One subject for each job, so that a letter is found by its id, and takes the place of an earlier one. */
+export function deadLetterStream(service: string) {
+  return {
+    name: streamOf(service),
+    subjects: [`dead-letters.${service}.>`],
+    storage: StorageType.File,
+    max_msgs_per_subject: 1,
+  };
+}
+
+/** The dead letters of a queue in the stream of its service. */
+export function createJetStreamDeadLetters(options: {
+  use: <T>(action: (js: JetStream) => Promise<T>) => Promise<T>;
+  service: string;
+  queue: string;
+}): DeadLetterStore & {
+  counts(js: JetStream, lanes: readonly string[]): Promise<(lane: string, priority: Priority) => number>;
+} {
+  const { use, service, queue } = options;
+  const stream = streamOf(service);
+  const subjectOf = (priority: string, lane: string, id: string) =>
+    `dead-letters.${service}.${queue}.${priority}.${lane}.${id}`;
+
+  return {
+    async put(letter) {
+      const { priority, lane, id } = letter.job;
+      await use(({ client }) => client.publish(subjectOf(priority, lane, id), JSON.stringify(letter)));
+    },
+    list: (limit, after) =>
+      use(async (js) => {
+        const letters: StoredLetter[] = [];
+        for (let seq = Number(after ?? 0) + 1; letters.length < limit; ) {
+          const found = await nextMessage(js, stream, seq, subjectOf('*', '*', '*'));
+          if (found === null) break;
+          const letter = letterOf(found);
+          letters.push(letter);
+          seq = Number(letter.position) + 1;
+        }
+        return letters;
+      }),
+    find: (id) =>
+      use(async ({ manager }) => {
+        const found = await manager.streams.getMessage(stream, { last_by_subj: subjectOf('*', '*', id) });
+        return found === null ? undefined : letterOf(found);
+      }),
+    remove: ({ position }) =>
+      use(({ manager }) =>
+        manager.streams.deleteMessage(stream, Number(position)).catch((error: unknown) => {
+          // "no message found"
+          if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.NoMessageFound)
+            return false;
+          throw error;
+        }),
+      ),
+    purge: (lane = '*') =>
+      use(async ({ manager }) => {
+        const { purged } = await manager.streams.purge(stream, { filter: subjectOf('*', lane, '*') });
+        return purged;
+      }),
+    async counts({ manager }, lanes) {
+      const { state } = await manager.streams.info(stream);
+      if (state.messages === 0) return () => 0;
+      const counted = await Promise.all(
+        partsOf(lanes).map(async ({ lane, priority }) => {
+          // The server counts what a new consumer would get; a purge spoils the count of one that exists (2.9).
+          const { num_pending } = await manager.consumers.add(stream, {
+            filter_subject: subjectOf(priority, lane, '*'),
+            ack_policy: AckPolicy.None,
+            inactive_threshold: nanos(1000),
+            mem_storage: true,
+          });
+          return [`${lane}.${priority}`, num_pending] as const;
+        }),
+      );
+      const counts = new Map(counted);
+      return (lane, priority) => counts.get(`${lane}.${priority}`) ?? 0;
+    },
+  };
+}
+
+function letterOf(message: StoredMsg): StoredLetter {
+  const { job, failedAt, ...rest } = message.json<DeadLetter>();
+  return {
+    ...rest,
+    job: { ...job, at: new Date(job.at) },
+    failedAt: new Date(failedAt),
+    position: `${message.seq}`,
+  };
+}

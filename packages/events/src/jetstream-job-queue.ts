@@ -1,0 +1,155 @@
+import { unavailable } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import { AckPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import { type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
+import { checkQueue, createJobQueue, DEFAULT_LEASE_MS, partsOf } from './create-job-queue.ts';
+import { createJetStreamDeadLetters, deadLetterStream } from './jetstream-dead-letters.ts';
+import { nak, pullMessages } from './jetstream-pull.ts';
+import {
+  DUPLICATE_WINDOW_MS,
+  ensureConsumer,
+  ensureStream,
+  type JetStream,
+  nextMessage,
+  prepareOnce,
+} from './jetstream-streams.ts';
+import { type Job, PRIORITIES, type Priority } from './job.ts';
+import type { JobQueue, JobQueueOptions, JobQueues } from './job-queue.ts';
+import type { Delivery, JobStore } from './job-store.ts';
+import { jobSubject, parseJobSubject } from './job-subject.ts';
+import { encode } from './listeners.ts';
+
+/** Messages that may be worked on or wait for their next attempt at the same time, in one lane and priority. */
+const MAX_ACK_PENDING = 1_000_000;
+
+type Service = { connection: () => NatsConnection | undefined; name: string; logger: Logger };
+
+/**
+ * The queues of a service in NATS JetStream. A queue has a stream for each priority, `{SERVICE}_{QUEUE}_{PRIORITY}`, with a
+ * durable pull consumer for each lane, and the service a stream `{SERVICE}_DEAD_LETTERS`. What is missing is made when it is
+ * needed; what exists is left as the operator has configured it.
+ *
+ * @param service.connection the current connection, if there is one
+ */
+export function createJetStreamJobQueues(service: Service): JobQueues {
+  return (options) => createJetStreamJobQueue(options, service);
+}
+
+function createJetStreamJobQueue(options: JobQueueOptions, service: Service): JobQueue {
+  const { name, lanes, leaseMs = DEFAULT_LEASE_MS } = options;
+  const { connection, logger } = service;
+  checkQueue(options);
+  const streamOf = (priority: Priority) => `${service.name}_${name}_${priority}`.toUpperCase();
+  const subjectOf = (priority: Priority, lane: string) =>
+    jobSubject(service.name, { queue: name, priority, lane });
+
+  async function prepare(js: JetStream): Promise<void> {
+    await ensureStream(js, deadLetterStream(service.name));
+    for (const priority of PRIORITIES) {
+      await ensureStream(js, {
+        name: streamOf(priority),
+        subjects: [subjectOf(priority, '*')],
+        retention: RetentionPolicy.Workqueue,
+        storage: StorageType.File,
+        duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      });
+    }
+    for (const { priority, lane } of partsOf(lanes)) {
+      await ensureConsumer(js, streamOf(priority), {
+        durable_name: lane,
+        filter_subject: subjectOf(priority, lane),
+        ack_policy: AckPolicy.Explicit,
+        ack_wait: nanos(leaseMs),
+        max_deliver: -1,
+        max_ack_pending: MAX_ACK_PENDING,
+      });
+    }
+  }
+
+  const prepared = prepareOnce(prepare);
+
+  /** Runs an action on the current connection; rejects with `unavailable`. */
+  async function use<T>(action: (js: JetStream) => Promise<T>): Promise<T> {
+    const nats = connection();
+    if (nats === undefined) throw unavailable('There is no connection to NATS at the moment.');
+    try {
+      return await action(await prepared.open(nats));
+    } catch (error) {
+      prepared.forget(nats);
+      throw unavailable('NATS does not keep jobs at the moment.', error);
+    }
+  }
+
+  function deliveryOf(nats: NatsConnection, message: Msg): Delivery | undefined {
+    const reply = message.reply ?? '';
+    const job = decode(service.name, message);
+    if (job === undefined) {
+      logger.error({ subject: message.subject, bytes: message.data.length }, 'dropped what is no job');
+      nats.publish(reply, '+TERM');
+      return undefined;
+    }
+    return {
+      job,
+      deliveries: deliveriesOf(reply),
+      done: async () => nats.publish(reply, '+ACK'),
+      retry: async (afterMs) => nak(nats, reply, afterMs),
+      working() {
+        if (!nats.isClosed()) nats.publish(reply, '+WPI');
+      },
+    };
+  }
+
+  const dead = createJetStreamDeadLetters({ use, service: service.name, queue: name });
+  const store: JobStore = {
+    leaseMs,
+    async put({ id, at, data, priority, lane }, key) {
+      const json = encode({ id, at, data });
+      await use(({ client }) => client.publish(subjectOf(priority, lane), json, { msgID: key }));
+    },
+    async pull({ lane, priority, ...request }) {
+      return use(async ({ nats }) => {
+        const messages = await pullMessages(nats, streamOf(priority), lane, request);
+        return messages.flatMap((message) => deliveryOf(nats, message) ?? []);
+      });
+    },
+    async depth() {
+      return use(async (js) => {
+        const { consumers } = js.manager;
+        const counts = await dead.counts(js, lanes);
+        return Promise.all(
+          partsOf(lanes).map(async ({ lane, priority }) => {
+            const stream = streamOf(priority);
+            const info = await consumers.info(stream, lane);
+            const seq = info.delivered.stream_seq + 1;
+            const first =
+              info.num_pending === 0 ? null : await nextMessage(js, stream, seq, subjectOf(priority, lane));
+            return {
+              ...{ lane, priority, waiting: info.num_pending, inFlight: info.num_ack_pending },
+              oldestWaitingMs: first === null ? 0 : Math.max(0, Date.now() - first.time.getTime()),
+              deadLetters: counts(lane, priority),
+            };
+          }),
+        );
+      });
+    },
+    dead,
+  };
+  return createJobQueue({ ...options, service: service.name, store, logger });
+}
+
+/** `$JS.ACK.{stream}.{consumer}.{deliveries}.…`; with a domain and a hash of the account before the stream in some servers. */
+function deliveriesOf(reply: string): number {
+  const words = reply.split('.');
+  return Number(words[words.length > 9 ? 6 : 4]) || 1;
+}
+
+function decode(service: string, message: Msg): Job | undefined {
+  const address = parseJobSubject(service, message.subject);
+  if (address === undefined) return undefined;
+  try {
+    const { id, at, data } = message.json<{ id: string; at: string; data: Record<string, unknown> }>();
+    return typeof id === 'string' ? { id, at: new Date(at), data, ...address } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  createInbox,
+  type Msg,
+  type NatsConnection,
+  nanos,
+  type Subscription,
+} from '@nats-io/transport-node';
+
+/** How long the server may take to answer. */
+const ANSWER_MS = 2000;
+
+type Inbox = { subject: string; subscription: Subscription; receive: (message: Msg) => void };
+/** Inboxes without a request, by connection. */
+const idleInboxes = new WeakMap<NatsConnection, Inbox[]>();
+
+/** The message goes back to its consumer, for now or for a time. */
+export function nak(nats: NatsConnection, reply: string, afterMs: number): void {
+  nats.publish(reply, afterMs > 0 ? `-NAK ${JSON.stringify({ delay: nanos(afterMs) })}` : '-NAK');
+}
+
+/**
+ * Takes messages of a pull consumer, with one request: up to `max` that are there, or the next one within `waitMs`. Rejects
+ * when the server does not answer, or says that it cannot.
+ * Sources: ADR-13 of nats-architecture-and-design; the statuses 404 (none) and 408 (not as many) end a request.
+ */
+export async function pullMessages(
+  nats: NatsConnection,
+  stream: string,
+  consumer: string,
+  options: { max: number; waitMs: number; signal: AbortSignal },
+): Promise<Msg[]> {
+  const { max, waitMs, signal } = options;
+  if (signal.aborted) return [];
+  const inbox = idleInboxes.get(nats)?.pop() ?? openInbox(nats);
+  const messages: Msg[] = [];
+  const ended = Promise.withResolvers<'answered' | 'aborted'>();
+  const abort = () => ended.resolve('aborted');
+  const timer = setTimeout(() => ended.reject(new Error('NATS does not answer.')), waitMs + ANSWER_MS);
+  inbox.subscription.closed.then(() => ended.reject(new Error('The connection to NATS was lost.')), abort);
+  inbox.receive = (message) => {
+    const code = message.headers?.code ?? 0;
+    if (code === 404 || code === 408) ended.resolve('answered');
+    else if (code >= 400) ended.reject(new Error(`NATS says: ${message.headers?.description}`));
+    else if (code === 0 && messages.push(message) === max) ended.resolve('answered');
+  };
+  signal.addEventListener('abort', abort);
+  try {
+    const wait = waitMs > 0 ? { batch: 1, expires: nanos(waitMs) } : { batch: max, no_wait: true };
+    nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(wait), {
+      reply: inbox.subject,
+    });
+    if ((await ended.promise) === 'answered') {
+      inbox.receive = giveBack(nats);
+      idleInboxes.set(nats, [...(idleInboxes.get(nats) ?? []), inbox]);
+    } else await close(nats, inbox);
+  } catch (error) {
+    await close(nats, inbox);
+    if (messages.length === 0) throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
+  return messages;
+}
+
+function openInbox(nats: NatsConnection): Inbox {
+  const subject = createInbox();
+  const inbox: Inbox = {
+    subject,
+    receive: giveBack(nats),
+    subscription: nats.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) inbox.receive(message);
+      },
+    }),
+  };
+  return inbox;
+}
+
+/** For what comes after its request has ended. */
+function giveBack(nats: NatsConnection): (message: Msg) => void {
+  return ({ reply }) => {
+    if (reply !== undefined && reply !== '') nak(nats, reply, 0);
+  };
+}
+
+/** Gives back what the server has sent before it knows that nobody waits. */
+async function close(nats: NatsConnection, inbox: Inbox): Promise<void> {
+  inbox.receive = giveBack(nats);
+  if (!nats.isClosed()) await inbox.subscription.drain().catch(() => {});
+}

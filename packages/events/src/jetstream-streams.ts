@@ -1,0 +1,90 @@
+import {
+  type ConsumerConfig,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type MsgRequest,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+
+const TIMEOUT_MS = 5000;
+/** Within this time, in milliseconds, a message that is published again, because its acknowledgement was lost, is stored once. */
+export const DUPLICATE_WINDOW_MS = 10 * 60_000;
+
+export type JetStream = { nats: NatsConnection; client: JetStreamClient; manager: JetStreamManager };
+
+/**
+ * Returns a function that opens JetStream on a connection, and makes what is missing there: once for each connection, and
+ * again after `forget`, because an operator may have deleted it.
+ */
+export function prepareOnce(prepare: (js: JetStream) => Promise<void>) {
+  const prepared = new WeakMap<NatsConnection, Promise<JetStream>>();
+
+  async function open(nats: NatsConnection): Promise<JetStream> {
+    const options = { timeout: TIMEOUT_MS };
+    const manager = await jetstreamManager(nats, { ...options, checkAPI: false });
+    const js = { nats, client: jetstream(nats, options), manager };
+    await prepare(js);
+    return js;
+  }
+
+  return {
+    open(nats: NatsConnection): Promise<JetStream> {
+      const known = prepared.get(nats);
+      if (known !== undefined) return known;
+      const opening = open(nats);
+      prepared.set(nats, opening);
+      opening.catch(() => prepared.delete(nats));
+      return opening;
+    },
+    forget: (nats: NatsConnection) => void prepared.delete(nats),
+  };
+}
+
+/** Makes the stream. One that exists is left as the operator has configured it, and must take the subjects. */
+export async function ensureStream(
+  { manager }: JetStream,
+  config: Partial<StreamConfig> & { name: string; subjects: string[] },
+): Promise<void> {
+  const { name, subjects } = config;
+  const existing = await missing(JetStreamApiCodes.StreamNotFound, manager.streams.info(name));
+  if (existing === undefined) {
+    // Replicas that do this at once make the same stream.
+    await manager.streams.add(config);
+  } else if (!subjects.every((subject) => existing.config.subjects.includes(subject))) {
+    throw new Error(`the stream ${name} of NATS does not take ${subjects.join(', ')}`);
+  }
+}
+
+/** Makes the durable consumer. One that exists is left as it is, and must have the same filter. */
+export async function ensureConsumer(
+  { manager }: JetStream,
+  stream: string,
+  config: Partial<ConsumerConfig> & { durable_name: string; filter_subject: string },
+): Promise<void> {
+  const { durable_name: name, filter_subject: filter } = config;
+  const existing = await missing(JetStreamApiCodes.ConsumerNotFound, manager.consumers.info(stream, name));
+  if (existing === undefined) await manager.consumers.add(stream, config);
+  else if (existing.config.filter_subject !== filter) {
+    throw new Error(`the consumer ${name} of the stream ${stream} of NATS does not take ${filter}`);
+  }
+}
+
+/** The first message with the subject, which may have wildcards, whose sequence number is at least `seq`; null when there is none. */
+export function nextMessage({ manager }: JetStream, stream: string, seq: number, subject: string) {
+  // The client passes on what its type does not know; servers have it since 2.9.
+  const query = { seq, next_by_subj: subject } as MsgRequest;
+  return manager.streams.getMessage(stream, query);
+}
+
+/** Undefined when the server says that there is none. */
+async function missing<T>(code: number, found: Promise<T>): Promise<T | undefined> {
+  return found.catch((error: unknown) => {
+    if (error instanceof JetStreamApiError && error.code === code) return undefined;
+    throw error;
+  });
+}

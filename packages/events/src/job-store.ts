@@ -1,0 +1,51 @@
+import type { Job, Priority } from './job.ts';
+import type { DeadLetter, Depth } from './job-queue.ts';
+
+/** A job that was taken from the store. Unless one of these is called within the lease, the store hands it out again. */
+export type Delivery = {
+  job: Job;
+  /** How often the store has handed it out, from 1. */
+  deliveries: number;
+  /** The job has left the queue. */
+  done(): Promise<void>;
+  /** The store hands it out again after this time. */
+  retry(afterMs: number): Promise<void>;
+  /** It is being worked on: the lease begins anew. */
+  working(): void;
+};
+
+/** Where the jobs of one queue are kept; what a transport brings. */
+export type JobStore = {
+  leaseMs: number;
+  /** Resolves when the job is stored. The same key again, while the job is there, changes nothing. */
+  put(job: Job, key: string): Promise<void>;
+  /**
+   * Takes up to `max` jobs, of those that are due the first. When there is none, waits for up to `waitMs` until there is
+   * one, or until the signal is aborted. At most one call at a time for each lane, priority and `puller`.
+   */
+  pull(options: PullOptions): Promise<Delivery[]>;
+  depth(): Promise<Depth[]>;
+  dead: DeadLetterStore;
+};
+
+export type PullOptions = {
+  lane: string;
+  priority: Priority;
+  max: number;
+  waitMs: number;
+  signal: AbortSignal;
+};
+
+/** A dead letter with its place in the store, by which it is removed even when another of the same job takes its place. */
+export type StoredLetter = DeadLetter & { position: string };
+
+export type DeadLetterStore = {
+  /** Resolves when the letter is stored, in place of an earlier one of the same job. */
+  put(letter: DeadLetter): Promise<void>;
+  /** The first letters after a position, in the order in which they were put. */
+  list(limit: number, after: string | undefined): Promise<StoredLetter[]>;
+  find(id: string): Promise<StoredLetter | undefined>;
+  /** Resolves to whether it was there. */
+  remove(letter: StoredLetter): Promise<boolean>;
+  purge(lane: string | undefined): Promise<number>;
+};

@@ -1,0 +1,151 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gatehouse/kit/logger';
+import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
+import type { JobWorker, WorkOptions } from './job-queue.ts';
+import type { Delivery, JobStore } from './job-store.ts';
+import { backoff, runJob } from './run-job.ts';
+import { processTurns } from './turns.ts';
+
+const DEFAULT_WEIGHTS = { high: 6, normal: 3, low: 1 };
+const DEFAULT_BACKOFF_MS = { first: 1000, max: 15 * 60_000 };
+const DEFAULT_MAX_ATTEMPTS = 8;
+/** How long one request to the store waits for a job. */
+const WAIT_MS = 5000;
+/** How often a paused worker looks whether it still is. */
+const PAUSED_POLL_MS = 100;
+/** How long stop() waits before it aborts the attempts under way. */
+const STOP_MS = 5000;
+const STORE_RETRY_MS = { first: 100, max: 5000 };
+const LOG_INTERVAL_MS = 10_000;
+
+/**
+ * A worker of one lane. It asks each priority for as many jobs as its share of the free slots, so none is taken that would
+ * have to wait here; what a priority leaves goes to the others. A priority that is found empty is waited for with one
+ * request, and takes no part in the shares until that brings a job.
+ */
+export function createJobWorker(
+  options: WorkOptions & { store: JobStore; ledger: JobLedger; logger: Logger },
+): JobWorker {
+  const { lane, store, logger, slots, paused = () => false } = options;
+  const stopping = new AbortController();
+  const ending = new AbortController();
+  // Every attempt under way listens to it.
+  setMaxListeners(0, ending.signal);
+  const nextPriority = createShares(options.weights ?? DEFAULT_WEIGHTS);
+  const run = {
+    ...options,
+    maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
+    backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
+    ending: ending.signal,
+  };
+  const running = new Set<Promise<void>>();
+  /** The priorities that take no part in the shares, and what ends that. */
+  const waiting = new Map<Priority, Promise<void>>();
+  let woken = Promise.withResolvers<void>();
+  let loop: Promise<void> | undefined;
+  let failures = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  const mayTake = () => !stopping.signal.aborted && !paused() && !processTurns.closed();
+  const wake = () => {
+    woken.resolve();
+    woken = Promise.withResolvers();
+  };
+
+  function start(delivery: Delivery): void {
+    const ended = runJob(delivery, run).finally(() => {
+      running.delete(ended);
+      wake();
+    });
+    running.add(ended);
+  }
+
+  async function pull(priority: Priority, max: number, waitMs: number): Promise<'more' | 'empty' | 'failed'> {
+    try {
+      const deliveries = await store.pull({ lane, priority, max, waitMs, signal: stopping.signal });
+      failures = 0;
+      for (const delivery of deliveries) {
+        // One that was waited for may come when it can no longer be taken.
+        if (running.size < slots && mayTake()) start(delivery);
+        else await delivery.retry(0).catch(() => {});
+      }
+      return deliveries.length === max ? 'more' : 'empty';
+    } catch (error) {
+      failures += 1;
+      if (performance.now() - loggedAt > LOG_INTERVAL_MS && !stopping.signal.aborted) {
+        loggedAt = performance.now();
+        logger.warn({ err: error }, 'the jobs of a queue cannot be reached; trying again');
+      }
+      return 'failed';
+    }
+  }
+
+  async function waitFor(priority: Priority, result: 'empty' | 'failed'): Promise<void> {
+    const failed = result === 'failed' || (await pull(priority, 1, WAIT_MS)) === 'failed';
+    if (failed) await pause(backoff(failures, STORE_RETRY_MS));
+    waiting.delete(priority);
+    wake();
+  }
+
+  /** Fills the free slots. */
+  async function fill(open: readonly Priority[]): Promise<void> {
+    const wanted = new Map<Priority, number>();
+    for (let free = slots - running.size; free > 0; free -= 1) {
+      const priority = nextPriority(open);
+      wanted.set(priority, (wanted.get(priority) ?? 0) + 1);
+    }
+    const pulls = [...wanted].map(async ([priority, max]) => {
+      const result = await pull(priority, max, 0);
+      if (result !== 'more') waiting.set(priority, waitFor(priority, result));
+    });
+    await Promise.all(pulls);
+  }
+
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
+
+  async function work(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const open = PRIORITIES.filter((priority) => !waiting.has(priority));
+      if (!mayTake()) await pause(PAUSED_POLL_MS);
+      else if (running.size < slots && open.length > 0) await fill(open);
+      else await woken.promise;
+    }
+  }
+
+  return {
+    start() {
+      loop ??= work();
+    },
+    async stop() {
+      stopping.abort();
+      wake();
+      const timer = setTimeout(() => ending.abort(new Error('The worker has stopped.')), STOP_MS);
+      await loop;
+      await Promise.all([...waiting.values(), ...running]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * Returns a function that says which of the open priorities is next, so that each is as often as its weight and they
+ * alternate as evenly as possible: the smooth weighted round-robin of nginx.
+ */
+export function createShares(weights: Readonly<Record<Priority, number>>) {
+  for (const priority of PRIORITIES) {
+    if (!(weights[priority] >= 1)) throw new RangeError(`The weight of ${priority} must be at least 1.`);
+  }
+  const current = { high: 0, normal: 0, low: 0 };
+  return (open: readonly Priority[]): Priority => {
+    let best = open[0] ?? 'high';
+    let total = 0;
+    for (const priority of open) {
+      current[priority] += weights[priority];
+      total += weights[priority];
+      if (current[priority] > current[best]) best = priority;
+    }
+    current[best] -= total;
+    return best;
+  };
+}

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gatehouse/kit/logger';
+import {
+  type Job,
+  type JobHandler,
+  type JobLedger,
+  type Outcome,
+  PermanentError,
+  PostponedError,
+  RetryLaterError,
+} from './job.ts';
+import type { Delivery, JobStore } from './job-store.ts';
+import { processTurns } from './turns.ts';
+
+export type RunJobOptions = {
+  handler: JobHandler;
+  ledger: JobLedger;
+  store: JobStore;
+  timeoutMs: number;
+  maxAttempts: number;
+  backoffMs: { first: number; max: number };
+  logger: Logger;
+  /** Aborted when the attempts under way must end. */
+  ending: AbortSignal;
+};
+
+/** The pause after the ledger or the dead letters could not be reached. */
+const STORE_RETRY_MS = { first: 100, max: 5000 };
+/** The pause of a job that must run alone while another one does. */
+const TURN_MS = 1000;
+/** The longest error message that is kept. */
+const MAX_ERROR_LENGTH = 500;
+
+/** Runs the handler for one delivery, and settles what becomes of the job. Never rejects. */
+export async function runJob(delivery: Delivery, options: RunJobOptions): Promise<void> {
+  const { logger, backoffMs } = options;
+  const { job } = delivery;
+  const working = setInterval(delivery.working, options.store.leaseMs / 3);
+  let leave: (() => void) | undefined;
+  try {
+    leave = await processTurns.enter();
+    const lease = { leaseMs: options.store.leaseMs };
+    let begun = await options.ledger.begin(job, { ...lease, alone: false });
+    if (begun === 'alone') {
+      leave();
+      leave = await processTurns.enterAlone();
+      if (leave === undefined) return await delivery.retry(withJitter(TURN_MS));
+      begun = await options.ledger.begin(job, { ...lease, alone: true });
+    }
+    if (begun === 'ended') return await delivery.done();
+    // Nothing but a ledger that breaks its contract says 'alone' again.
+    if (begun === 'alone') return await delivery.retry(withJitter(TURN_MS));
+    if ('busyMs' in begun) return await delivery.retry(begun.busyMs + withJitter(TURN_MS));
+    await runAttempt(delivery, begun.attempt, options);
+  } catch (error) {
+    // Of the ledger or the store: no attempt was made, or its outcome is not known to have been recorded.
+    logger.warn({ err: error, job: job.id }, 'a job could not be settled; it is delivered again');
+    await delivery.retry(backoff(delivery.deliveries, backoffMs)).catch(() => {});
+  } finally {
+    clearInterval(working);
+    leave?.();
+  }
+}
+
+async function runAttempt(delivery: Delivery, attempt: number, options: RunJobOptions): Promise<void> {
+  const { maxAttempts, ledger, store, logger, ending } = options;
+  const { job } = delivery;
+  const lost = new AbortController();
+  const renewing = setInterval(() => {
+    ledger.renew(job, attempt, store.leaseMs).then(
+      (held) => held || lost.abort(new Error('Another process has taken over the job.')),
+      (error: unknown) => logger.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed'),
+    );
+  }, store.leaseMs / 3);
+  try {
+    const outcome: Outcome =
+      attempt > maxAttempts
+        ? { result: 'dead', error: 'The process ended during the last attempt.' }
+        : await runHandler(job, attempt, options, lost.signal);
+    if (lost.signal.aborted) return;
+    if (outcome.result === 'dead') {
+      const letter = { job, attempts: Math.min(attempt, maxAttempts), error: outcome.error };
+      await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), ending);
+      logger.error({ ...letter, job: job.id }, 'a job has become a dead letter');
+    }
+    await persist(() => ledger.end(job, attempt, outcome), ending);
+    if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
+    else await delivery.done();
+  } finally {
+    clearInterval(renewing);
+  }
+}
+
+async function runHandler(
+  job: Job,
+  attempt: number,
+  { handler, timeoutMs, maxAttempts, backoffMs, ending, logger }: RunJobOptions,
+  lost: AbortSignal,
+): Promise<Outcome> {
+  const controller = new AbortController();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (reason: unknown) => {
+    controller.abort(reason);
+    // A handler that ignores the signal goes on without anybody waiting for it.
+    reject(reason);
+  };
+  const timedOut = new Error(`The attempt took longer than ${timeoutMs} ms.`);
+  const timer = setTimeout(abort, timeoutMs, timedOut);
+  const follow = ({ target }: Event) => abort((target as AbortSignal).reason);
+  for (const signal of [lost, ending]) signal.addEventListener('abort', follow);
+  try {
+    await Promise.race([
+      (async () => handler(job, { number: attempt, signal: controller.signal }))(),
+      aborted,
+    ]);
+    return { result: 'succeeded' };
+  } catch (thrown) {
+    if (ending.aborted) return { result: 'postponed', error: 'The worker has stopped.', retryInMs: 0 };
+    const reason = controller.signal.aborted ? timedOut : thrown;
+    const error = messageOf(reason);
+    if (reason instanceof PostponedError) {
+      return { result: 'postponed', error, retryInMs: withJitter(reason.retryInMs) };
+    }
+    if (reason instanceof PermanentError) return { result: 'rejected', error };
+    logger.debug({ job: job.id, attempt, reason: error }, 'an attempt has failed');
+    if (attempt >= maxAttempts) return { result: 'dead', error };
+    const least = reason instanceof RetryLaterError ? reason.retryInMs : 0;
+    return { result: 'failed', error, retryInMs: Math.max(least, backoff(attempt, backoffMs)) };
+  } finally {
+    clearTimeout(timer);
+    for (const signal of [lost, ending]) signal.removeEventListener('abort', follow);
+  }
+}
+
+/** Repeats an action until it succeeds; rejects with its error when that is not before `ending`. */
+async function persist(action: () => Promise<void>, ending: AbortSignal): Promise<void> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await action();
+    } catch (error) {
+      if (ending.aborted) throw error;
+      await sleep(backoff(failures, STORE_RETRY_MS), undefined, { signal: ending }).catch(() => {});
+    }
+  }
+}
+
+/** Exponential backoff with jitter, in milliseconds; `count` is from 1. */
+export function backoff(count: number, { first, max }: { first: number; max: number }): number {
+  return withJitter(Math.min(first * 2 ** Math.min(count - 1, 30), max));
+}
+
+/** Between the time and a quarter more, so that what failed together is not repeated together. */
+function withJitter(ms: number): number {
+  return Math.round(ms * (1 + Math.random() / 4));
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : 'The handler rejected with what is no error.').slice(
+    0,
+    MAX_ERROR_LENGTH,
+  );
+}

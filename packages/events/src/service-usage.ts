@@ -1,0 +1,27 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import { createUsage, type Usage } from '@gatehouse/kit/usage';
+import { usageSubject } from '@gatehouse/kit/usage-batch';
+import { createJetStreamEvents } from './jetstream-events.ts';
+import type { EventTransport } from './local-events.ts';
+import type { NatsBroadcast } from './nats-broadcast.ts';
+
+/**
+ * Counts the usage of a service, and sends it to analytics: as events within this process or, without `events`, over NATS.
+ * Undefined if there is neither, and nobody to count for.
+ */
+export function createServiceUsage(options: {
+  name: string;
+  logger: Logger;
+  events: EventTransport | undefined;
+  nats: NatsBroadcast['connection'] | undefined;
+}): Usage | undefined {
+  const { name, logger, nats } = options;
+  const events = options.events ?? (nats && createJetStreamEvents({ connection: nats }));
+  if (events === undefined) return undefined;
+  return createUsage({
+    service: name,
+    logger,
+    send: (batch) =>
+      events.publish({ id: batch.id, subject: usageSubject(name), at: new Date(), data: batch }),
+  });
+}

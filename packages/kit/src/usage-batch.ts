@@ -1,0 +1,48 @@
+/** What is counted beside requests. */
+export const USAGE_COUNTERS = ['tokens_issued', 'logins'] as const;
+export type UsageCounter = (typeof USAGE_COUNTERS)[number];
+
+/** Stands for the clients, and for the routes, beyond the number that is counted one by one. */
+export const OTHER = 'other';
+
+/** The requests of one minute, route and client. */
+export type RequestUsage = {
+  /** The number of the minute since the epoch. */
+  minute: number;
+  /** As in CompletedRequest. */
+  route: string;
+  /** Null where the caller was not authenticated. */
+  client: string | null;
+  /** The number of answers by the first digit of their status: 2xx, 3xx, 4xx, 5xx. */
+  statuses: number[];
+  /** Buckets of latency that are not empty: index, count, index, count and so on (see latencyBucket). */
+  latency: number[];
+};
+
+/** How often something happened in one minute by way of one client. */
+export type CounterUsage = { minute: number; counter: UsageCounter; client: string | null; count: number };
+
+/** What one process of a service counted in a few seconds. It may be sent more than once, and counts once, by its id. */
+export type UsageBatch = {
+  id: string;
+  service: string;
+  /** The id of the process that counted. */
+  sender: string;
+  /** Everything that ended before this time has been sent (ISO 8601); null if more follows at once. */
+  until: string | null;
+  /** Whether the sender counts no more. */
+  final: boolean;
+  /** Requests that were counted, but had to be dropped, since the last batch. */
+  dropped: number;
+  requests: RequestUsage[];
+  counters: CounterUsage[];
+};
+
+/** The oldest minutes that are sent and accepted, in minutes: an outage of the receiver that is longer loses counts. */
+export const MAX_USAGE_AGE_MINUTES = 360;
+
+/** The minute of a time in milliseconds. */
+export const minuteOf = (ms: number): number => Math.floor(ms / 60_000);
+
+/** The subject of a service's batches at NATS, and of the events that carry them within one process. */
+export const usageSubject = (service: string): string => `analytics.usage.${service}`;

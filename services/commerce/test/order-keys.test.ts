@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { explainQueries, monitored } from '@gatehouse/testing/explain';
+import { until } from '@gatehouse/testing/processes';
+import mongoose from 'mongoose';
+import t from 'tap';
+import { createOrderStore } from '../src/store/order-store.ts';
+import { ALL, ANN, build, PRODUCTS } from './build.ts';
+import { logger, openBooks, orderOf, STOCK } from './stock-books.ts';
+
+const ORDERS = '/v2/orders';
+const { call, issuer, mongodbUri } = await build(t);
+const machine = await issuer.machine(ALL);
+const ann = await issuer.person(ANN, 'user', ALL);
+const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
+t.teardown(() => client.close());
+const stored = client.db().collection<{ _id: string }>('orders');
+
+async function newProduct(stock: number): Promise<string> {
+  const product = { name: 'Green tea', price: 12.5, currency: 'USD', stock };
+  return (await call('POST', PRODUCTS, machine, product)).body.id;
+}
+const stockOf = async (id: string) => (await call('GET', `${PRODUCTS}/${id}`, machine)).body.stock;
+const orderWith = (key: string, product: string, quantity = 1, token = ann) =>
+  call(
+    'POST',
+    ORDERS,
+    token,
+    { items: [{ product_id: product, quantity }], currency: 'USD' },
+    { 'idempotency-key': key },
+  );
+const newKey = () => ({
+  id: randomUUID(),
+  fingerprint: 'body',
+  expiresAt: new Date(Date.now() + 60_000),
+});
+
+t.test('the same key at once places one order; later it is answered like the first time', async (t) => {
+  for (const stock of [10, 1]) {
+    const tea = await newProduct(stock);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => orderWith(`parallel-${stock}`, tea)));
+    const placed = answers.filter(({ status }) => status === 201);
+    t.ok(placed.length >= 1);
+    t.equal(new Set(placed.map(({ body }) => body.id)).size, 1);
+    for (const { headers, body } of answers.filter(({ status }) => status !== 201)) {
+      t.match(
+        body.error,
+        { code: 'conflict', message: /Idempotency-Key/ },
+        'also where it was the last piece',
+      );
+      t.equal(headers.get('retry-after'), '1');
+    }
+    t.equal(await stockOf(tea), stock - 1);
+    const again = await orderWith(`parallel-${stock}`, tea);
+    t.equal(again.headers.get('idempotency-replayed'), 'true');
+    const first = placed.find(({ headers }) => headers.get('idempotency-replayed') === null);
+    t.same(again.body, first?.body);
+    for (const name of ['location', 'etag', 'cache-control']) {
+      t.equal(again.headers.get(name), first?.headers.get(name), name);
+    }
+  }
+  t.equal(
+    await client
+      .db()
+      .collection('idempotency_keys')
+      .countDocuments({ answer: { $exists: true } }),
+    0,
+  );
+});
+
+t.test('a key belongs to its caller and its body, and is not stored in plain text', async (t) => {
+  const tea = await newProduct(10);
+  const { body: first } = await orderWith('whose', tea);
+  t.match(await orderWith('whose', tea, 2), {
+    status: 422,
+    body: { error: { code: 'idempotency_key_reused' } },
+  });
+  const bob = await issuer.person('usr_bob', 'user', ALL);
+  const other = await orderWith('whose', tea, 1, bob);
+  t.equal(other.status, 201);
+  t.not(other.body.id, first.id);
+  t.notMatch(JSON.stringify(await stored.findOne({ _id: first.id })), /whose/);
+  t.equal((await orderWith('not valid', tea)).status, 400);
+});
+
+t.test('the answer is the first one, whatever became of the order', async (t) => {
+  const tea = await newProduct(10);
+  const first = await orderWith('changed', tea);
+  const path = `${ORDERS}/${first.body.id}`;
+  await call('PUT', path, machine, { status: 'confirmed' });
+  await call('PUT', path, ann, { status: 'cancelled', note: 'Too late.' });
+  await call('PUT', `${PRODUCTS}/${tea}`, machine, { price: 99, status: 'inactive' });
+  const again = await orderWith('changed', tea);
+  t.equal(again.status, 201);
+  t.same(again.body, first.body);
+  t.equal(again.headers.get('etag'), first.headers.get('etag'));
+  t.match((await call('GET', path, ann)).body, { status: 'cancelled' });
+});
+
+t.test('a refused request does not take its key', async (t) => {
+  const tea = await newProduct(1);
+  t.equal((await orderWith('refused', tea, 2)).status, 409);
+  t.equal((await orderWith('refused', 'prd_x')).status, 400);
+  t.match(await orderWith('refused', tea), { status: 201 });
+});
+
+t.test('after its time a key is free', async (t) => {
+  const tea = await newProduct(10);
+  const first = await orderWith('old', tea);
+  const past = { $set: { 'idempotency.expires_at': new Date(1) } };
+  await stored.updateOne({ _id: first.body.id }, past);
+  const second = await orderWith('old', tea);
+  t.equal(second.headers.get('idempotency-replayed'), null);
+  t.not(second.body.id, first.body.id);
+  t.equal((await orderWith('old', tea)).body.id, second.body.id);
+});
+
+t.test('keys are found by their index, and removed by the sweep', async (t) => {
+  const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
+  const store = createOrderStore(database.connection, { logger });
+  await database.start();
+  t.teardown(() => database.stop());
+  const plans = await explainQueries(database.connection, () => store.findByKey(newKey()));
+  t.match(plans, [{ indexes: ['idempotency_key'] }]);
+  const tea = await newProduct(10);
+  const { id } = (await orderWith('swept', tea)).body;
+  await stored.updateOne({ _id: id }, { $set: { 'idempotency.expires_at': new Date(1) } });
+  store.keySweeper.start();
+  await until(async () => {
+    store.keySweeper.wake();
+    return (await stored.countDocuments({ _id: id, idempotency: { $exists: true } })) === 0;
+  }, 5000);
+  await store.keySweeper.stop();
+});
+
+t.test('a process that dies anywhere leaves no key behind', async (t) => {
+  const { orderStore, another, dyingConnection, newProducts, orders, passTime, checkBooks } =
+    await openBooks(t);
+  for (const when of ['before', 'after'] as const) {
+    for (const stocks of [
+      [STOCK, STOCK],
+      [STOCK, 0],
+    ]) {
+      for (let nth = 1; nth <= 7; nth += 1) {
+        const label = `${when} write ${nth}, stock ${stocks}`;
+        const ids = await newProducts(stocks);
+        const key = newKey();
+        const order = orderOf(ids);
+        const dying = createOrderStore(dyingConnection(nth, when), { logger });
+        const result = await dying.place(order, key).catch(() => undefined);
+        let found = await orderStore.findByKey(key);
+        if (found?.state === 'running') {
+          t.equal(result, undefined, label);
+          t.match(await orderStore.findByKey({ ...key, fingerprint: 'other' }), { state: 'reused' }, label);
+          const refusal = await orderStore.place(orderOf(ids), key).catch((error: unknown) => error);
+          t.match(refusal, { kind: 'conflict', headers: { 'retry-after': '1' } }, label);
+          // Two seconds later.
+          await passTime();
+          found = await createOrderStore(another(), { logger }).findByKey(key);
+        }
+        if (found?.state === 'done') {
+          t.equal(found.created.id, order.id, label);
+        } else {
+          t.equal(found, undefined, label);
+          t.not(result?.isPlaced, true, `${label}: what was acknowledged is there`);
+          t.match(
+            await orderStore.place(orderOf(ids), key),
+            { isPlaced: stocks[1] !== 0 },
+            `${label}: the retry`,
+          );
+        }
+        t.equal(await orders.countDocuments({ 'idempotency.key': key.id }), stocks[1] === 0 ? 0 : 1, label);
+        await checkBooks(t, stocks[1] === 0 ? ids.slice(0, 1) : ids, label);
+      }
+    }
+  }
+});

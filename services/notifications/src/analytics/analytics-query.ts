@@ -1,0 +1,107 @@
+import { invalidFields } from '@gatehouse/http/schema';
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';
+import { GROUPS, type Group, groupsOf, METRIC_NAMES, METRICS, type MetricName } from './metrics.ts';
+
+/** A question about one metric. `from` and `to` are beginnings of intervals. */
+export type AnalyticsQuery = {
+  metric: MetricName;
+  from: Date;
+  to: Date;
+  interval: Interval;
+  group: Group | undefined;
+  client: string | undefined;
+};
+
+/** Intervals of one answer. */
+export const MAX_POINTS = 1000;
+/** What is answered without from: the last hour by minutes, the last day by hours, the last month by days. */
+const DEFAULT_POINTS: Readonly<Record<Interval, number>> = { minute: 60, hour: 24, day: 30 };
+
+/** A date, or a time with its offset from UTC (RFC 3339). */
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/i;
+
+/**
+ * Reads the parameters of a request; undefined if it names no metric. Throws `invalid`, which names each parameter that is
+ * wrong.
+ *
+ * @param options.keepDays for how many days the values of each interval are kept
+ */
+export function readAnalyticsQuery(
+  parameters: Readonly<Record<string, unknown>>,
+  options: { now: Date; keepDays: Readonly<Record<Interval, number>> },
+): AnalyticsQuery | undefined {
+  const { now, keepDays } = options;
+  const problems: FieldProblem[] = [];
+
+  function textOf(field: string): string | undefined {
+    const value = parameters[field];
+    if (value === undefined || value === '') return undefined;
+    if (typeof value === 'string') return value;
+    problems.push({ field, message: 'must be given only once' });
+    return undefined;
+  }
+
+  function oneOf<T extends string>(field: string, words: readonly T[]): T | undefined {
+    const text = textOf(field);
+    const found = words.find((word) => word === text);
+    if (text !== undefined && found === undefined) {
+      problems.push({ field, message: `must be one of ${words.join(', ')}` });
+    }
+    return found;
+  }
+
+  function timeOf(field: string): number | undefined {
+    const text = textOf(field);
+    if (text === undefined) return undefined;
+    const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
+    // February 30 would become March 1 or 2.
+    const isDay = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+    if (
+      !Number.isNaN(ms) &&
+      !Number.isNaN(isDay.getTime()) &&
+      isDay.getUTCDate() === Number(text.slice(8, 10))
+    )
+      return ms;
+    problems.push({ field, message: 'must be a date or a time such as 2026-01-31T12:00:00Z' });
+    return undefined;
+  }
+
+  const metric = oneOf('metric', METRIC_NAMES);
+  const interval = oneOf('interval', INTERVALS) ?? 'hour';
+  const length = INTERVAL_MS[interval];
+  const group = oneOf('group_by', GROUPS);
+  const client = textOf('client_id');
+  const [asked, until] = [timeOf('from'), timeOf('to')];
+
+  // The current interval is the last one.
+  const end = startOf(interval, now.getTime()) + length;
+  const to = Math.min(end, until === undefined ? end : startOf(interval, until + length - 1));
+  const from = startOf(interval, asked ?? to - DEFAULT_POINTS[interval] * length);
+  if (problems.length === 0 && from >= to) {
+    problems.push({
+      field: asked === undefined ? 'to' : 'from',
+      message: `must be before ${asked === undefined || until === undefined || until > end ? 'now' : 'to'}`,
+    });
+  }
+  if ((to - from) / length > MAX_POINTS) {
+    problems.push({ field: 'from', message: `must be at most ${MAX_POINTS} ${interval}s before to` });
+  }
+  if (from < now.getTime() - keepDays[interval] * INTERVAL_MS.day - length) {
+    const message = `must be within the last ${keepDays[interval]} days, for which values by ${interval} are kept`;
+    problems.push({ field: asked === undefined ? 'to' : 'from', message });
+  }
+  if (metric !== undefined) {
+    const allowed = groupsOf(METRICS[metric]);
+    if (group !== undefined && !allowed.includes(group)) {
+      const names = allowed.join(', ');
+      problems.push({ field: 'group_by', message: `must be one of ${names} for ${metric}` });
+    }
+    if (client !== undefined && !METRICS[metric].isPerClient) {
+      problems.push({ field: 'client_id', message: `does not apply to ${metric}` });
+    }
+  }
+  if (problems.length > 0) throw invalidFields(problems);
+  if (metric === undefined) return undefined;
+  return { metric, from: new Date(from), to: new Date(to), interval, group, client };
+}

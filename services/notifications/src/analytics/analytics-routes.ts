@@ -1,0 +1,158 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import { serializer } from '@gatehouse/http/schema';
+import { documented } from '@gatehouse/openapi/operation';
+import { send } from '@gatehouse/resource/answer';
+import { callerOf } from '@gatehouse/resource/authenticate';
+import { requireScope } from '@gatehouse/tokens/caller';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import { MAX_POINTS, readAnalyticsQuery } from './analytics-query.ts';
+import { type Analytics, MAX_GROUPS } from './analytics-service.ts';
+import { INTERVALS, type Interval } from './bucket.ts';
+import { GROUPS, type Group, groupingOf, groupsOf, METRIC_NAMES, METRICS } from './metrics.ts';
+
+const PATH = '/api/v1/analytics';
+const SCOPES = ['read:data', 'read:all'];
+
+const words = (list: readonly string[]) => Type.Union(list.map((word) => Type.Literal(word)));
+const Time = Type.String({ format: 'date-time' });
+const Value = Type.Union([Type.Number(), Type.Null()]);
+const GroupFields = Object.fromEntries(
+  GROUPS.map((group) => [group, Type.Optional(Type.Union([Type.String(), Type.Null()]))]),
+);
+
+const Metrics = Type.Object({
+  metrics: Type.Array(
+    Type.Object({
+      name: words(METRIC_NAMES),
+      description: Type.String(),
+      unit: words(['count', 'ms', 'currency']),
+      group_by: Type.Array(words(GROUPS)),
+    }),
+  ),
+});
+const Values = Type.Object({
+  metric: words(METRIC_NAMES),
+  from: Time,
+  to: Time,
+  interval: words(INTERVALS),
+  group_by: Type.Optional(words(GROUPS)),
+  as_of: Type.Union([Time, Type.Null()], {
+    description: 'Everything that ended before is counted. Null while nothing has been added up yet.',
+  }),
+  total: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Over the whole time; null if there is none, or if there are several currencies.',
+  }),
+  totals: Type.Optional(
+    Type.Array(Type.Object({ value: Value, ...GroupFields }), {
+      description: 'By group, the largest first.',
+    }),
+  ),
+  data: Type.Array(Type.Object({ at: Time, value: Value, ...GroupFields }), {
+    description: 'One value for each interval and group, 0 where nothing happened; latencies are null there.',
+  }),
+});
+const Query = Type.Object({
+  metric: Type.Optional(words(METRIC_NAMES)),
+  from: Type.Optional(
+    Type.String({
+      description: 'A date or a time; by default the last hour, day or 30 days, by the interval.',
+    }),
+  ),
+  to: Type.Optional(Type.String({ description: 'A date or a time, not included; by default now.' })),
+  interval: Type.Optional(words(INTERVALS)),
+  group_by: Type.Optional(words(GROUPS)),
+  client_id: Type.Optional(Type.String({ description: 'What one application did.' })),
+});
+
+const LIST = {
+  metrics: METRIC_NAMES.map((name) => {
+    const { description, unit } = METRICS[name];
+    return { name, description, unit, group_by: [...groupsOf(METRICS[name])] };
+  }),
+};
+const EXAMPLE = {
+  metric: 'requests',
+  from: '2026-01-31T12:00:00.000Z',
+  to: '2026-01-31T13:00:00.000Z',
+  interval: 'hour',
+  group_by: 'status',
+  as_of: '2026-01-31T12:40:05.000Z',
+  total: 1204,
+  totals: [
+    { status: '2xx', value: 1200 },
+    { status: '4xx', value: 4 },
+  ],
+  data: [
+    { at: '2026-01-31T12:00:00.000Z', status: '2xx', value: 1200 },
+    { at: '2026-01-31T12:00:00.000Z', status: '4xx', value: 4 },
+  ],
+};
+const writeList = serializer(Metrics) as (value: unknown) => string;
+const writeValues = serializer(Values) as (value: unknown) => string;
+
+const DESCRIPTION = `
+Without metric, the list of metrics. A metric is answered by minutes, hours (the default) or days in UTC, each by its beginning,
+at most ${MAX_POINTS} of them; from and to are widened to whole intervals. group_by divides the values; the ${MAX_GROUPS} largest groups are
+answered one by one, and what others add up to as \`other\`.
+
+Editors, admins and trusted applications see everything. Other people see what their own applications did: the one that client_id
+names, or all of them together.
+`.trim();
+
+/** Mounts GET /api/v1/analytics. */
+export function mountAnalytics(
+  app: FastifyInstance,
+  options: {
+    analytics: Analytics;
+    authenticate: onRequestAsyncHookHandler;
+    keepDays: Readonly<Record<Interval, number>>;
+  },
+): void {
+  const { analytics, authenticate, keepDays } = options;
+  const errorBody = plainBody;
+  app.get(
+    PATH,
+    {
+      config: { errorBody },
+      schema: documented({
+        operationId: 'analytics_api_v1',
+        summary: 'Metrics over time',
+        description: DESCRIPTION,
+        tag: PATH,
+        scopes: SCOPES,
+        query: [{ profile: 'plain', schema: Query }],
+        answers: {
+          200: {
+            description: 'The values of the metric, or the list of metrics.',
+            shapes: [
+              { name: 'AnalyticsValues', schema: Values, example: EXAMPLE },
+              { name: 'AnalyticsMetrics', schema: Metrics, example: LIST },
+            ],
+          },
+        },
+        errors: { body: errorBody, kinds: ['invalid'] },
+      }),
+      onRequest: [authenticate, async (request) => requireScope(callerOf(request), SCOPES)],
+    },
+    async (request, reply) => {
+      const parameters = request.query as Record<string, unknown>;
+      const query = readAnalyticsQuery(parameters, { now: new Date(), keepDays });
+      const headers = { 'cache-control': 'no-store' };
+      if (query === undefined) return send(reply, { status: 200, headers, text: writeList(LIST) });
+      const { metric, from, to, interval } = query;
+      const { asOf, total, totals, data } = await analytics.query(query, callerOf(request));
+      const group: Group | undefined = groupingOf(query);
+      const named = (key: string | null) => (group === undefined ? {} : { [group]: key });
+      const text = writeValues({
+        ...{ metric, interval, total, from: from.toISOString(), to: to.toISOString() },
+        as_of: asOf?.toISOString() ?? null,
+        ...(group === undefined
+          ? {}
+          : { group_by: group, totals: totals.map(({ key, value }) => ({ ...named(key), value })) }),
+        data: data.map(({ at, key, value }) => ({ at: at.toISOString(), ...named(key), value })),
+      });
+      return send(reply, { status: 200, headers, text });
+    },
+  );
+}

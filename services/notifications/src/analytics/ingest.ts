@@ -1,0 +1,132 @@
+import { bodyValidator } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { LATENCY_BUCKETS } from '@gatehouse/kit/latency';
+import type { Logger } from '@gatehouse/kit/logger';
+import { MAX_USAGE_AGE_MINUTES, minuteOf, USAGE_COUNTERS, type UsageBatch } from '@gatehouse/kit/usage-batch';
+import { Type } from 'typebox';
+import { type AnalyticsWriter, NO_CLIENT, type StoredBatch, type Topic } from './bucket.ts';
+
+/** Clocks of machines differ. */
+const MAX_AHEAD_MINUTES = 5;
+
+const Count = Type.Integer({ minimum: 0 });
+const Client = Type.Union([Type.String({ maxLength: 128 }), Type.Null()]);
+const readBatch = bodyValidator(
+  Type.Object({
+    id: Type.String({ pattern: '^bat_[0-9a-z]{26}$' }),
+    service: Type.String(),
+    sender: Type.String({ pattern: '^prc_[0-9a-z]{26}$' }),
+    until: Type.Union([Type.String(), Type.Null()]),
+    final: Type.Boolean(),
+    dropped: Count,
+    requests: Type.Array(
+      Type.Object({
+        minute: Type.Integer(),
+        route: Type.String({ maxLength: 256 }),
+        client: Client,
+        statuses: Type.Array(Count, { minItems: 4, maxItems: 4 }),
+        latency: Type.Array(Count, { maxItems: 2 * LATENCY_BUCKETS }),
+      }),
+    ),
+    counters: Type.Array(
+      Type.Object({
+        minute: Type.Integer(),
+        counter: Type.Union(USAGE_COUNTERS.map((name) => Type.Literal(name))),
+        client: Client,
+        count: Count,
+      }),
+    ),
+  }),
+);
+
+/** An event about an aggregate, as services publish them. */
+type AggregateEvent = { data: Record<string, unknown> };
+
+export type Ingest = ReturnType<typeof createIngest>;
+
+/** Takes in what services counted, and what happened to orders and notifications. */
+export function createIngest({ store, logger }: { store: AnalyticsWriter; logger: Logger }) {
+  /** Never rejects for what cannot be read: it would come again for ever. */
+  async function unlessUnreadable(about: string, take: () => Promise<void>): Promise<void> {
+    try {
+      await take();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+      logger.error({ err: error }, `${about} could not be read, and is not counted`);
+    }
+  }
+
+  function storedBatch(batch: Omit<UsageBatch, 'dropped'>): StoredBatch {
+    const { id, service, sender, until, final: isFinal, requests, counters } = batch;
+    const current = minuteOf(Date.now());
+    const isInTime = ({ minute }: { minute: number }) =>
+      minute > current - MAX_USAGE_AGE_MINUTES - 1 && minute <= current + MAX_AHEAD_MINUTES;
+    const dropped = [...requests, ...counters].filter((series) => !isInTime(series)).length;
+    if (dropped > 0) logger.error({ dropped, service }, 'usage of another time was dropped');
+    const place = ({ minute, client }: { minute: number; client: string | null }) => ({
+      start: new Date(minute * 60_000),
+      client: client ?? NO_CLIENT,
+    });
+    return {
+      ...{ id, service, sender, isFinal },
+      until: until === null ? null : new Date(until),
+      series: [
+        ...requests.filter(isInTime).map(({ route, statuses, latency, ...series }) => ({
+          ...{ ...place(series), labels: { route }, counts: statuses, latency },
+        })),
+        ...counters.filter(isInTime).map(({ counter, count, ...series }) => ({
+          ...{ ...place(series), labels: { counter }, counts: [count] },
+        })),
+      ],
+    };
+  }
+
+  function takeFact(
+    topic: Topic,
+    { data }: AggregateEvent,
+    labels: Record<string, unknown>,
+    amount?: number,
+  ) {
+    const { id, version, created_at: createdAt } = data;
+    const at = new Date(String(createdAt));
+    const known = Object.entries(labels).every(([, value]) => typeof value === 'string');
+    if (typeof id !== 'string' || !Number.isSafeInteger(version) || Number.isNaN(at.getTime()) || !known) {
+      throw new ServiceError('invalid', `The event about the ${topic} lacks what is counted.`);
+    }
+    return store.addFact({
+      ...{ topic, id, version: version as number, at, labels: labels as Record<string, string> },
+      ...(amount === undefined ? {} : { amount: tenThousandths(amount) }),
+    });
+  }
+
+  return {
+    /** Durable when it resolves; the same batch counts once. `sentBy` is the service that it came from. */
+    takeUsage: (sentBy: string, batch: unknown) =>
+      unlessUnreadable('usage', async () => {
+        const read = readBatch(batch);
+        if (read.service !== sentBy) {
+          throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
+        }
+        await store.addBatch(storedBatch(read));
+      }),
+    /** Takes an event commerce.order.*; durable when it resolves. */
+    takeOrder: (event: AggregateEvent) =>
+      unlessUnreadable('an order', async () => {
+        const { status, currency, total_amount: amount } = event.data;
+        await takeFact('order', event, { status, currency }, Number(amount));
+      }),
+    /** Takes what a notification has become: id, version, created_at, type and status; durable when it resolves. */
+    takeNotification: (event: AggregateEvent) =>
+      unlessUnreadable('a notification', async () => {
+        const { status, type } = event.data;
+        await takeFact('notification', event, { status, type });
+      }),
+  };
+}
+
+/** An amount with at most four decimals, as the text of a whole number. */
+function tenThousandths(amount: number): string {
+  const [, whole = '', fraction = ''] = /^(\d+)(?:\.(\d{1,4}))?$/.exec(String(amount)) ?? [];
+  if (whole === '') throw new ServiceError('invalid', 'An order has no amount.');
+  return `${whole}${fraction.padEnd(4, '0')}`;
+}

@@ -1,0 +1,173 @@
+import { LATENCY_BUCKETS, latencyQuantile } from '@gatehouse/kit/latency';
+import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { ALL_CLIENTS, addLatency, type Bucket, type Entry, NO_CLIENT } from './bucket.ts';
+
+export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency'] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** What entries are added up to before the value is computed. */
+export type Sum = { count: number; latency: number[]; amount: bigint };
+
+/** The part of a bucket that belongs to one value of each group. */
+type Part = { groups: Partial<Record<Group, string | null>>; count?: number; entry?: Entry };
+
+export type Metric = {
+  description: string;
+  unit: 'count' | 'ms' | 'currency';
+  /** Services, or topics of facts. */
+  sources: readonly string[];
+  /** By what it can be grouped, and with `isPerClient` by client_id too. */
+  groups: readonly Group[];
+  /** Whether people may ask for it about their own applications. */
+  isPerClient: boolean;
+  /** By this it is always grouped, since the values cannot be added up. */
+  groupedBy?: Group;
+  needsLatency?: true;
+  parts(entry: Entry): Part[];
+  /** Null if there is none, such as a latency without requests. */
+  valueOf(sum: Sum): number | null;
+};
+
+const STATUSES = ['2xx', '3xx', '4xx', '5xx'];
+const count = ({ count }: Sum) => count;
+
+const ofRequests = { unit: 'count', sources: SERVICE_NAMES, isPerClient: true, valueOf: count } as const;
+const isRequest = ({ labels }: Entry) => labels.route !== undefined;
+const routeOf = ({ labels }: Entry) => labels.route ?? null;
+
+function statusParts(entry: Entry, from: number, to: number): Part[] {
+  if (!isRequest(entry)) return [];
+  return entry.counts
+    .slice(from, to)
+    .flatMap((count, i) =>
+      count === 0 ? [] : [{ groups: { route: routeOf(entry), status: STATUSES[from + i] ?? null }, count }],
+    );
+}
+
+function latency(q: number, description: string): Metric {
+  return {
+    ...{ description, unit: 'ms', sources: SERVICE_NAMES, groups: ['route', 'service'], isPerClient: true },
+    needsLatency: true,
+    parts: (entry) => (isRequest(entry) ? [{ groups: { route: routeOf(entry) }, entry }] : []),
+    valueOf: ({ latency }) => {
+      const ms = latencyQuantile(latency, q);
+      return ms === undefined ? null : Math.round(ms * 100) / 100;
+    },
+  };
+}
+
+function counter(name: string, description: string): Metric {
+  const parts = ({ labels, counts }: Entry) =>
+    labels.counter === name ? [{ groups: {}, count: counts[0] ?? 0 }] : [];
+  return { ...ofRequests, description, groups: [], parts };
+}
+
+const factParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, count: counts[0] ?? 0 }];
+
+/** An order that was cancelled or refunded brings no revenue. */
+const WITHOUT_REVENUE = ['cancelled', 'refunded'];
+const TEN_THOUSAND = 10_000n;
+
+/** The metrics by their names. */
+export const METRICS = {
+  requests: {
+    ...ofRequests,
+    description: 'Requests that have ended, without those between the services of Gatehouse.',
+    groups: ['route', 'service', 'status'],
+    parts: (entry) => statusParts(entry, 0, 4),
+  },
+  errors: {
+    ...ofRequests,
+    description: 'Requests that were answered with a status of 500 or above.',
+    groups: ['route', 'service'],
+    parts: (entry) => statusParts(entry, 3, 4),
+  },
+  client_errors: {
+    ...ofRequests,
+    description: 'Requests that were answered with a status from 400 to 499, or not waited for.',
+    groups: ['route', 'service'],
+    parts: (entry) => statusParts(entry, 2, 3),
+  },
+  latency_p50: latency(0.5, 'The time that half of the requests took at most.'),
+  latency_p95: latency(0.95, 'The time that 95 percent of the requests took at most.'),
+  latency_p99: latency(0.99, 'The time that 99 percent of the requests took at most.'),
+  tokens_issued: counter('tokens_issued', 'Access tokens issued.'),
+  logins: counter('logins', 'Successful sign-ins, on the pages and by the API.'),
+  orders: {
+    description: 'Orders by the time they were placed, with their status of today.',
+    ...{ unit: 'count', sources: ['order'], groups: ['status', 'currency'], isPerClient: false },
+    parts: factParts,
+    valueOf: count,
+  },
+  revenue: {
+    description:
+      'What orders came to, by the time they were placed and by currency, without those that were cancelled or refunded.',
+    ...{ unit: 'currency', sources: ['order'], groups: ['currency'], isPerClient: false },
+    groupedBy: 'currency',
+    parts: (entry) =>
+      WITHOUT_REVENUE.includes(entry.labels.status ?? '') ? [] : [{ groups: entry.labels, entry }],
+    valueOf: ({ amount }) => Number(amount / TEN_THOUSAND) + Number(amount % TEN_THOUSAND) / 10_000,
+  },
+  notifications: {
+    description: 'Notifications by the time they were accepted, with their status of today.',
+    ...{ unit: 'count', sources: ['notification'], groups: ['status', 'type'], isPerClient: false },
+    parts: factParts,
+    valueOf: count,
+  },
+} as const satisfies Record<string, Metric>;
+
+export type MetricName = keyof typeof METRICS;
+export const METRIC_NAMES = Object.keys(METRICS) as readonly MetricName[];
+
+/** The groups by which a metric can be asked for. */
+export function groupsOf({ groups, isPerClient }: Metric): readonly Group[] {
+  return isPerClient ? [...groups, 'client_id'] : groups;
+}
+
+/** By what the values of a question are grouped. */
+export function groupingOf({
+  metric,
+  group,
+}: {
+  metric: MetricName;
+  group: Group | undefined;
+}): Group | undefined {
+  const { groupedBy }: Metric = METRICS[metric];
+  return groupedBy ?? group;
+}
+
+/** The parts of a bucket by the value of the group; all have the same key where it is not grouped. */
+export function* partsOf(
+  metric: Metric,
+  { source, client, entries }: Bucket,
+  group: Group | undefined,
+): Generator<Part & { key: string | null }> {
+  const ofBucket = {
+    service: source,
+    client_id: client === NO_CLIENT || client === ALL_CLIENTS ? null : client,
+  };
+  for (const entry of entries) {
+    for (const part of metric.parts(entry)) {
+      const key = group === undefined ? null : ({ ...part.groups, ...ofBucket }[group] ?? null);
+      yield { ...part, key };
+    }
+  }
+}
+
+export function emptySum(): Sum {
+  return { count: 0, latency: [], amount: 0n };
+}
+
+export function addPart(sum: Sum, { count = 0, entry }: Part): void {
+  sum.count += count;
+  if (entry?.latency !== undefined) addLatency(sum.latency, entry.latency);
+  if (entry?.amount !== undefined) sum.amount += BigInt(entry.amount);
+}
+
+export function addSum(to: Sum, { count, latency, amount }: Sum): void {
+  to.count += count;
+  for (let i = 0; i < LATENCY_BUCKETS; i += 1) {
+    if (latency[i] !== undefined) to.latency[i] = (to.latency[i] ?? 0) + (latency[i] as number);
+  }
+  to.amount += amount;
+}

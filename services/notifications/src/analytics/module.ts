@@ -1,0 +1,53 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import type { Integration } from '../integrations/integration.ts';
+import { mountAnalytics } from './analytics-routes.ts';
+import { createAnalytics } from './analytics-service.ts';
+import { createIngest, type Ingest } from './ingest.ts';
+import { createOwnedApplications } from './owned-applications.ts';
+import { receivers } from './receivers.ts';
+import { createRollup, type RollupPauses } from './rollup.ts';
+import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
+import { createAnalyticsStore } from './store/analytics-store.ts';
+import type { RetentionDays } from './store/rollup-store.ts';
+
+/** The paths of this room, with the error bodies of what is below them. */
+export const ANALYTICS_PATHS = [
+  { prefix: '/api/v1/analytics', profiles: [{ name: 'plain', about: 'metrics', errorBody: plainBody }] },
+];
+
+/** When values were last added up longer ago than this, something is wrong. */
+const STALE_MS = 60_000;
+
+export type AnalyticsOptions = { keepDays: RetentionDays; pausesMs?: RollupPauses | undefined };
+
+/** Analytics: adding up what services count, and answering questions about it. */
+export function createAnalyticsModule(
+  { connection, identity, logger, subscribe, nats }: ResourceContext,
+  { keepDays, pausesMs }: AnalyticsOptions,
+): { parts: ResourceParts; ingest: Ingest; integration: Integration } {
+  const store = createAnalyticsStore(connection, { keepDays });
+  const ingest = createIngest({ store, logger });
+  const analytics = createAnalytics({ store, ownedBy: createOwnedApplications(identity) });
+  return {
+    ingest,
+    integration: {
+      ...{ id: 'metrics', kind: 'metrics', name: 'Analytics' },
+      async check() {
+        const { facts: lastRun } = await store.state('minute');
+        if (Date.now() - lastRun.getTime() > STALE_MS) throw new Error('not added up for a while');
+      },
+      explain: () => 'What services count has not been added up for a while.',
+    },
+    parts: {
+      routes(app, { mountOptions: { authenticate } }) {
+        mountAnalytics(app, { analytics, authenticate, keepDays });
+      },
+      background: [
+        createRollup({ store, logger, ...(pausesMs === undefined ? {} : { pausesMs }) }),
+        ...receivers({ ingest, subscribe, nats, logger }),
+      ],
+      expiring: ANALYTICS_COLLECTIONS,
+    },
+  };
+}

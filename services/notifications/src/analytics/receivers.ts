@@ -1,0 +1,42 @@
+import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
+import { usageSubject } from '@gatehouse/kit/usage-batch';
+import type { ResourceContext } from '@gatehouse/resource/create-resource-service';
+import type { Ingest } from './ingest.ts';
+
+const USAGE = usageSubject('*');
+const ORDERS = 'commerce.order.*';
+const HOUR_MS = 3_600_000;
+
+/**
+ * Passes on what arrives from other services: within this process, or from streams of NATS. A message is acknowledged when
+ * it has been stored. Those of NATS are to be started.
+ */
+export function receivers(
+  options: { ingest: Ingest } & Pick<ResourceContext, 'subscribe' | 'nats' | 'logger'>,
+): { start(): void; stop(): Promise<void> }[] {
+  const { ingest, subscribe, nats, logger } = options;
+  const takeUsage = ({ subject, data }: { subject: string; data: Record<string, unknown> }) =>
+    ingest.takeUsage(subject.split('.').at(-1) ?? '', data);
+  if (subscribe !== undefined) {
+    subscribe(USAGE, takeUsage);
+    subscribe(ORDERS, ingest.takeOrder);
+    return [];
+  }
+  if (nats === undefined) return [];
+  return [
+    createStreamConsumer({
+      connection: nats,
+      logger,
+      stream: { name: 'ANALYTICS', subject: USAGE, maxAgeMs: 6 * HOUR_MS },
+      durable: 'notifications',
+      handle: takeUsage,
+    }),
+    createStreamConsumer({
+      connection: nats,
+      logger,
+      stream: { name: 'COMMERCE', account: 'COMMERCE' },
+      durable: 'notifications_analytics',
+      handle: ingest.takeOrder,
+    }),
+  ];
+}

@@ -1,0 +1,59 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import { bucketsOf, INTERVALS, type Interval, type RollupStore, type Unit } from './bucket.ts';
+
+/** How often what has changed is added up into each interval. */
+export type RollupPauses = Readonly<Record<Interval, number>>;
+const PAUSES_MS: RollupPauses = { minute: 2000, hour: 60_000, day: 300_000 };
+
+/**
+ * Adds up what was counted: batches into minutes, minutes into hours, hours into days, and facts into each. A unit is
+ * always computed anew from all that belongs to it, and replaced only if nobody else has replaced it since before that was
+ * read. So it does not matter how often that is done, by how many replicas, and where it breaks off.
+ */
+export function createRollup(options: {
+  store: RollupStore;
+  logger: Logger;
+  pausesMs?: RollupPauses;
+}): PeriodicTask & { run(interval: Interval, signal?: AbortSignal): Promise<void> } {
+  const { store, logger, pausesMs = PAUSES_MS } = options;
+  const nextRun: Record<Interval, number> = { minute: 0, hour: 0, day: 0 };
+
+  async function compute(interval: Interval, unit: Unit): Promise<void> {
+    for (;;) {
+      const revisions = await store.revisions(interval, unit);
+      const buckets = bucketsOf(unit, await store.rows(interval, unit));
+      if (await store.replace(interval, buckets, revisions)) return;
+    }
+  }
+
+  async function run(interval: Interval, signal?: AbortSignal): Promise<void> {
+    const begun = new Date();
+    const lower = interval === 'minute' ? undefined : INTERVALS[INTERVALS.indexOf(interval) - 1];
+    // Read first: what was complete then is in what is added up now.
+    const before = lower && (await store.state(lower));
+    for (let isAll = false; !isAll; ) {
+      if (signal?.aborted) return;
+      const pending = await store.pending(interval);
+      for (const unit of pending.units) await compute(interval, unit);
+      await store.settle(interval, pending);
+      isAll = pending.isAll;
+    }
+    await store.complete(interval, { usage: before?.usage ?? (await store.sentUntil(begun)), facts: begun });
+  }
+
+  const task = createPeriodicTask({
+    async run(signal) {
+      for (const interval of INTERVALS) {
+        const now = performance.now();
+        if (now < nextRun[interval] || signal.aborted) continue;
+        await run(interval, signal);
+        nextRun[interval] = now + pausesMs[interval];
+      }
+    },
+    everyMs: pausesMs.minute,
+    immediately: true,
+    onError: (error) => logger.warn({ err: error }, 'analytics could not be added up; trying again'),
+  });
+  return { ...task, run };
+}

@@ -1,0 +1,74 @@
+import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
+import type { Connection } from 'mongoose';
+import {
+  ALL_CLIENTS,
+  type AnalyticsWriter,
+  type Bucket,
+  type BucketReader,
+  type Fact,
+  INTERVALS,
+  type RollupStore,
+  type StoredBatch,
+} from '../bucket.ts';
+import { type BatchDocument, defineAnalyticsCollections } from './analytics-collections.ts';
+import { isNew } from './is-new.ts';
+import { createRollupStore, type RetentionDays } from './rollup-store.ts';
+
+/** Longer than batches may be late, since a minute is computed from all of its batches. */
+const BATCHES_KEPT_MS = 8 * 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** Analytics in MongoDB; defines its collections on the connection. */
+export function createAnalyticsStore(
+  connection: Connection,
+  { keepDays }: { keepDays: RetentionDays },
+): RollupStore & BucketReader & AnalyticsWriter {
+  const collections = defineAnalyticsCollections(connection);
+  const { batches, facts, buckets } = collections;
+  return {
+    ...createRollupStore(collections, { keepDays }),
+    async *buckets({ interval, sources, clients, from, to, latency }) {
+      yield* buckets.find<Bucket>(
+        {
+          interval,
+          client: clients === 'each' ? { $ne: ALL_CLIENTS } : { $in: [...clients] },
+          source: { $in: [...sources] },
+          start: { $gte: from, $lt: to },
+        },
+        {
+          projection: {
+            ...{ _id: 0, source: 1, client: 1, start: 1 },
+            ...(latency ? { entries: 1 } : { 'entries.labels': 1, 'entries.counts': 1, 'entries.amount': 1 }),
+          },
+          hint: clients === 'each' ? 'source_start' : 'client_source_start',
+          maxTimeMS: MAX_QUERY_MS,
+        },
+      );
+    },
+    async addBatch({ id, isFinal, series, ...batch }: StoredBatch): Promise<void> {
+      const minutes = [...new Set(series.map(({ start }) => start.getTime()))].map((ms) => new Date(ms));
+      const stored: BatchDocument = {
+        _id: id,
+        ...batch,
+        is_final: isFinal,
+        minutes,
+        series: series.map(({ start, client, ...entry }) => ({ start, client, entry })),
+        pending: true,
+        expires_at: new Date(Date.now() + BATCHES_KEPT_MS),
+      };
+      await isNew(batches.insertOne(stored));
+    },
+    async addFact({ topic, id, version, at, labels, amount = '0' }: Fact): Promise<void> {
+      const _id = `${topic} ${id}`;
+      const expires = new Date(at.getTime() + keepDays.day * DAY_MS);
+      const fact = { topic, version, at, labels: { ...labels }, amount, expires_at: expires };
+      await isNew(
+        facts.updateOne(
+          { _id, version: { $lt: version } },
+          { $set: { ...fact, pending: [...INTERVALS] } },
+          { upsert: true },
+        ),
+      );
+    },
+  };
+}

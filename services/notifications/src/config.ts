@@ -1,0 +1,82 @@
+import {
+  integer,
+  oneOf,
+  optional,
+  origin,
+  readSettings,
+  SettingsError,
+  text,
+  url,
+} from '@gatehouse/kit/config';
+import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+import type { ProviderSettings } from './notifications/channels/create-channels.ts';
+import type { SendingSettings } from './notifications/sending.ts';
+
+export type NotificationsConfig = ResourceConfig & {
+  /** The origin of users as reached from this process. */
+  usersUrl: string;
+  sending: SendingSettings;
+  /** For how many days the values of analytics are kept, by their interval; 7, 90 and 730 by default. */
+  analyticsDays?: { minute: number; hour: number; day: number };
+  /** How often values are added up, in milliseconds; every 2 seconds, minute and 5 minutes by default. */
+  analyticsPausesMs?: { minute: number; hour: number; day: number };
+};
+
+export const DEFAULT_ANALYTICS_DAYS = { minute: 7, hour: 90, day: 730 };
+
+const settings = {
+  ...resourceSettings('notifications'),
+  usersUrl: origin('USERS_URL'),
+  slots: integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
+  smtpUrl: optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
+  mailFrom: optional(text('NOTIFICATIONS_MAIL_FROM')),
+  smsUrl: optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
+  smsFrom: optional(text('NOTIFICATIONS_SMS_FROM')),
+  vapidKey: optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
+  vapidSubject: optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
+  pushToPrivateNetworks: oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  // The lower bounds are longer than it takes until the values are added up into the next interval for the last time.
+  minuteDays: integer('ANALYTICS_MINUTE_DAYS', { min: 2, max: 60, default: DEFAULT_ANALYTICS_DAYS.minute }),
+  hourDays: integer('ANALYTICS_HOUR_DAYS', { min: 3, max: 1000, default: DEFAULT_ANALYTICS_DAYS.hour }),
+  dayDays: integer('ANALYTICS_DAY_DAYS', { min: 3, max: 10_000, default: DEFAULT_ANALYTICS_DAYS.day }),
+};
+
+/** Reads the settings of the notifications process; throws a SettingsError. */
+export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
+  const values = readSettings(settings, env);
+  const { slots, smtpUrl, mailFrom, smsUrl, smsFrom, vapidKey, vapidSubject, ...rest } = values;
+  const { pushToPrivateNetworks, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = rest;
+  const problems: string[] = [];
+  const together = (a: unknown, b: unknown, names: string) => {
+    if ((a === undefined) !== (b === undefined)) problems.push(`${names} must be set together.`);
+  };
+  together(smtpUrl, mailFrom, 'NOTIFICATIONS_SMTP_URL and NOTIFICATIONS_MAIL_FROM');
+  together(smsUrl, smsFrom, 'NOTIFICATIONS_SMS_URL and NOTIFICATIONS_SMS_FROM');
+  together(vapidKey, vapidSubject, 'NOTIFICATIONS_VAPID_PRIVATE_KEY and NOTIFICATIONS_VAPID_SUBJECT');
+  const sms = smsUrl === undefined ? undefined : URL.parse(smsUrl);
+  const isLocal = sms?.hostname === 'localhost' || sms?.hostname === '127.0.0.1';
+  if (sms === null || (sms?.protocol === 'http:' && !isLocal)) {
+    problems.push('NOTIFICATIONS_SMS_URL must be an https URL, unless it leads to this machine.');
+  }
+  if (vapidKey !== undefined && !/^[\w-]{43}$/.test(vapidKey)) {
+    problems.push('NOTIFICATIONS_VAPID_PRIVATE_KEY must be 32 bytes in base64url.');
+  }
+  if (vapidSubject !== undefined && !/^(?:mailto:|https:\/\/)\S+$/.test(vapidSubject)) {
+    problems.push('NOTIFICATIONS_VAPID_SUBJECT must begin with mailto: or https://.');
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  const providers: ProviderSettings = {
+    ...(smtpUrl !== undefined && mailFrom !== undefined ? { email: { smtpUrl, from: mailFrom } } : {}),
+    ...(smsUrl !== undefined && smsFrom !== undefined ? { sms: { url: smsUrl, from: smsFrom } } : {}),
+    ...(vapidKey !== undefined && vapidSubject !== undefined
+      ? {
+          push: {
+            privateKey: vapidKey,
+            subject: vapidSubject,
+            toPrivateNetworks: pushToPrivateNetworks === 'on',
+          },
+        }
+      : {}),
+  };
+  return { ...config, analyticsDays: { minute, hour, day }, sending: { providers, slots } };
+}

@@ -1,0 +1,5 @@
+import { runProcess } from '@gatehouse/kit/process';
+import { readNotificationsConfig } from './config.ts';
+import { createNotificationsService } from './service.ts';
+
+await runProcess('notifications', readNotificationsConfig, createNotificationsService);

@@ -1,0 +1,81 @@
+import { PermanentError, PostponedError } from '@gatehouse/events/job';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Notification } from '../notification.ts';
+import type { Recipients } from '../recipients.ts';
+import { type Circuit, createCircuit } from './circuit.ts';
+import { guardedSend } from './guarded-send.ts';
+import type { Message, Provider } from './provider.ts';
+
+/** What a channel tells of a sending under way. */
+export type Sending = {
+  signal: AbortSignal;
+  /** Called right before the provider gets the message, and with the answer to whether it may have it. */
+  mayBeAccepted(may: boolean): void;
+};
+
+/** A way to send notifications of one type. */
+export type Channel = {
+  /** Resolves when a provider has accepted it; rejects with an error of jobs. */
+  send(notification: Notification, sending: Sending): Promise<{ providerId: string | null }>;
+  /** Whether nothing can be sent just now. */
+  isOpen(): boolean;
+  /** Since when the provider fails, and how. */
+  failure: Circuit['failure'];
+  check: Provider<never>['check'];
+  stop(): void;
+};
+
+/** When the users service is asked again, in milliseconds. */
+const USERS_RETRY_MS = 5000;
+
+/** Email or SMS, to the address that users has at the moment. */
+export function createContactChannel(options: {
+  provider: Provider<string>;
+  recipients: Recipients;
+  /** The recipient's contact, and what it is called. */
+  contact: 'email' | 'phone';
+  noun: string;
+  circuit?: Circuit;
+}): Channel {
+  const { provider, recipients, contact, noun, circuit = createCircuit() } = options;
+  return {
+    async send(notification, sending) {
+      const contacts = await recipients.contactsOf(notification.userId).catch((error: unknown) => {
+        if (!(error instanceof ServiceError)) throw error;
+        throw new PostponedError('How to reach the recipient cannot be found out just now.', USERS_RETRY_MS, {
+          cause: error,
+        });
+      });
+      if (contacts === undefined) throw new PermanentError('The recipient does not exist any more.');
+      const address = contacts[contact];
+      if (address === null) throw new PermanentError(`The recipient has no ${noun}.`);
+      return guardedSend(circuit, notification.id, () =>
+        sendOnce(provider, messageOf(notification), address, sending),
+      );
+    },
+    isOpen: circuit.isOpen,
+    failure: circuit.failure,
+    check: provider.check,
+    stop: provider.stop,
+  };
+}
+
+export function messageOf({ id, message, priority }: Notification): Message {
+  return { id, text: message, isUrgent: priority === 'high' };
+}
+
+/** Sends, and tells before and after whether the provider may have the message. */
+export async function sendOnce<A>(
+  provider: Provider<A>,
+  message: Message,
+  address: A,
+  { signal, mayBeAccepted }: Sending,
+): ReturnType<Provider<A>['send']> {
+  mayBeAccepted(true);
+  try {
+    return await provider.send(message, address, signal);
+  } catch (error) {
+    mayBeAccepted((error as { mayBeAccepted?: boolean }).mayBeAccepted ?? true);
+    throw error;
+  }
+}

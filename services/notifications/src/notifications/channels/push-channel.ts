@@ -1,0 +1,74 @@
+import { PermanentError } from '@gatehouse/events/job';
+import { LRUCache } from 'lru-cache';
+import type { PushSubscription } from '../push/push-subscription.ts';
+import { type Channel, messageOf, sendOnce } from './channel.ts';
+import { type Circuit, createCircuit } from './circuit.ts';
+import { guardedSend } from './guarded-send.ts';
+import { type Provider, ProviderError } from './provider.ts';
+import type { PushTarget } from './push-provider.ts';
+
+/** Push services whose circuits are remembered; anybody can name any host as one. */
+const MAX_HOSTS = 1000;
+
+/**
+ * Push, to all subscriptions of the recipient. It is sent when one of them has it; a subscription that is gone is removed.
+ * Each push service has a circuit of its own.
+ */
+export function createPushChannel(options: {
+  provider: Provider<PushTarget>;
+  subscriptionsOf(userId: string): Promise<readonly PushSubscription[]>;
+  forget(subscription: PushSubscription): Promise<void>;
+}): Channel {
+  const { provider, subscriptionsOf, forget } = options;
+  const circuits = new LRUCache<string, Circuit>({ max: MAX_HOSTS });
+
+  function circuitOf({ endpoint }: PushTarget): Circuit {
+    const { host } = new URL(endpoint);
+    const circuit = circuits.get(host) ?? createCircuit();
+    circuits.set(host, circuit);
+    return circuit;
+  }
+
+  return {
+    async send(notification, sending) {
+      const subscriptions = await subscriptionsOf(notification.userId);
+      if (subscriptions.length === 0) throw new PermanentError('The recipient has no push subscription.');
+      let uncertain = false;
+      const message = messageOf(notification);
+      const results = await Promise.allSettled(
+        subscriptions.map((subscription) => {
+          let own = false;
+          const mayBeAccepted = (may: boolean) => {
+            own = may;
+            sending.mayBeAccepted(may || uncertain);
+          };
+          return guardedSend(circuitOf(subscription), notification.id, () =>
+            sendOnce(provider, message, subscription, { signal: sending.signal, mayBeAccepted }),
+          ).catch(async (error: unknown) => {
+            uncertain ||= own;
+            if (error instanceof ProviderError && error.kind === 'gone') await forget(subscription);
+            throw error;
+          });
+        }),
+      );
+      sending.mayBeAccepted(uncertain);
+      const accepted = results.find((result) => result.status === 'fulfilled');
+      if (accepted !== undefined) return accepted.value;
+      const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+      throw errors.find((error) => !isFinal(error)) ?? new PermanentError(messageOfFirst(errors));
+    },
+    isOpen: () => false,
+    failure: () => undefined,
+    check: provider.check,
+    stop: provider.stop,
+  };
+}
+
+/** Whether another attempt at the same subscription would be in vain. */
+function isFinal(error: unknown): boolean {
+  return error instanceof PermanentError || (error instanceof ProviderError && error.kind === 'gone');
+}
+
+function messageOfFirst([error]: unknown[]): string {
+  return error instanceof Error ? error.message : 'No push service has accepted it.';
+}

@@ -1,0 +1,122 @@
+import { isIP } from 'node:net';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import { mountResource } from '@gatehouse/resource/mount-resource';
+import { createAttemptLedger } from './attempt-ledger.ts';
+import { createChannels } from './channels/create-channels.ts';
+import { integrationsOf } from './channels/integrations.ts';
+import { isPublicAddress } from './channels/public-address.ts';
+import { vapidPublicKey } from './channels/push-provider.ts';
+import { NOTIFICATION_TYPES } from './notification.ts';
+import { createNotificationService } from './notification-service.ts';
+import { createNotificationResource, NOTIFICATION_PATHS } from './profiles/notification-resource.ts';
+import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resource.ts';
+import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
+import { createRecipients } from './recipients.ts';
+import { createRepublisher } from './republishing.ts';
+import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
+import { createNotificationAttempts } from './store/notification-attempts.ts';
+import { COLLECTION, NOTIFICATION_ENDED } from './store/notification-document.ts';
+import { createNotificationStore, type JobEventOf } from './store/notification-store.ts';
+
+export { NOTIFICATION_PATHS, PUSH_PATHS };
+
+const QUEUE = 'messages';
+const BACKOFF_MS = { first: 10_000, max: 15 * 60_000 };
+
+/** Notifications: accepting them, sending them, and saying what became of them. */
+export function createNotificationsModule(
+  { connection, logger, clientOf, queues }: ResourceContext,
+  options: {
+    usersUrl: string;
+    publicUrl: string;
+    sending: SendingSettings;
+    lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
+    /** Gets what each notification has become, once or more; durable when it resolves. */
+    onEnded(event: { data: Record<string, unknown> }): Promise<void>;
+  },
+) {
+  const { usersUrl, publicUrl, sending, lanes, onEnded } = options;
+  const { providers, slots, backoffMs = BACKOFF_MS, answerMs = ANSWER_MS, leaseMs } = sending;
+  const subscriptions = createPushSubscriptionStore(connection);
+  const recipients = createRecipients(clientOf('users', usersUrl));
+  const channels = createChannels(providers, {
+    recipients,
+    subscriptions,
+    domain: new URL(publicUrl).hostname,
+  });
+
+  const attempts = createNotificationAttempts(connection);
+  const ledger = createAttemptLedger({
+    attempts,
+    onOutcome: ({ type }, outcome) => lanes.count(QUEUE, type, outcome),
+  });
+  const queue = queues({
+    name: QUEUE,
+    lanes: NOTIFICATION_TYPES,
+    ledger,
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+  });
+  const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
+    id: `${id}-${job}`,
+    subject: queue.subject(priority, type),
+    data: { notification: id, job },
+  });
+
+  const store = createNotificationStore(connection, { jobEvent, logger });
+  const publisher = createOutboxPublisher({
+    collection: connection.collection(COLLECTION),
+    logger,
+    transport: queue,
+    receivers: { [NOTIFICATION_ENDED]: onEnded },
+  });
+  const notifications = createNotificationService({
+    store: publisher.publishing(store, ['add', 'update']),
+    userExists: recipients.exists,
+    types: new Set(channels.keys()),
+  });
+  const handler = createSender({ ledger, channels, answerMs });
+  const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
+    queue.work({
+      lane,
+      handler,
+      slots,
+      timeoutMs: answerMs + (ATTEMPT_MS - ANSWER_MS),
+      backoffMs,
+      paused: () => lanes.isPaused(QUEUE, lane) || channel.isOpen(),
+    }),
+  );
+  const republisher = createRepublisher({ attempts, queue, jobEvent, logger, ...sending.republishing });
+  const stopChannels = {
+    start() {},
+    async stop() {
+      for (const channel of channels.values()) channel.stop();
+    },
+  };
+
+  const { push } = providers;
+  const isAllowedHost = (hostname: string) =>
+    push?.toPrivateNetworks === true ||
+    (isIP(hostname) === 0
+      ? hostname.includes('.') && !hostname.endsWith('.localhost')
+      : isPublicAddress(hostname));
+  const parts: ResourceParts = {
+    routes(app, { mountOptions }) {
+      const { authenticate } = mountOptions;
+      mountResource(app, createNotificationResource(notifications), mountOptions);
+      mountPushKey(app, { publicKey: push && vapidPublicKey(push.privateKey), authenticate });
+      mountResource(app, createPushResource({ store: subscriptions, isAllowedHost }), mountOptions);
+    },
+    // Stopped in the reverse order: the channels when no worker uses them any more.
+    background: [stopChannels, publisher, store.keySweeper, republisher, ...workers],
+  };
+  return {
+    parts,
+    integrations: integrationsOf(channels, providers),
+    operated: {
+      queue,
+      lanes: NOTIFICATION_TYPES,
+      failureOf: (lane: string) => channels.get(lane as (typeof NOTIFICATION_TYPES)[number])?.failure(),
+    },
+  };
+}

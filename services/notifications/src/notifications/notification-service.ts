@@ -1,0 +1,114 @@
+import { invalidFields } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
+import type { IfVersion } from '@gatehouse/kit/if-version';
+import type { ListSource } from '@gatehouse/kit/list-query';
+import {
+  change,
+  messageProblems,
+  type NewNotification,
+  type Notification,
+  type NotificationChanges,
+  type NotificationField,
+  type NotificationStore,
+  type NotificationType,
+} from './notification.ts';
+
+/** The caller: a person, limited by role, or a machine (undefined), which is not. */
+export type Actor = { person: { id: string; role: string } | undefined };
+
+/**
+ * The use cases of notifications. People see those that were sent to them; for any other they get `not_found`, as if it did
+ * not exist.
+ */
+export type NotificationService = {
+  /** Throws `forbidden` unless the actor is an editor, an admin or a machine. */
+  requireStaff(actor: Actor): void;
+  listFor(actor: Actor): ListSource<NotificationField, Notification>;
+  create(draft: NewNotification & { id: string }, actor: Actor, key?: IdempotencyKey): Promise<Notification>;
+  /** The notification that was created with a key, as it was then. */
+  findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
+  read(id: string, actor: Actor): Promise<Notification>;
+  /** Throws `conflict` unless it is queued. */
+  update(id: string, changes: NotificationChanges, actor: Actor, ifVersion: IfVersion): Promise<Notification>;
+  cancel(id: string, actor: Actor, ifVersion: IfVersion): Promise<void>;
+};
+
+export function createNotificationService(options: {
+  store: NotificationStore;
+  /** Throws `unavailable` when the users service cannot be asked. */
+  userExists: (id: string) => Promise<boolean>;
+  /** The types that there is a provider for. */
+  types: ReadonlySet<NotificationType>;
+}): NotificationService {
+  const { store, userExists, types } = options;
+
+  function requireStaff({ person }: Actor): void {
+    if (person?.role !== 'user') return;
+    throw new ServiceError(
+      'forbidden',
+      'Sending notifications is for editors, admins and trusted applications.',
+    );
+  }
+
+  async function update(id: string, changes: NotificationChanges, ifVersion: IfVersion) {
+    if (changes.status === undefined && changes.priority === undefined) {
+      throw invalidFields([{ field: 'priority', message: 'is required, or else status' }]);
+    }
+    return store.update(id, (current) => change(current, changes), ifVersion);
+  }
+
+  return {
+    requireStaff,
+
+    listFor(actor) {
+      const recipient = requiredRecipient(actor);
+      return recipient === undefined ? store : store.within(recipient);
+    },
+
+    async create(draft, actor, key) {
+      requireStaff(actor);
+      const problems = messageProblems(draft.message);
+      if (!types.has(draft.type)) {
+        problems.push({ field: 'type', message: `cannot be ${draft.type}: no provider is set up for it` });
+      }
+      if (problems.length > 0) throw invalidFields(problems);
+      if (!(await userExists(draft.userId))) {
+        throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);
+      }
+      const now = new Date();
+      const notification: Notification = {
+        ...draft,
+        ...{ status: 'queued', reason: null, attempts: [], job: 1 },
+        ...{ version: 1, createdAt: now, updatedAt: now },
+      };
+      await store.add(notification, key);
+      return notification;
+    },
+
+    findByKey: store.findByKey,
+
+    async read(id, actor) {
+      const notification = await store.findById(id, requiredRecipient(actor));
+      if (notification === undefined) {
+        throw new ServiceError('not_found', 'There is no such notification.');
+      }
+      return notification;
+    },
+
+    async update(id, changes, actor, ifVersion) {
+      requireStaff(actor);
+      return update(id, changes, ifVersion);
+    },
+
+    async cancel(id, actor, ifVersion) {
+      requireStaff(actor);
+      await update(id, { status: 'cancelled' }, ifVersion);
+    },
+  };
+}
+
+/** The recipient to whose notifications an actor's access is restricted; undefined if it is not restricted. */
+function requiredRecipient({ person }: Actor): string | undefined {
+  return person?.role === 'user' ? person.id : undefined;
+}

@@ -1,0 +1,123 @@
+import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
+import type { IfVersion } from '@gatehouse/kit/if-version';
+import type { ListSource } from '@gatehouse/kit/list-query';
+
+export const NOTIFICATION_TYPES = ['email', 'sms', 'push'] as const;
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
+
+export const NOTIFICATION_PRIORITIES = ['low', 'normal', 'high'] as const;
+export type NotificationPriority = (typeof NOTIFICATION_PRIORITIES)[number];
+
+/**
+ * `queued` also between two attempts. `sent`: the provider has accepted it; `delivered` is for providers that report
+ * what came of it.
+ */
+export const NOTIFICATION_STATUSES = [
+  'queued',
+  'sending',
+  'sent',
+  'delivered',
+  'failed',
+  'cancelled',
+] as const;
+export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
+
+/**
+ * `unknown`: the provider may have accepted the message, but the process died, or the answer was lost. If another attempt
+ * follows, the recipient may get the message twice.
+ */
+export const ATTEMPT_OUTCOMES = ['running', 'accepted', 'failed', 'rejected', 'unknown'] as const;
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+
+export type NotificationAttempt = {
+  startedAt: Date;
+  endedAt: Date | null;
+  outcome: AttemptOutcome;
+  /** What went wrong, without the address of the recipient. */
+  error: string | null;
+  /** The id that the provider gave the message. */
+  providerId: string | null;
+};
+
+export type Notification = {
+  id: string;
+  /** The recipient. */
+  userId: string;
+  message: string;
+  type: NotificationType;
+  priority: NotificationPriority;
+  status: NotificationStatus;
+  /** Why it failed, or what its last attempt ran into. */
+  reason: string | null;
+  /** The last of them. */
+  attempts: readonly NotificationAttempt[];
+  /** The number of its current job, from 1; jobs with other numbers are void. */
+  job: number;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** The fields that lists of notifications are sorted and filtered by. */
+export type NotificationField = 'id' | 'userId' | 'type' | 'priority' | 'status' | 'createdAt';
+
+export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type' | 'priority'>;
+export type NotificationChanges = { status?: 'cancelled'; priority?: NotificationPriority };
+
+/** What the use cases need of a store. Its lists are of all notifications or, with `within`, of those to one user. */
+export type NotificationStore = ListSource<NotificationField, Notification> & {
+  within(userId: string): ListSource<NotificationField, Notification>;
+  findById(id: string, userId?: string): Promise<Notification | undefined>;
+  /** The notification that was created with a key, as it is now. */
+  findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
+  /** Stores it with its key, and publishes its job. Throws `conflict` if the key is taken. */
+  add(notification: Notification, key?: IdempotencyKey): Promise<void>;
+  /**
+   * Calls `decide` with the current notification, and publishes its job if it has a new one. Throws `not_found`,
+   * `precondition_failed`, and what `decide` throws.
+   */
+  update(
+    id: string,
+    decide: (current: Notification) => Notification,
+    ifVersion: IfVersion,
+  ): Promise<Notification>;
+};
+
+export const MAX_MESSAGE_LENGTH = 4096;
+
+export function messageProblems(message: string): FieldProblem[] {
+  const length = [...message].length;
+  return length <= MAX_MESSAGE_LENGTH && /\S/.test(message)
+    ? []
+    : [
+        {
+          field: 'message',
+          message: `must have 1 to ${MAX_MESSAGE_LENGTH} characters, not all of them blank`,
+        },
+      ];
+}
+
+/** Throws `conflict` unless the notification is queued. */
+export function change(current: Notification, { status, priority }: NotificationChanges): Notification {
+  if (current.status === 'cancelled' && status === 'cancelled') return current;
+  if (current.status !== 'queued') {
+    throw new ServiceError('conflict', `This notification is not queued any more, it is ${current.status}.`);
+  }
+  const moved = priority !== undefined && priority !== current.priority;
+  return {
+    ...current,
+    status: status ?? current.status,
+    priority: priority ?? current.priority,
+    job: moved ? current.job + 1 : current.job,
+  };
+}
+
+/** A notification as it was when it was accepted. */
+export function asAccepted(notification: Notification, priority: NotificationPriority): Notification {
+  return {
+    ...notification,
+    ...{ priority, status: 'queued', reason: null, attempts: [], job: 1, version: 1 },
+    updatedAt: notification.createdAt,
+  };
+}

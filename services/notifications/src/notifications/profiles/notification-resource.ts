@@ -1,0 +1,237 @@
+import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
+import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { Type } from 'typebox';
+import {
+  ATTEMPT_OUTCOMES,
+  type AttemptOutcome,
+  MAX_MESSAGE_LENGTH,
+  type NewNotification,
+  NOTIFICATION_PRIORITIES,
+  NOTIFICATION_STATUSES,
+  NOTIFICATION_TYPES,
+  type Notification,
+  type NotificationChanges,
+  type NotificationField,
+  type NotificationPriority,
+  type NotificationStatus,
+  type NotificationType,
+} from '../notification.ts';
+import type { NotificationService } from '../notification-service.ts';
+
+export type NotificationTypes = {
+  entity: Notification;
+  field: NotificationField;
+  draft: NewNotification;
+  changes: NotificationChanges;
+};
+
+const READ = ['read:data', 'read:all'];
+const WRITE = ['write:data'];
+
+const NotificationTypeName = Type.Unsafe<NotificationType>({ type: 'string', enum: [...NOTIFICATION_TYPES] });
+const Priority = Type.Unsafe<NotificationPriority>({ type: 'string', enum: [...NOTIFICATION_PRIORITIES] });
+const Status = Type.Unsafe<NotificationStatus>({
+  type: 'string',
+  enum: [...NOTIFICATION_STATUSES],
+  description:
+    'queued until it is sent, also between two attempts; sent once the provider has accepted it; delivered where a ' +
+    'provider reports that.',
+});
+const Outcome = Type.Unsafe<AttemptOutcome>({
+  type: 'string',
+  enum: [...ATTEMPT_OUTCOMES],
+  description:
+    'unknown: the attempt was interrupted, and the provider may have accepted the message. If another attempt follows, ' +
+    'the recipient may get it twice.',
+});
+const Timestamp = Type.String({ format: 'date-time' });
+const NullableTimestamp = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' });
+const NullableText = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+
+export const notificationView: View<Notification> = view<Notification, ReturnType<typeof schema>>(
+  'Notification',
+  schema(),
+  ({ id, userId, message, type, priority, status, reason, attempts, createdAt, updatedAt }) => ({
+    ...{ id, user_id: userId, message, type, priority, status, reason },
+    attempts: attempts.map(({ startedAt, endedAt, outcome, error, providerId }) => ({
+      started_at: startedAt.toISOString(),
+      ended_at: endedAt?.toISOString() ?? null,
+      outcome,
+      error,
+      provider_id: providerId,
+    })),
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+  }),
+);
+
+function schema() {
+  return Type.Object({
+    id: Type.String({ description: 'Opaque.' }),
+    user_id: Type.String({ description: 'The recipient.' }),
+    message: Type.String(),
+    type: NotificationTypeName,
+    priority: Priority,
+    status: Status,
+    reason: NullableText('Why it failed, or what its last attempt ran into.'),
+    attempts: Type.Array(
+      Type.Object({
+        started_at: Timestamp,
+        ended_at: NullableTimestamp,
+        outcome: Outcome,
+        error: NullableText('What went wrong.'),
+        provider_id: NullableText('The id that the provider gave the message.'),
+      }),
+      { description: 'The last 50 attempts to send it.' },
+    ),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  });
+}
+
+const newNotification = requestBody(
+  'NewNotification',
+  Type.Object({
+    user_id: Type.String({ description: 'The recipient, whose account has the address that it goes to.' }),
+    message: Type.String({ description: `1 to ${MAX_MESSAGE_LENGTH} characters of plain text.` }),
+    type: NotificationTypeName,
+    priority: Type.Optional(
+      Type.Unsafe<NotificationPriority>({
+        ...Priority,
+        description: 'normal unless given. What is high overtakes.',
+      }),
+    ),
+  }),
+  {
+    example: {
+      user_id: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+      message: 'Your order has been shipped.',
+      type: 'email',
+      priority: 'high',
+    },
+    read: ({ user_id: userId, message, type, priority = 'normal' }): NewNotification => ({
+      ...{ userId, message, type, priority },
+    }),
+  },
+);
+
+const changes = requestBody(
+  'NotificationChanges',
+  Type.Object({
+    status: Type.Optional(
+      Type.Unsafe<'cancelled'>({ type: 'string', enum: ['cancelled'], description: 'It is not sent.' }),
+    ),
+    priority: Type.Optional(Priority),
+  }),
+  {
+    example: { priority: 'high' },
+    read: ({ status, priority }): NotificationChanges => ({
+      ...(status === undefined ? {} : { status }),
+      ...(priority === undefined ? {} : { priority }),
+    }),
+  },
+);
+
+const rules: Omit<ListProfile<NotificationTypes>['rules'], 'paging'> = {
+  filters: {
+    id: { field: 'id', type: 'string' },
+    user_id: { field: 'userId', type: 'string' },
+    type: { field: 'type', type: 'string', values: NOTIFICATION_TYPES },
+    priority: { field: 'priority', type: 'string', values: NOTIFICATION_PRIORITIES },
+    status: { field: 'status', type: 'string', values: NOTIFICATION_STATUSES },
+    created_at: { field: 'createdAt', type: 'date' },
+  },
+  plain: ['status', 'type', 'priority', 'user_id'],
+  sort: { fields: { created_at: 'createdAt' }, by: 'sort', order: 'order' },
+};
+
+const latest: Profile<NotificationTypes> = {
+  name: 'latest',
+  about: 'the list by page',
+  errorBody: v2Body,
+  list: { rules: { ...rules, paging: 'page' }, envelope: pageEnvelopeWithPages, item: notificationView },
+  create: { body: newNotification, answer: notificationView },
+  read: notificationView,
+  update: { method: 'PUT', body: changes, answer: notificationView },
+  remove: true,
+};
+
+const bare: Profile<NotificationTypes> = {
+  ...latest,
+  name: 'bare',
+  about: 'the list as a bare array by offset',
+  errorBody: plainBody,
+  list: {
+    rules: { ...rules, paging: 'offset', legacy: true },
+    envelope: bareArray,
+    item: { ...notificationView, name: 'NotificationV1' },
+  },
+};
+
+export const NOTIFICATION_PATHS: readonly ResourcePath<NotificationTypes>[] = [
+  { prefix: '/v2/notifications', profiles: [latest] },
+  { prefix: '/notifications', profiles: [latest] },
+  { prefix: '/api/v1/notifications', profiles: [bare] },
+];
+
+const STAFF = 'For editors, admins and trusted applications.';
+
+/** Notifications as a resource. The use cases check the access to each of them. */
+export function createNotificationResource(notifications: NotificationService): Resource<NotificationTypes> {
+  const staff = { scopes: WRITE, description: STAFF, authorize: notifications.requireStaff };
+  return {
+    noun: { one: 'a notification', many: 'notifications' },
+    idPrefix: 'ntf',
+    paths: NOTIFICATION_PATHS,
+    operations: {
+      list: { scopes: READ, source: notifications.listFor, description: 'People get those sent to them.' },
+      create: {
+        ...staff,
+        run: notifications.create,
+        findByKey: notifications.findByKey,
+        queues: true,
+        description: `It is sent as soon as its turn comes. ${STAFF}`,
+      },
+      read: { scopes: READ, run: notifications.read },
+      update: {
+        ...staff,
+        run: notifications.update,
+        description: `Cancels it, or changes its priority, while it is queued; else 409. ${STAFF}`,
+      },
+      remove: {
+        ...staff,
+        run: notifications.cancel,
+        conflicts: true,
+        description: `Cancels it while it is queued; else 409. It stays in the lists. ${STAFF}`,
+      },
+    },
+    example: EXAMPLE,
+  };
+}
+
+const ACCEPTED = new Date('2026-03-01T09:30:00Z');
+const EXAMPLE: Notification = {
+  id: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  userId: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  message: 'Your order has been shipped.',
+  type: 'email',
+  priority: 'high',
+  status: 'sent',
+  reason: null,
+  attempts: [
+    {
+      startedAt: ACCEPTED,
+      endedAt: new Date('2026-03-01T09:30:01Z'),
+      outcome: 'accepted',
+      error: null,
+      providerId: null,
+    },
+  ],
+  job: 1,
+  version: 3,
+  createdAt: ACCEPTED,
+  updatedAt: new Date('2026-03-01T09:30:01Z'),
+};

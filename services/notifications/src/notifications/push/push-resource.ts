@@ -1,0 +1,188 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import { invalidFields, serializer } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import { bareArray } from '@gatehouse/lists/paging';
+import { documented } from '@gatehouse/openapi/operation';
+import { send } from '@gatehouse/resource/answer';
+import { type Profile, requestBody, view } from '@gatehouse/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import {
+  type NewPushSubscription,
+  PUSH_LIMITS,
+  type PushSubscription,
+  type PushSubscriptionField,
+  type PushSubscriptionStore,
+  subscriptionProblems,
+} from './push-subscription.ts';
+
+type PushTypes = {
+  entity: PushSubscription;
+  field: PushSubscriptionField;
+  draft: NewPushSubscription;
+  changes: never;
+};
+
+const READ = ['read:data', 'read:all'];
+const WRITE = ['write:data'];
+const PREFIX = '/api/v1/push-subscriptions';
+
+const subscriptionView = view(
+  'PushSubscription',
+  Type.Object({
+    id: Type.String({ description: 'Opaque.' }),
+    endpoint: Type.String({ format: 'uri' }),
+    created_at: Type.String({ format: 'date-time' }),
+  }),
+  ({ id, endpoint, createdAt }: PushSubscription) => ({ id, endpoint, created_at: createdAt.toISOString() }),
+);
+
+/** A subscription of a browser, from the example of RFC 8291 §5. */
+const BODY = {
+  endpoint: 'https://push.example.com/send/f3kd9',
+  keys: {
+    p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+  },
+};
+
+const newSubscription = requestBody(
+  'NewPushSubscription',
+  Type.Object({
+    endpoint: Type.String({ description: 'An https URL of the push service of the browser.' }),
+    keys: Type.Object({
+      p256dh: Type.String({ description: 'The public key of the browser, in base64url.' }),
+      auth: Type.String({ description: 'The authentication secret, in base64url.' }),
+    }),
+  }),
+  {
+    example: BODY,
+    read: ({ endpoint, keys: { p256dh, auth } }): NewPushSubscription => ({
+      endpoint,
+      keys: { p256dh, auth },
+    }),
+  },
+);
+
+const plain: Profile<PushTypes> = {
+  name: 'plain',
+  about: 'the list as a bare array by offset',
+  errorBody: plainBody,
+  list: {
+    rules: {
+      filters: {},
+      plain: [],
+      sort: { fields: { created_at: 'createdAt' }, by: 'sort', order: 'order' },
+      paging: 'offset',
+    },
+    envelope: bareArray,
+    item: subscriptionView,
+  },
+  create: { body: newSubscription, answer: subscriptionView },
+  read: subscriptionView,
+  remove: true,
+};
+
+export const PUSH_PATHS: readonly ResourcePath<PushTypes>[] = [{ prefix: PREFIX, profiles: [plain] }];
+
+type Caller = { person: { id: string } | undefined };
+
+/** People's own push subscriptions as a resource. */
+export function createPushResource(options: {
+  store: PushSubscriptionStore;
+  /** Whether an endpoint may be at this host. */
+  isAllowedHost: (hostname: string) => boolean;
+}): Resource<PushTypes> {
+  const { store, isAllowedHost } = options;
+  const missing = () => new ServiceError('not_found', 'There is no such subscription.');
+  return {
+    noun: { one: 'a push subscription', many: 'push subscriptions' },
+    idPrefix: 'psh',
+    paths: PUSH_PATHS,
+    operations: {
+      list: {
+        scopes: READ,
+        source: (caller) => store.within(ownerOf(caller)),
+        description: 'Those of the caller.',
+      },
+      create: {
+        scopes: WRITE,
+        authorize: (caller) => void ownerOf(caller),
+        description:
+          'The caller gets notifications of the type push in this browser from now on. One that has the same endpoint is ' +
+          `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest goes.`,
+        async run({ id, endpoint, keys }, caller) {
+          const problems = subscriptionProblems({ endpoint, keys }, isAllowedHost);
+          if (problems.length > 0) throw invalidFields(problems);
+          const now = new Date();
+          const dates = { createdAt: now, updatedAt: now };
+          const subscription = { id, userId: ownerOf(caller), endpoint, keys, version: 1, ...dates };
+          return store.put(subscription, PUSH_LIMITS.perUser);
+        },
+      },
+      read: {
+        scopes: READ,
+        async run(id, caller) {
+          const found = await store.findById(id, ownerOf(caller));
+          if (found === undefined) throw missing();
+          return found;
+        },
+      },
+      remove: {
+        scopes: WRITE,
+        async run(id, caller) {
+          if (!(await store.remove(id, ownerOf(caller)))) throw missing();
+        },
+      },
+    },
+    example: EXAMPLE,
+  };
+}
+
+/** Mounts `public-key`: what browsers need to subscribe. */
+export function mountPushKey(
+  app: FastifyInstance,
+  { publicKey, authenticate }: { publicKey: string | undefined; authenticate: onRequestAsyncHookHandler },
+): void {
+  const schema = Type.Object({ public_key: Type.String() });
+  const write = serializer(schema);
+  const example = { public_key: BODY.keys.p256dh };
+  app.get(
+    `${PREFIX}/public-key`,
+    {
+      config: { errorBody: plainBody },
+      schema: documented({
+        operationId: 'push_public_key',
+        summary: 'Read the key with which browsers subscribe',
+        description:
+          'The applicationServerKey of PushManager.subscribe(), in base64url. 404 if push is not set up.',
+        tag: PREFIX,
+        scopes: [],
+        answers: { 200: { description: 'The key.', shapes: [{ name: 'PushPublicKey', schema, example }] } },
+        errors: { body: plainBody, kinds: ['not_found'] },
+      }),
+      onRequest: [authenticate],
+    },
+    async (_request, reply) => {
+      if (publicKey === undefined) throw new ServiceError('not_found', 'Push is not set up here.');
+      const text = write({ public_key: publicKey });
+      return send(reply, { status: 200, headers: { 'cache-control': 'no-store' }, text });
+    },
+  );
+}
+
+function ownerOf({ person }: Caller): string {
+  if (person !== undefined) return person.id;
+  throw new ServiceError('forbidden', 'Push subscriptions belong to people.');
+}
+
+const EXAMPLE: PushSubscription = {
+  id: 'psh_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  userId: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  endpoint: 'https://push.example.com/send/f3kd9',
+  keys: BODY.keys,
+  version: 1,
+  createdAt: new Date('2026-03-01T09:30:00Z'),
+  updatedAt: new Date('2026-03-01T09:30:00Z'),
+};

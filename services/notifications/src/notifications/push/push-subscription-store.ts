@@ -1,0 +1,82 @@
+import type { StoredDocument } from '@gatehouse/mongo/collection';
+import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { createListPlan } from '@gatehouse/mongo/list-plan';
+import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type { Connection } from 'mongoose';
+import type { PushSubscription, PushSubscriptionField, PushSubscriptionStore } from './push-subscription.ts';
+
+const COLLECTION = 'push_subscriptions';
+
+type SubscriptionDocument = VersionedDocument & {
+  user_id: string;
+  endpoint: string;
+  p256dh: string;
+  auth: string;
+  created_at: Date;
+};
+
+const LISTS = createListPlan<PushSubscriptionField>({
+  fields: {
+    id: { stored: '_id', type: 'string', unique: true },
+    userId: { stored: 'user_id', type: 'string' },
+    createdAt: { stored: 'created_at', type: 'date' },
+  },
+  prefix: 'user_id',
+});
+
+/** Push subscriptions in MongoDB; defines their collection on the connection. */
+export function createPushSubscriptionStore(connection: Connection): PushSubscriptionStore {
+  const store = createDocumentStore<PushSubscriptionField, PushSubscription, SubscriptionDocument>(
+    connection,
+    {
+      name: COLLECTION,
+      noun: 'subscription',
+      plan: LISTS,
+      indexes: [{ fields: { endpoint: 1 }, options: { name: 'endpoint', unique: true } }],
+      projection: { user_id: 1, endpoint: 1, p256dh: 1, auth: 1, created_at: 1 },
+      read,
+      write,
+    },
+  );
+  const collection = connection.collection<StoredDocument>(COLLECTION);
+  const findOf = (userId: string) =>
+    collection.find<SubscriptionDocument>({ user_id: userId }).sort({ created_at: -1, _id: -1 });
+
+  return {
+    within: store.within,
+    findById: store.findById,
+    async ofUser(userId) {
+      return (await findOf(userId).toArray()).map(read);
+    },
+    async put(subscription, max) {
+      const { id, userId, endpoint, version, updatedAt } = subscription;
+      await collection.deleteMany({ endpoint, user_id: { $ne: userId } });
+      const { created_at, ...fields } = write(subscription);
+      const stored = await collection.findOneAndUpdate(
+        { endpoint, user_id: userId },
+        { $set: { ...fields, updated_at: updatedAt, version }, $setOnInsert: { _id: id, created_at } },
+        { upsert: true, returnDocument: 'after' },
+      );
+      const tooMany = await findOf(userId).skip(max).project({ _id: 1 }).toArray();
+      if (tooMany.length > 0) await collection.deleteMany({ _id: { $in: tooMany.map(({ _id }) => _id) } });
+      return stored === null ? subscription : read(stored as unknown as SubscriptionDocument);
+    },
+    async remove(id, userId) {
+      return (await collection.deleteOne({ _id: id, user_id: userId })).deletedCount === 1;
+    },
+  };
+}
+
+function read(document: SubscriptionDocument): PushSubscription {
+  const { _id: id, user_id: userId, endpoint, p256dh, auth } = document;
+  return {
+    ...{ id, userId, endpoint, keys: { p256dh, auth } },
+    version: document.version ?? 0,
+    createdAt: document.created_at,
+    updatedAt: document.updated_at,
+  };
+}
+
+function write({ userId, endpoint, keys, createdAt }: PushSubscription) {
+  return { user_id: userId, endpoint, p256dh: keys.p256dh, auth: keys.auth, created_at: createdAt };
+}

@@ -1,0 +1,61 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { ListSource } from '@gatehouse/kit/list-query';
+
+/** A subscription of a browser (https://www.w3.org/TR/push-api/#pushsubscription-interface), of one person. */
+export type PushSubscription = {
+  id: string;
+  userId: string;
+  /** A capability: who knows it, and has our VAPID key, can send to the browser. */
+  endpoint: string;
+  keys: { p256dh: string; auth: string };
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+export type PushSubscriptionField = 'id' | 'createdAt' | 'userId';
+export type NewPushSubscription = Pick<PushSubscription, 'endpoint' | 'keys'>;
+
+export type PushSubscriptionStore = {
+  within(userId: string): ListSource<PushSubscriptionField, PushSubscription>;
+  findById(id: string, userId: string): Promise<PushSubscription | undefined>;
+  /** All of a person. */
+  ofUser(userId: string): Promise<PushSubscription[]>;
+  /**
+   * Stores a subscription. One with the same endpoint is replaced, also that of another person: the browser has one user
+   * at a time. The oldest of the person go when there are more than `max`.
+   */
+  put(subscription: PushSubscription, max: number): Promise<PushSubscription>;
+  /** Resolves to false when the person has none with this id. */
+  remove(id: string, userId: string): Promise<boolean>;
+};
+
+export const PUSH_LIMITS = { perUser: 10, endpoint: 2000 };
+
+/** @param isAllowedHost whether a host without a name, or this machine, may be an endpoint's */
+export function subscriptionProblems(
+  { endpoint, keys }: NewPushSubscription,
+  isAllowedHost: (hostname: string) => boolean,
+): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const url = endpoint.length <= PUSH_LIMITS.endpoint ? URL.parse(endpoint) : null;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '' || /[\s\\]/.test(endpoint)) {
+    const message = `must be an https URL of at most ${PUSH_LIMITS.endpoint} characters`;
+    problems.push({ field: 'endpoint', message });
+  } else if (!isAllowedHost(url.hostname.replace(/^\[|\]$/g, ''))) {
+    problems.push({ field: 'endpoint', message: 'must lead to the public internet' });
+  }
+  // A point of P-256, uncompressed (SEC 1 §2.3.3), and 16 bytes (RFC 8291 §3.2).
+  const p256dh = bytesOf(keys.p256dh);
+  if (p256dh?.length !== 65 || p256dh[0] !== 4) {
+    problems.push({ field: 'keys.p256dh', message: 'must be a public key of P-256 in base64url' });
+  }
+  if (bytesOf(keys.auth)?.length !== 16) {
+    problems.push({ field: 'keys.auth', message: 'must be 16 bytes in base64url' });
+  }
+  return problems;
+}
+
+function bytesOf(text: string): Buffer | undefined {
+  return /^[\w+/-]{1,200}={0,2}$/.test(text) ? Buffer.from(text, 'base64url') : undefined;
+}

@@ -1,0 +1,50 @@
+import { unavailable } from '@gatehouse/kit/errors';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
+import { LRUCache } from 'lru-cache';
+
+/** How long a user who existed is taken to exist, in milliseconds. */
+const KEPT_MS = 60_000;
+const MAX_KEPT = 10_000;
+
+/** Where a person can be reached. */
+export type Contacts = { email: string | null; phone: string | null };
+
+/** The users who get notifications. */
+export type Recipients = {
+  /** Throws `unavailable` when the users service cannot be asked. */
+  exists(id: string): Promise<boolean>;
+  /** Asked for anew each time; undefined when the user no longer exists. Throws `unavailable`. */
+  contactsOf(id: string): Promise<Contacts | undefined>;
+};
+
+/** Recipients by way of the internal routes of the users service, of which `internal` is a client. */
+export function createRecipients(internal: InternalClient): Recipients {
+  const known = new LRUCache<string, true>({ max: MAX_KEPT, ttl: KEPT_MS });
+  return {
+    async exists(id) {
+      if (!/^[\w-]{1,64}$/.test(id)) return false;
+      if (known.has(id)) return true;
+      const { status, body } = await internal.request('GET', `/existence/${encodeURIComponent(id)}`);
+      const { exists } = Object(body) as { exists?: unknown };
+      if (status !== 200 || typeof exists !== 'boolean') {
+        throw unavailable('Whether the user exists cannot be found out just now.', strange(status));
+      }
+      if (exists) known.set(id, true);
+      return exists;
+    },
+
+    async contactsOf(id) {
+      const { status, body } = await internal.request('GET', `/contacts/${encodeURIComponent(id)}`);
+      if (status === 404) return undefined;
+      const { email, phone } = Object(body) as Partial<Contacts>;
+      if (status !== 200 || email === undefined || phone === undefined) {
+        throw unavailable('How to reach the user cannot be found out just now.', strange(status));
+      }
+      return { email, phone };
+    },
+  };
+}
+
+function strange(status: number): Error {
+  return new Error(`users answered ${status}`);
+}

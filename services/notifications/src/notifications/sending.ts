@@ -1,0 +1,56 @@
+import { type JobHandler, PermanentError, PostponedError } from '@gatehouse/events/job';
+import type { AttemptLedger } from './attempt-ledger.ts';
+import type { Channel } from './channels/channel.ts';
+import type { ProviderSettings } from './channels/create-channels.ts';
+import type { Notification } from './notification.ts';
+
+/** How notifications are sent. */
+export type SendingSettings = {
+  providers: ProviderSettings;
+  /** The number of messages of each type that this process sends at a time; 0 for none. */
+  slots: number;
+  // The times below, all in milliseconds, are no settings: only tests have others than the defaults.
+  /** The pause after the first failed attempt, and the longest one. */
+  backoffMs?: { first: number; max: number };
+  /** How long a provider has to answer. */
+  answerMs?: number;
+  /** How often it is looked for lost jobs, and how late they are then. */
+  republishing?: { everyMs: number; overdueMs: number };
+  /** After this time, another process takes over what one that was killed was sending. */
+  leaseMs?: number;
+};
+
+/** How long a notification waits for a provider that cannot be reached, in milliseconds. */
+const MAX_WAIT_MS = 72 * 3_600_000;
+/** How long a provider has to answer, in milliseconds; less than the time of an attempt. */
+export const ANSWER_MS = 20_000;
+export const ATTEMPT_MS = 30_000;
+
+/** The handler of the jobs that are notifications: sends them by the channel of their type. */
+export function createSender(options: {
+  ledger: AttemptLedger;
+  channels: ReadonlyMap<Notification['type'], Channel>;
+  answerMs?: number;
+}): JobHandler {
+  const { ledger, channels, answerMs = ANSWER_MS } = options;
+  return async (job, { signal }) => {
+    const attempt = ledger.currentAttempt(job);
+    const { notification } = attempt;
+    const channel = channels.get(notification.type);
+    if (channel === undefined) throw new Error(`no provider is set up for ${notification.type}`);
+    const sending = {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+      mayBeAccepted(may: boolean) {
+        attempt.mayBeAccepted = may;
+      },
+    };
+    try {
+      const { providerId } = await channel.send(notification, sending);
+      attempt.providerId = providerId;
+    } catch (error) {
+      const waitedMs = Date.now() - notification.createdAt.getTime();
+      if (!(error instanceof PostponedError) || waitedMs < MAX_WAIT_MS) throw error;
+      throw new PermanentError(`It has waited for three days. ${error.message}`, { cause: error });
+    }
+  };
+}

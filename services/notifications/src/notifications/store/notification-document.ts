@@ -1,0 +1,92 @@
+import type { IndexDefinition } from '@gatehouse/mongo/collection';
+import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type {
+  AttemptOutcome,
+  Notification,
+  NotificationPriority,
+  NotificationStatus,
+  NotificationType,
+} from '../notification.ts';
+
+export const COLLECTION = 'notifications';
+
+type StoredAttempt = {
+  started_at: Date;
+  ended_at: Date | null;
+  outcome: AttemptOutcome;
+  error: string | null;
+  provider_id: string | null;
+};
+
+/** As stored. Addresses are never stored here, they belong to users. */
+export type NotificationDocument = VersionedDocument & {
+  user_id: string;
+  message: string;
+  type: NotificationType;
+  priority: NotificationPriority;
+  /** The priority when it was accepted. */
+  first_priority: NotificationPriority;
+  status: NotificationStatus;
+  reason: string | null;
+  attempts: StoredAttempt[];
+  created_at: Date;
+  /** The number of the current job. */
+  job: number;
+  /** The number of attempts of the current job. */
+  job_attempts: number;
+  /** Who works on it, and until when nobody else may. */
+  holder: string | null;
+  lease_until: Date | null;
+  /** Before this time there is no further attempt. */
+  due_at: Date;
+  /** When it is checked whether its job is still there; null once it has ended. */
+  check_at: Date | null;
+};
+
+/** The subject of the event of a notification that will not be sent any more, or has been. */
+export const NOTIFICATION_ENDED = 'notifications.notification.ended';
+
+/** What a notification has become. */
+export function endedEvent(
+  { id, type, createdAt }: Notification,
+  status: NotificationStatus,
+  version: number,
+) {
+  const data = { id, version, type, status, created_at: createdAt.toISOString() };
+  return { subject: NOTIFICATION_ENDED, data };
+}
+
+export const NOTIFICATION_FIELDS = {
+  user_id: 1,
+  message: 1,
+  type: 1,
+  priority: 1,
+  status: 1,
+  reason: 1,
+  attempts: 1,
+  created_at: 1,
+  job: 1,
+} as const;
+
+/** The index of the notifications that have not ended; it is partial and contains no others. */
+export const UNENDED_INDEX = {
+  fields: { check_at: 1 },
+  options: { name: 'unended', partialFilterExpression: { check_at: { $gt: new Date(0) } } },
+} as const satisfies IndexDefinition;
+
+export function readNotification(document: NotificationDocument): Notification {
+  const { _id: id, user_id: userId, message, type, priority, status, reason, job } = document;
+  return {
+    ...{ id, userId, message, type, priority, status, reason, job },
+    attempts: document.attempts.map((attempt) => ({
+      startedAt: attempt.started_at,
+      endedAt: attempt.ended_at,
+      outcome: attempt.outcome,
+      error: attempt.error,
+      providerId: attempt.provider_id,
+    })),
+    version: document.version ?? 0,
+    createdAt: document.created_at,
+    updatedAt: document.updated_at,
+  };
+}

@@ -1,0 +1,132 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { StoredDocument } from '@gatehouse/mongo/collection';
+import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gatehouse/mongo/document-keys';
+import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { createListPlan } from '@gatehouse/mongo/list-plan';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import type { Connection } from 'mongoose';
+import {
+  asAccepted,
+  NOTIFICATION_PRIORITIES,
+  NOTIFICATION_STATUSES,
+  NOTIFICATION_TYPES,
+  type Notification,
+  type NotificationField,
+  type NotificationStore,
+} from '../notification.ts';
+import {
+  COLLECTION,
+  endedEvent,
+  NOTIFICATION_FIELDS,
+  type NotificationDocument,
+  readNotification,
+  UNENDED_INDEX,
+} from './notification-document.ts';
+
+const LISTS = createListPlan<NotificationField>({
+  fields: {
+    id: { stored: '_id', type: 'string', unique: true },
+    userId: { stored: 'user_id', type: 'string' },
+    type: { stored: 'type', type: 'enum', values: NOTIFICATION_TYPES },
+    priority: { stored: 'priority', type: 'enum', values: NOTIFICATION_PRIORITIES },
+    status: { stored: 'status', type: 'enum', values: NOTIFICATION_STATUSES, mostCommon: 'sent' },
+    createdAt: { stored: 'created_at', type: 'date' },
+  },
+  prefix: 'user_id',
+});
+
+/** The event that is the current job of a notification; its id is the same whenever it is made. */
+export type JobEventOf = (notification: Pick<Notification, 'id' | 'job' | 'type' | 'priority'>) => {
+  subject: string;
+  data: Record<string, unknown>;
+  id: string;
+};
+
+/** Notifications in MongoDB; defines their collection on the connection. */
+export function createNotificationStore(
+  connection: Connection,
+  { jobEvent, logger }: { jobEvent: JobEventOf; logger: Logger },
+) {
+  const store = createDocumentStore<NotificationField, Notification, NotificationDocument>(connection, {
+    name: COLLECTION,
+    noun: 'notification',
+    plan: LISTS,
+    indexes: [OUTBOX_INDEX, UNENDED_INDEX, ...IDEMPOTENCY_INDEXES],
+    projection: NOTIFICATION_FIELDS,
+    read: readNotification,
+    write: (notification) => writeChange(notification) as NotificationDocument,
+  });
+  const collection = connection.collection<StoredDocument>(COLLECTION);
+  const keys = createDocumentKeys<NotificationDocument>(collection, {
+    projection: { ...NOTIFICATION_FIELDS, first_priority: 1, version: 1, updated_at: 1 },
+    logger,
+  });
+
+  const notificationStore: NotificationStore = {
+    ...store,
+
+    async findByKey(key) {
+      const found = await keys.find(key);
+      if (found?.state !== 'found') return found;
+      const { document } = found;
+      return { state: 'done', created: asAccepted(readNotification(document), document.first_priority) };
+    },
+
+    async add(notification, key) {
+      const { subject, data, id } = jobEvent(notification);
+      const document = {
+        ...writeNew(notification),
+        ...idempotencyFields(key),
+        outbox: [outboxEvent(subject, data, id)],
+      };
+      await collection.insertOne(document).catch((error: unknown) => {
+        if (duplicateKeyField(error) === undefined) throw error;
+        throw new ServiceError('conflict', 'This notification already exists.');
+      });
+    },
+
+    async update(id, decide, ifVersion) {
+      let current: Notification | undefined;
+      const change = await store.update(
+        id,
+        (found, revision) => {
+          current = found;
+          const next = decide(found);
+          if (next === found) return undefined;
+          const events =
+            next.status === 'cancelled'
+              ? [endedEvent(next, next.status, revision.version)]
+              : next.job === found.job
+                ? []
+                : [jobEvent(next)];
+          return { next: { ...next, ...revision }, events };
+        },
+        ifVersion,
+      );
+      return change?.next ?? (current as unknown as Notification);
+    },
+  };
+  return { ...notificationStore, keySweeper: keys.sweeper };
+}
+
+/** What a change by a person stores. */
+function writeChange({ priority, status, job }: Notification) {
+  const ended = status === 'cancelled' ? { check_at: null, reason: null } : {};
+  return { priority, status, job, ...ended };
+}
+
+function writeNew(notification: Notification): NotificationDocument {
+  const { id, userId, message, type, priority, status, reason, job, version, createdAt } = notification;
+  return {
+    _id: id,
+    user_id: userId,
+    ...{ message, type, priority, first_priority: priority, status, reason, attempts: [] },
+    created_at: createdAt,
+    updated_at: notification.updatedAt,
+    ...{ version, job, job_attempts: 0, holder: null, lease_until: null },
+    due_at: createdAt,
+    check_at: createdAt,
+  };
+}

@@ -1,0 +1,21 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import { callerOf } from '@gatehouse/resource/authenticate';
+import { requireScope } from '@gatehouse/tokens/caller';
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+
+export const READ = ['read:all'];
+export const WRITE = ['write:data'];
+
+/** The hooks of routes for admins, which run before the body is read. */
+export function adminHooks(authenticate: onRequestAsyncHookHandler, scopes: readonly string[]) {
+  return {
+    onRequest: [
+      authenticate,
+      async (request: FastifyRequest) => {
+        const caller = callerOf(request);
+        requireScope(caller, scopes);
+        if (caller.person?.role !== 'admin') throw new ServiceError('forbidden', 'This is for admins.');
+      },
+    ],
+  };
+}

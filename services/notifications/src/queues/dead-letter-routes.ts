@@ -1,0 +1,222 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import { bodyValidator, queryValidator, serializer } from '@gatehouse/http/schema';
+import { documented } from '@gatehouse/openapi/operation';
+import { send } from '@gatehouse/resource/answer';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import { adminHooks, READ, WRITE } from './admin-access.ts';
+import type { QueuedDeadLetter, QueueService } from './queue-service.ts';
+
+export const DEAD_LETTERS_PATH = '/api/v1/dead-letters';
+
+const MAX_REPLAYED = 100;
+
+const DeadLetter = Type.Object({
+  id: Type.String({ description: 'That of its job.' }),
+  queue: Type.String(),
+  lane: Type.String(),
+  priority: Type.String(),
+  data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the job is about, by its ids.' }),
+  attempts: Type.Integer(),
+  error: Type.String({ description: 'The message of the last error.' }),
+  created_at: Type.String({ format: 'date-time' }),
+  failed_at: Type.String({ format: 'date-time' }),
+});
+const Page = Type.Object({
+  data: Type.Array(DeadLetter),
+  links: Type.Object({ next: Type.Optional(Type.String({ format: 'uri-reference' })) }),
+  meta: Type.Object({ itemsPerPage: Type.Integer(), hasNextPage: Type.Boolean() }),
+});
+const ListQuery = Type.Object({
+  queue: Type.Optional(Type.String({ description: 'Only those of this queue.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String({ description: 'From links.next of the page before.' })),
+});
+const Replay = Type.Object({
+  ids: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: MAX_REPLAYED }),
+});
+const Replayed = Type.Object({
+  replayed: Type.Integer({ description: 'How many are back in their queues.' }),
+  unknown: Type.Array(Type.String(), { description: 'The ids that there are no dead letters of.' }),
+});
+const PurgeQuery = Type.Object({
+  queue: Type.String({ description: 'The queue whose dead letters are removed.' }),
+  lane: Type.Optional(Type.String({ description: 'Only those of this lane.' })),
+});
+const Removed = Type.Object({ removed: Type.Integer() });
+
+const readListQuery = queryValidator(ListQuery);
+const readPurgeQuery = queryValidator(PurgeQuery);
+const readReplay = bodyValidator(Replay);
+const writeOne = serializer(DeadLetter);
+const writePage = serializer(Page);
+const writeReplayed = serializer(Replayed);
+const writeRemoved = serializer(Removed);
+
+const EXAMPLE = {
+  id: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7-1',
+  queue: 'messages',
+  lane: 'email',
+  priority: 'high',
+  data: { notification: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7', job: 1 },
+  attempts: 8,
+  error: 'The connection to the mail server was lost.',
+  created_at: '2026-03-01T09:30:00.000Z',
+  failed_at: '2026-03-01T09:52:11.000Z',
+};
+const NO_STORE = { 'cache-control': 'no-store' };
+
+/** Mounts the dead letters of all queues, for admins: listing, reading, replaying and removing them. */
+export function mountDeadLetters(
+  app: FastifyInstance,
+  { queues, authenticate }: { queues: QueueService; authenticate: onRequestAsyncHookHandler },
+): void {
+  const config = { errorBody: plainBody };
+  const common = { tag: DEAD_LETTERS_PATH, description: 'For admins.' };
+  const one = { name: 'DeadLetter', schema: DeadLetter, example: EXAMPLE };
+  const answer = (text: string) => ({ status: 200, headers: NO_STORE, text });
+
+  app.get(
+    DEAD_LETTERS_PATH,
+    {
+      config,
+      schema: documented({
+        ...common,
+        operationId: 'list_dead_letters',
+        summary: 'List dead letters',
+        description: 'Jobs whose attempts all failed, in the order in which they did. For admins.',
+        scopes: READ,
+        query: [{ profile: 'plain', schema: ListQuery }],
+        answers: {
+          200: {
+            description: 'A page of the list.',
+            shapes: [
+              {
+                name: 'DeadLetters',
+                schema: Page,
+                example: { data: [EXAMPLE], links: {}, meta: { itemsPerPage: 1, hasNextPage: false } },
+                parts: [one],
+              },
+            ],
+          },
+        },
+        errors: { body: plainBody, kinds: ['invalid', 'not_found'] },
+      }),
+      ...adminHooks(authenticate, READ),
+    },
+    async (request, reply) => {
+      const { queue, limit = 20, cursor } = readListQuery(request.query);
+      const { data, next } = await queues.deadLetters({ queue, limit, cursor: cursor || undefined });
+      const meta = { itemsPerPage: data.length, hasNextPage: next !== undefined };
+      const links = next === undefined ? {} : { next: linkTo(next, { queue, limit }) };
+      return send(reply, answer(writePage({ data: data.map(show), links, meta })));
+    },
+  );
+
+  app.post(
+    DEAD_LETTERS_PATH,
+    {
+      config,
+      schema: documented({
+        ...common,
+        operationId: 'replay_dead_letters',
+        summary: 'Replay dead letters',
+        description: 'They go back into their queues, with all their attempts. For admins.',
+        scopes: WRITE,
+        body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
+        answers: {
+          200: {
+            description: 'What became of them.',
+            shapes: [
+              { name: 'DeadLettersReplayed', schema: Replayed, example: { replayed: 1, unknown: [] } },
+            ],
+          },
+        },
+        errors: { body: plainBody, kinds: ['invalid'] },
+      }),
+      ...adminHooks(authenticate, WRITE),
+    },
+    async (request, reply) => {
+      const ids = [...new Set(readReplay(request.body).ids)];
+      const unknown = await queues.replay(ids);
+      return send(reply, answer(writeReplayed({ replayed: ids.length - unknown.length, unknown })));
+    },
+  );
+
+  app.delete(
+    DEAD_LETTERS_PATH,
+    {
+      config,
+      schema: documented({
+        ...common,
+        operationId: 'purge_dead_letters',
+        summary: 'Remove all dead letters of a queue or a lane',
+        scopes: WRITE,
+        query: [{ profile: 'plain', schema: PurgeQuery }],
+        answers: {
+          200: {
+            description: 'How many have been removed.',
+            shapes: [{ name: 'DeadLettersRemoved', schema: Removed, example: { removed: 3 } }],
+          },
+        },
+        errors: { body: plainBody, kinds: ['invalid', 'not_found'] },
+      }),
+      ...adminHooks(authenticate, WRITE),
+    },
+    async (request, reply) => {
+      const { queue, lane } = readPurgeQuery(request.query);
+      return send(reply, answer(writeRemoved({ removed: await queues.purge(queue, lane) })));
+    },
+  );
+
+  app.get<{ Params: { id: string } }>(
+    `${DEAD_LETTERS_PATH}/:id`,
+    {
+      config,
+      schema: documented({
+        ...common,
+        operationId: 'read_dead_letter',
+        summary: 'Read a dead letter',
+        scopes: READ,
+        answers: { 200: { description: 'The dead letter.', shapes: [one] } },
+        errors: { body: plainBody, kinds: ['not_found'] },
+      }),
+      ...adminHooks(authenticate, READ),
+    },
+    async (request, reply) =>
+      send(reply, answer(writeOne(show(await queues.readDeadLetter(request.params.id))))),
+  );
+
+  app.delete<{ Params: { id: string } }>(
+    `${DEAD_LETTERS_PATH}/:id`,
+    {
+      config,
+      schema: documented({
+        ...common,
+        operationId: 'remove_dead_letter',
+        summary: 'Remove a dead letter',
+        scopes: WRITE,
+        answers: { 204: { description: 'The dead letter has been removed.' } },
+        errors: { body: plainBody, kinds: ['not_found'] },
+      }),
+      ...adminHooks(authenticate, WRITE),
+    },
+    async (request, reply) => {
+      await queues.removeDeadLetter(request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function linkTo(cursor: string, { queue, limit }: { queue: string | undefined; limit: number }): string {
+  const query = new URLSearchParams({ limit: String(limit), cursor, ...(queue && { queue }) });
+  return `${DEAD_LETTERS_PATH}?${query}`;
+}
+
+function show({ job, queue, attempts, error, failedAt }: QueuedDeadLetter) {
+  return {
+    ...{ id: job.id, queue, lane: job.lane, priority: job.priority, data: job.data, attempts, error },
+    created_at: job.at.toISOString(),
+    failed_at: failedAt.toISOString(),
+  };
+}

@@ -1,0 +1,65 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import { type LaneState, type LaneStore, laneKey } from './lane.ts';
+
+/** How soon a process knows what an operator did at another, and the others know its counts. */
+const EVERY_MS = 1000;
+const NEW: LaneState = { paused: false, outcomes: {} };
+
+/** The states of the lanes, as this process knows them. */
+export type Lanes = PeriodicTask & {
+  /** Reads the states: a lane that is paused must not run after a start. */
+  load(): Promise<void>;
+  isPaused(queue: string, lane: string): boolean;
+  setPaused(queue: string, lane: string, paused: boolean): Promise<void>;
+  /** Counts an attempt by its outcome. */
+  count(queue: string, lane: string, outcome: string): void;
+  stateOf(queue: string, lane: string): LaneState;
+};
+
+export function createLanes(store: LaneStore, { logger }: { logger: Logger }): Lanes {
+  let states: ReadonlyMap<string, LaneState> = new Map();
+  /** What is not in the store yet. */
+  let counts = new Map<string, Record<string, number>>();
+
+  async function load(): Promise<void> {
+    states = await store.readAll();
+  }
+
+  async function flush(): Promise<void> {
+    const unsaved = counts;
+    counts = new Map();
+    for (const [lane, outcomes] of unsaved) await store.add(lane, outcomes);
+  }
+
+  const task = createPeriodicTask({
+    async run() {
+      await flush();
+      await load();
+    },
+    everyMs: EVERY_MS,
+    onError: (error) => logger.warn({ err: error }, 'the states of the lanes are not known; trying again'),
+  });
+  const stateOf = (queue: string, lane: string) => states.get(laneKey(queue, lane)) ?? NEW;
+
+  return {
+    ...task,
+    async stop() {
+      await task.stop();
+      await flush().catch((error: unknown) => logger.warn({ err: error }, 'some attempts are not counted'));
+    },
+    load,
+    isPaused: (queue, lane) => stateOf(queue, lane).paused,
+    async setPaused(queue, lane, paused) {
+      await store.setPaused(laneKey(queue, lane), paused);
+      await load();
+    },
+    count(queue, lane, outcome) {
+      const key = laneKey(queue, lane);
+      const outcomes = counts.get(key) ?? {};
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      counts.set(key, outcomes);
+    },
+    stateOf,
+  };
+}

@@ -1,0 +1,37 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
+import { createLaneStore } from './lane-store.ts';
+import { createLanes, type Lanes } from './lanes.ts';
+import { queueMetrics } from './queue-metrics.ts';
+import { mountQueues, QUEUES_PATH } from './queue-routes.ts';
+import { createQueueService, type OperatedQueue } from './queue-service.ts';
+
+/** The paths of this room, with the error bodies of what is below them. */
+export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => ({
+  prefix,
+  profiles: [{ name: 'plain', about: 'for admins', errorBody: plainBody }],
+}));
+
+/** What the other rooms need to make queues that operators see and steer. */
+export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
+
+/** What operators see of queues, and do about them. `operate` is called when all queues are made. */
+export function createQueuesModule({ connection, logger }: ResourceContext) {
+  const lanes = createLanes(createLaneStore(connection), { logger });
+  return {
+    lanes,
+    operate(queues: readonly OperatedQueue[]): ResourceParts {
+      const service = createQueueService(queues, lanes);
+      return {
+        routes(app, { mountOptions: { authenticate } }) {
+          mountQueues(app, { queues: service, authenticate });
+          mountDeadLetters(app, { queues: service, authenticate });
+        },
+        prepare: lanes.load,
+        metrics: async () => queueMetrics(await service.status()),
+        background: [lanes],
+      };
+    },
+  };
+}

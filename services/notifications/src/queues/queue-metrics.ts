@@ -1,0 +1,47 @@
+import type { MetricFamily, MetricSample } from '@gatehouse/kit/metrics-text';
+import type { LaneStatus } from './queue-service.ts';
+
+/** The figures of all queues, for /metrics. */
+export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
+  const gauge = (name: string, help: string, samples: readonly MetricSample[]): MetricFamily => ({
+    ...{ name, help, type: 'gauge', samples },
+  });
+  const parts = lanes.flatMap(({ queue, depth }) =>
+    depth.map((part) => ({ labels: { queue, lane: part.lane, priority: part.priority }, part })),
+  );
+  return [
+    gauge(
+      'gatehouse_jobs_waiting',
+      'Jobs that no worker has taken yet.',
+      parts.map(({ labels, part }) => ({ labels, value: part.waiting })),
+    ),
+    gauge(
+      'gatehouse_jobs_in_flight',
+      'Jobs that are worked on, or wait for their next attempt.',
+      parts.map(({ labels, part }) => ({ labels, value: part.inFlight })),
+    ),
+    gauge(
+      'gatehouse_jobs_oldest_seconds',
+      'The age of the oldest job that waits.',
+      parts.map(({ labels, part }) => ({ labels, value: part.oldestWaitingMs / 1000 })),
+    ),
+    gauge(
+      'gatehouse_dead_letters',
+      'Jobs whose attempts all failed.',
+      parts.map(({ labels, part }) => ({ labels, value: part.deadLetters })),
+    ),
+    gauge(
+      'gatehouse_lane_paused',
+      'Whether an operator has paused the lane.',
+      lanes.map(({ queue, lane, paused }) => ({ labels: { queue, lane }, value: Number(paused) })),
+    ),
+    {
+      name: 'gatehouse_job_attempts_total',
+      help: 'Attempts by their outcome.',
+      type: 'counter',
+      samples: lanes.flatMap(({ queue, lane, outcomes }) =>
+        Object.entries(outcomes).map(([outcome, value]) => ({ labels: { queue, lane, outcome }, value })),
+      ),
+    },
+  ];
+}

@@ -1,0 +1,122 @@
+import { plainBody } from '@gatehouse/http/error-bodies';
+import { bodyValidator, serializer } from '@gatehouse/http/schema';
+import { documented } from '@gatehouse/openapi/operation';
+import { send } from '@gatehouse/resource/answer';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import { adminHooks, READ, WRITE } from './admin-access.ts';
+import type { LaneStatus, QueueService } from './queue-service.ts';
+
+export const QUEUES_PATH = '/api/v1/queues';
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Lane = Type.Object({
+  queue: Type.String(),
+  lane: Type.String(),
+  paused: Type.Boolean({ description: 'Its jobs stay, and none of them is worked on.' }),
+  failing: Type.Unsafe<{ since: string; error: string } | null>({
+    type: ['object', 'null'],
+    description: 'Since when its provider fails, as the replica that answers sees it; jobs wait meanwhile.',
+    properties: { since: { type: 'string', format: 'date-time' }, error: { type: 'string' } },
+    required: ['since', 'error'],
+  }),
+  attempts: Type.Record(Type.String(), Type.Integer(), {
+    description: 'The number of attempts by their outcome, since the beginning.',
+  }),
+  priorities: Type.Array(
+    Type.Object({
+      priority: Type.String(),
+      waiting: Count('Jobs that no worker has taken yet.'),
+      in_flight: Count('Jobs that are worked on, or wait for their next attempt.'),
+      oldest_seconds: Type.Number({ description: 'The age of the oldest job that waits.' }),
+      dead_letters: Count('Jobs that have failed for good.'),
+    }),
+  ),
+});
+const LaneList = Type.Array(Lane);
+const Change = Type.Object({ paused: Type.Boolean() });
+
+const readChange = bodyValidator(Change);
+const writeLane = serializer(Lane);
+const writeList = serializer(LaneList);
+
+const EXAMPLE = {
+  queue: 'messages',
+  lane: 'email',
+  paused: false,
+  failing: null,
+  attempts: { accepted: 120, failed: 3 },
+  priorities: [{ priority: 'high', waiting: 2, in_flight: 1, oldest_seconds: 0.4, dead_letters: 0 }],
+};
+const NO_STORE = { 'cache-control': 'no-store' };
+
+/** Mounts the queues, for admins: how full they are, and pausing a lane. */
+export function mountQueues(
+  app: FastifyInstance,
+  { queues, authenticate }: { queues: QueueService; authenticate: onRequestAsyncHookHandler },
+): void {
+  const config = { errorBody: plainBody };
+  app.get(
+    QUEUES_PATH,
+    {
+      config,
+      schema: documented({
+        operationId: 'list_queues',
+        summary: 'List the lanes of all queues',
+        description: 'With what waits in them. For admins.',
+        tag: QUEUES_PATH,
+        scopes: READ,
+        answers: {
+          200: {
+            description: 'The lanes.',
+            shapes: [{ name: 'Lanes', schema: LaneList, example: [EXAMPLE] }],
+          },
+        },
+        errors: { body: plainBody },
+      }),
+      ...adminHooks(authenticate, READ),
+    },
+    async (_request, reply) => {
+      const text = writeList((await queues.status()).map(show));
+      return send(reply, { status: 200, headers: NO_STORE, text });
+    },
+  );
+
+  app.put<{ Params: { queue: string; lane: string } }>(
+    `${QUEUES_PATH}/:queue/:lane`,
+    {
+      config,
+      schema: documented({
+        operationId: 'change_lane',
+        summary: 'Pause or resume a lane',
+        description: 'Every worker follows within seconds. For admins.',
+        tag: QUEUES_PATH,
+        scopes: WRITE,
+        body: [{ name: 'LaneChange', schema: Change, example: { paused: true } }],
+        answers: {
+          200: { description: 'The lane.', shapes: [{ name: 'Lane', schema: Lane, example: EXAMPLE }] },
+        },
+        errors: { body: plainBody, kinds: ['invalid', 'not_found'] },
+      }),
+      ...adminHooks(authenticate, WRITE),
+    },
+    async (request, reply) => {
+      const { queue, lane } = request.params;
+      const status = await queues.setPaused(queue, lane, readChange(request.body).paused);
+      return send(reply, { status: 200, headers: NO_STORE, text: writeLane(show(status)) });
+    },
+  );
+}
+
+function show({ queue, lane, paused, failing, outcomes, depth }: LaneStatus) {
+  return {
+    ...{ queue, lane, paused },
+    failing: failing === undefined ? null : { since: failing.since.toISOString(), error: failing.error },
+    attempts: { ...outcomes },
+    priorities: depth.map(({ priority, waiting, inFlight, oldestWaitingMs, deadLetters }) => ({
+      ...{ priority, waiting, in_flight: inFlight },
+      oldest_seconds: oldestWaitingMs / 1000,
+      dead_letters: deadLetters,
+    })),
+  };
+}

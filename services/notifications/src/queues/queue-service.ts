@@ -1,0 +1,148 @@
+import type { DeadLetter, Depth, JobQueue } from '@gatehouse/events/job-queue';
+import { invalidFields } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Lanes } from './lanes.ts';
+
+/** What an operator sees of a lane. */
+export type LaneStatus = {
+  queue: string;
+  lane: string;
+  paused: boolean;
+  /** Since when its provider fails, as this process sees it. */
+  failing: { since: Date; error: string } | undefined;
+  /** The number of attempts by their outcome. */
+  outcomes: Readonly<Record<string, number>>;
+  /** By priority. */
+  depth: readonly Depth[];
+};
+
+export type QueuedDeadLetter = DeadLetter & { queue: string };
+
+/** A queue with what its lanes say of themselves. */
+export type OperatedQueue = {
+  queue: JobQueue;
+  lanes: readonly string[];
+  failureOf?(lane: string): { since: Date; error: string } | undefined;
+};
+
+/** What operators do about queues. */
+export type QueueService = {
+  status(): Promise<LaneStatus[]>;
+  /** Throws `not_found`. A paused lane keeps its jobs, and none of them is worked on. */
+  setPaused(queue: string, lane: string, paused: boolean): Promise<LaneStatus>;
+  /** A page of the dead letters of all queues, one queue after the other, or of one. */
+  deadLetters(options: {
+    queue: string | undefined;
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<{ data: QueuedDeadLetter[]; next?: string }>;
+  /** Throws `not_found`. */
+  readDeadLetter(id: string): Promise<QueuedDeadLetter>;
+  /** Puts jobs back into their queues; returns the ids that there are no dead letters of. */
+  replay(ids: readonly string[]): Promise<string[]>;
+  /** Throws `not_found`. */
+  removeDeadLetter(id: string): Promise<void>;
+  /** Removes all of a queue, or of a lane of it; returns their number. Throws `not_found`. */
+  purge(queue: string, lane: string | undefined): Promise<number>;
+};
+
+export function createQueueService(operated: readonly OperatedQueue[], lanes: Lanes): QueueService {
+  const missing = (what: string) => new ServiceError('not_found', `There is no such ${what}.`);
+
+  function named(name: string): OperatedQueue {
+    const found = operated.find(({ queue }) => queue.name === name);
+    if (found === undefined) throw missing('queue');
+    return found;
+  }
+
+  async function statusOf({ queue, lanes: names, failureOf }: OperatedQueue): Promise<LaneStatus[]> {
+    const depth = await queue.depth();
+    return names.map((lane) => ({
+      queue: queue.name,
+      lane,
+      ...lanes.stateOf(queue.name, lane),
+      failing: failureOf?.(lane),
+      depth: depth.filter((part) => part.lane === lane),
+    }));
+  }
+
+  /** The queue that has a dead letter of this id. */
+  async function find(id: string): Promise<{ queue: JobQueue; letter: DeadLetter } | undefined> {
+    for (const { queue } of operated) {
+      const letter = await queue.deadLetters.read(id);
+      if (letter !== undefined) return { queue, letter };
+    }
+    return undefined;
+  }
+
+  return {
+    status: async () => (await Promise.all(operated.map(statusOf))).flat(),
+
+    async setPaused(name, lane, paused) {
+      const found = named(name);
+      if (!found.lanes.includes(lane)) throw missing('lane');
+      await lanes.setPaused(name, lane, paused);
+      const status = (await statusOf(found)).find((each) => each.lane === lane);
+      if (status === undefined) throw missing('lane');
+      return status;
+    },
+
+    async deadLetters({ queue: only, limit, cursor }) {
+      const among = only === undefined ? operated : [named(only)];
+      const [name = among[0]?.queue.name, position] = cursor === undefined ? [] : splitCursor(cursor);
+      const begin = among.findIndex(({ queue }) => queue.name === name);
+      if (begin < 0) throw invalidCursor();
+      const data: QueuedDeadLetter[] = [];
+      for (let i = begin, after = position; ; i += 1, after = undefined) {
+        const queue = among[i]?.queue;
+        if (queue === undefined) return { data };
+        const page = await queue.deadLetters.list({
+          limit: limit - data.length,
+          ...(after === undefined ? {} : { after }),
+        });
+        data.push(...page.data.map((letter) => ({ ...letter, queue: queue.name })));
+        if (page.next !== undefined) return { data, next: `${queue.name}.${page.next}` };
+        const following = among[i + 1]?.queue.name;
+        if (data.length === limit)
+          return following === undefined ? { data } : { data, next: `${following}.` };
+      }
+    },
+
+    async readDeadLetter(id) {
+      const found = await find(id);
+      if (found === undefined) throw missing('dead letter');
+      return { ...found.letter, queue: found.queue.name };
+    },
+
+    async replay(ids) {
+      const unknown: string[] = [];
+      for (const id of new Set(ids)) {
+        const found = await find(id);
+        if (!(await found?.queue.deadLetters.replay(id))) unknown.push(id);
+      }
+      return unknown;
+    },
+
+    async removeDeadLetter(id) {
+      const found = await find(id);
+      if (!(await found?.queue.deadLetters.remove(id))) throw missing('dead letter');
+    },
+
+    async purge(name, lane) {
+      const { queue, lanes: names } = named(name);
+      if (lane !== undefined && !names.includes(lane)) throw missing('lane');
+      return queue.deadLetters.purge(lane);
+    },
+  };
+}
+
+/** The name of a queue, and a position in its list unless it begins there. */
+function splitCursor(cursor: string): [string, string | undefined] {
+  const [, name, position] = /^([a-z0-9]{1,40})\.(.*)$/.exec(cursor) ?? [];
+  if (name === undefined) throw invalidCursor();
+  return [name, position === '' ? undefined : position];
+}
+
+function invalidCursor(): ServiceError {
+  return invalidFields([{ field: 'cursor', message: 'is not a cursor of this list' }]);
+}

@@ -1,0 +1,90 @@
+import { invalidFields } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { Service } from '@gatehouse/kit/service';
+import { prefixesOf } from '@gatehouse/kit/services';
+import {
+  createResourceService,
+  type ResourceDependencies,
+  type ResourceServiceDefinition,
+} from '@gatehouse/resource/create-resource-service';
+import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
+import { DEFAULT_ANALYTICS_DAYS, type NotificationsConfig } from './config.ts';
+import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
+import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
+import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
+import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
+
+const DEFINITION: ResourceServiceDefinition = {
+  name: 'notifications',
+  prefixes: prefixesOf('notifications'),
+  paths: [
+    ...NOTIFICATION_PATHS,
+    ...PUSH_PATHS,
+    ...REPORT_PATHS,
+    ...INTEGRATION_PATHS,
+    ...ANALYTICS_PATHS,
+    ...OPERATOR_PATHS,
+  ],
+  document: {
+    title: 'Gatehouse notifications',
+    description: `
+Messages to people by email, SMS and push; reports; analytics; and the state of the integrations. Editors, admins and
+trusted applications use them; people also read what was sent to them.
+
+The version of this document is the version of the interface.
+`.trim(),
+    errorExamples: {
+      invalid: invalidFields([{ field: 'user_id', message: 'is not a user' }]),
+      not_found: new ServiceError('not_found', 'There is no such notification.'),
+      conflict: new ServiceError('conflict', 'This notification is not queued any more.'),
+      precondition_failed: new ServiceError(
+        'precondition_failed',
+        'This notification has been changed meanwhile.',
+      ),
+    },
+  },
+};
+
+/** The notifications service: notifications, reports, integrations and analytics. */
+export function createNotificationsService(
+  config: NotificationsConfig,
+  logger: Logger,
+  dependencies: ResourceDependencies = {},
+): Service {
+  return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
+    const { lanes, operate } = createQueuesModule(context);
+    const analytics = createAnalyticsModule(context, {
+      keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
+      pausesMs: config.analyticsPausesMs,
+    });
+    const notifications = createNotificationsModule(context, {
+      ...config,
+      lanes,
+      onEnded: analytics.ingest.takeNotification,
+    });
+    const rooms = [
+      // First, since it reads which lanes are paused.
+      operate([notifications.operated]),
+      notifications.parts,
+      createReportsModule(context),
+      createIntegrationsModule(context, {
+        providers: [...notifications.integrations, analytics.integration],
+      }),
+      analytics.parts,
+    ];
+    return {
+      routes(app, routeDependencies) {
+        for (const { routes } of rooms) routes(app, routeDependencies);
+      },
+      async prepare() {
+        for (const { prepare } of rooms) await prepare?.();
+      },
+      background: rooms.flatMap(({ background = [] }) => background),
+      expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      async metrics() {
+        return (await Promise.all(rooms.map(({ metrics }) => metrics?.() ?? []))).flat();
+      },
+    };
+  });
+}

@@ -1,0 +1,186 @@
+import { minuteOf } from '@gatehouse/kit/usage-batch';
+import t from 'tap';
+import { INTERVALS } from '../../src/analytics/bucket.ts';
+import { batchOf, build, requestsOf, SCOPE } from './build.ts';
+
+const { ask, send, order, settled, issuer, publish } = await build(t);
+const HOUR = 3_600_000;
+const now = minuteOf(Date.now());
+const isoOf = (minute: number) => new Date(minute * 60_000).toISOString();
+
+t.test('what services sent is answered by minute, hour and day', async (t) => {
+  await send(
+    batchOf({
+      requests: [
+        requestsOf({ minute: now - 3, statuses: [10, 1, 2, 3], latency: [20, 8, 30, 8] }),
+        requestsOf({ minute: now - 2, statuses: [5, 0, 0, 0], latency: [20, 5] }),
+        requestsOf({ minute: now - 2, client: null, statuses: [0, 0, 7, 0], latency: [0, 7] }),
+        requestsOf({ minute: now - 2, client: 'app_b', route: 'POST /items', statuses: [4, 0, 0, 0] }),
+      ],
+    }),
+  );
+  await send(
+    batchOf({
+      service: 'identity',
+      requests: [requestsOf({ minute: now - 2, route: 'POST /oauth2/token', statuses: [6, 0, 0, 0] })],
+      counters: [
+        { minute: now - 2, counter: 'tokens_issued', client: 'app_a', count: 6 },
+        { minute: now - 2, counter: 'logins', client: null, count: 2 },
+      ],
+    }),
+  );
+  for (const interval of INTERVALS) {
+    await settled(interval);
+    const range = `interval=${interval}&from=${isoOf(now - 10)}`;
+    for (const [query, total] of [
+      ['metric=requests', 38],
+      ['metric=errors', 3],
+      ['metric=client_errors', 9],
+      ['metric=tokens_issued', 6],
+      ['metric=logins', 2],
+      ['metric=requests&client_id=app_a', 27],
+      ['metric=requests&client_id=app_none', 0],
+      ['metric=orders', 0],
+      ['metric=revenue', 0],
+    ]) {
+      t.match(await ask(`${query}&${range}`), { status: 200, total }, `${query} ${interval}`);
+    }
+    t.match((await ask(`metric=requests&group_by=service&${range}`)).totals, [
+      { service: 'items', value: 32 },
+      { service: 'identity', value: 6 },
+    ]);
+    t.match((await ask(`metric=requests&group_by=route&${range}`)).totals, [
+      { route: 'GET /items', value: 28 },
+      { route: 'POST /oauth2/token', value: 6 },
+      { route: 'POST /items', value: 4 },
+    ]);
+    t.match((await ask(`metric=requests&group_by=client_id&${range}`)).totals, [
+      { client_id: 'app_a', value: 27 },
+      { client_id: null, value: 7 },
+      { client_id: 'app_b', value: 4 },
+    ]);
+    t.match((await ask(`metric=requests&group_by=status&${range}`)).totals, [
+      { status: '2xx', value: 25 },
+      { status: '4xx', value: 9 },
+      { status: '5xx', value: 3 },
+      { status: '3xx', value: 1 },
+    ]);
+    const latencyOf = async (q: string) =>
+      (await ask(`metric=latency_${q}&client_id=app_a&${range}`)).total ?? 0;
+    const [fast, slow] = [await latencyOf('p50'), await latencyOf('p99')];
+    // Buckets 20 and 30 end at 10 and 100 ms.
+    t.ok(fast > 8 && fast <= 10 && slow > 80 && slow <= 100, `${fast} ${slow}`);
+  }
+  const { data } = await ask(`metric=requests&interval=minute&from=${isoOf(now - 4)}&to=${isoOf(now)}`);
+  t.match(data, [
+    { at: isoOf(now - 4), value: 0 },
+    { at: isoOf(now - 3), value: 16 },
+    { at: isoOf(now - 2), value: 22 },
+    { at: isoOf(now - 1), value: 0 },
+  ]);
+  const latencies = await ask(
+    `metric=latency_p95&interval=minute&from=${isoOf(now - 4)}&to=${isoOf(now - 2)}`,
+  );
+  t.match(latencies.data, [{ value: null }, { value: Number }], 'no latency where nothing was asked');
+});
+
+t.test('a batch counts once, however often and by however many it is sent', async (t) => {
+  const batch = batchOf({ service: 'commerce', requests: [requestsOf({ client: 'app_once' })] });
+  await Promise.all(Array.from({ length: 10 }, () => send(batch)));
+  await settled('minute');
+  await send(batch);
+  await settled('day');
+  t.match(await ask('metric=requests&client_id=app_once&interval=day'), { total: 1 });
+});
+
+t.test('bad batches are dropped and do not come again', async (t) => {
+  const requests = [requestsOf({ client: 'app_bad' })];
+  await publish('analytics.usage.items', { nonsense: true });
+  await publish('analytics.usage.items', batchOf({ service: 'users', requests }));
+  await send(batchOf({ requests: [requestsOf({ client: 'app_bad', minute: now - 400 })] }));
+  await send(batchOf({ requests: [requestsOf({ client: 'app_bad', minute: now + 10 })] }));
+  await send(batchOf({ requests: [requestsOf({ client: 'app_bad', statuses: [-1, 0, 0, 0] })] }));
+  await settled('day');
+  t.match(await ask('metric=requests&client_id=app_bad&interval=day'), { total: 0 });
+});
+
+t.test('orders and revenue follow the events of orders, whatever their sequence', async (t) => {
+  const created_at = new Date(Date.now() - HOUR).toISOString();
+  const orderOf = (version: number, status: string, over: object = {}) => ({
+    ...{ id: 'ord_1', version, status, currency: 'USD', total_amount: 12.5, created_at, ...over },
+  });
+  const range = `interval=hour&from=${created_at}`;
+  await order(orderOf(1, 'pending'), 'created');
+  await order(orderOf(3, 'processing'));
+  await order(orderOf(2, 'confirmed'));
+  await order(orderOf(3, 'processing'));
+  await order(orderOf(1, 'pending', { id: 'ord_2', total_amount: 0.1 }), 'created');
+  await order(orderOf(1, 'pending', { id: 'ord_3', total_amount: 0.2 }), 'created');
+  await order(orderOf(1, 'pending', { id: 'ord_4', currency: 'KWD', total_amount: 1.125 }), 'created');
+  await order(orderOf(1, 'pending', { id: 'ord_5', currency: 'JPY', total_amount: 999_999_999_999_999 }));
+  await order({ id: 'ord_6' });
+  await settled('hour');
+  t.match(await ask(`metric=orders&${range}`), { total: 5 });
+  t.match((await ask(`metric=orders&group_by=status&${range}`)).totals, [
+    { status: 'pending', value: 4 },
+    { status: 'processing', value: 1 },
+  ]);
+  t.match(await ask(`metric=revenue&${range}`), {
+    total: null,
+    totals: [
+      { currency: 'JPY', value: 999_999_999_999_999 },
+      { currency: 'USD', value: 12.8 },
+      { currency: 'KWD', value: 1.125 },
+    ],
+  });
+  await order(orderOf(4, 'cancelled'));
+  await settled('hour');
+  t.match((await ask(`metric=revenue&${range}`)).totals[1], { currency: 'KWD', value: 1.125 });
+  t.match(await ask(`metric=orders&${range}`), { total: 5 }, 'it was placed all the same');
+});
+
+t.test('people see what their own applications did', async (t) => {
+  for (const client of ['app_mine', 'app_mine_too', 'app_theirs']) {
+    await send(batchOf({ requests: [requestsOf({ client, statuses: [3, 0, 0, 0] })] }));
+  }
+  await settled('hour');
+  const owner = 'usr_owner';
+  issuer.own(owner, 'app_mine');
+  issuer.own(owner, 'app_mine_too');
+  const token = await issuer.person(owner, 'user', SCOPE);
+  t.match(await ask('metric=requests', token), { status: 200, total: 6 });
+  t.match(await ask('metric=requests&client_id=app_mine', token), { status: 200, total: 3 });
+  t.match((await ask('metric=requests&group_by=client_id', token)).totals, [
+    { client_id: 'app_mine', value: 3 },
+    { client_id: 'app_mine_too', value: 3 },
+  ]);
+  for (const client of ['app_theirs', 'app_none', '*', 'other'])
+    t.match(await ask(`metric=requests&client_id=${client}`, token), { status: 403 }, client);
+  for (const metric of ['orders', 'revenue', 'notifications'])
+    t.match(await ask(`metric=${metric}`, token), { status: 403 }, metric);
+  const nobody = await issuer.person('usr_nobody', 'user', SCOPE);
+  t.match(await ask('metric=requests&group_by=client_id', nobody), {
+    status: 200,
+    total: 0,
+    totals: [],
+    data: [],
+  });
+  for (const role of ['editor', 'admin'] as const) {
+    const staff = await issuer.person('usr_staff', role, SCOPE);
+    t.match(await ask('metric=requests&client_id=app_theirs', staff), { status: 200, total: 3 }, role);
+  }
+  t.match(await ask('metric=requests', await issuer.machine('write:data')), { status: 403 });
+});
+
+t.test('the largest groups one by one, and the rest together', async (t) => {
+  const requests = Array.from({ length: 60 }, (_, i) =>
+    requestsOf({ client: 'app_many', route: `GET /${i}`, statuses: [100 - i, 0, 0, 0] }),
+  );
+  await send(batchOf({ requests }));
+  await settled('hour');
+  const { total, totals, data } = await ask('metric=requests&group_by=route&client_id=app_many');
+  t.equal(total, 60 * 100 - (59 * 60) / 2);
+  t.equal(totals.length, 21);
+  t.same(totals.at(-1), { route: 'other', value: (40 * (80 + 41)) / 2 });
+  t.equal(data.length, 21 * 24);
+});

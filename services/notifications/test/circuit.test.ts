@@ -1,0 +1,132 @@
+import t from 'tap';
+import { createCircuit } from '../src/notifications/channels/circuit.ts';
+import { failureOf, readRetryAfter } from '../src/notifications/channels/http-failure.ts';
+import { isPublicAddress } from '../src/notifications/channels/public-address.ts';
+import { subjectOf } from '../src/notifications/channels/smtp-provider.ts';
+
+function clock() {
+  const time = { now: 1_000_000 };
+  return { time, circuit: createCircuit({ now: () => time.now }) };
+}
+
+t.test(
+  'a circuit opens after failures in a row at several messages, and admits one probe at a time',
+  async (t) => {
+    const { time, circuit } = clock();
+    for (const id of ['a', 'b', 'a', 'b']) t.notOk(circuit.failed(id, 'down'));
+    t.notOk(circuit.isOpen());
+    t.ok(circuit.failed('c', 'down'));
+    t.match(circuit.failure(), { error: 'down', since: new Date(time.now) });
+    t.equal(circuit.admit(), 1000);
+    time.now += 1000;
+    t.notOk(circuit.isOpen(), 'a probe is due');
+    t.equal(circuit.admit(), undefined, 'the probe');
+    t.ok(circuit.isOpen());
+    t.ok((circuit.admit() ?? 0) > 0, 'no second one');
+    circuit.failed('d', 'still down');
+    t.equal(circuit.admit(), 2000, 'twice as long');
+    t.match(circuit.failure(), { error: 'still down', since: new Date(1_000_000) });
+    time.now += 2000;
+    t.equal(circuit.admit(), undefined);
+    circuit.undecided();
+    t.equal(circuit.admit(), undefined, 'a probe that tells nothing makes way for another');
+    circuit.succeeded();
+    t.same([circuit.admit(), circuit.admit(), circuit.failure()], [undefined, undefined, undefined]);
+  },
+);
+
+t.test('one message at which the provider fails does not open it', async (t) => {
+  const { circuit } = clock();
+  for (let i = 0; i < 20; i += 1) t.notOk(circuit.failed('poisoned', 'failed'));
+  circuit.succeeded();
+  for (const id of ['a', 'b', 'c', 'd']) t.notOk(circuit.failed(id, 'failed'), 'a success ends the row');
+});
+
+t.test('the pause between probes ends at a minute', async (t) => {
+  const { time, circuit } = clock();
+  for (const id of ['a', 'b', 'c', 'd', 'e']) circuit.failed(id, 'down');
+  for (let i = 0; i < 12; i += 1) {
+    time.now += 60_000;
+    t.equal(circuit.admit(), undefined);
+    circuit.failed('a', 'down');
+  }
+  t.equal(circuit.admit(), 60_000);
+});
+
+t.test('what an answer of a provider means', async (t) => {
+  const cases: [status: number, kind: string | undefined, mayBeAccepted: boolean][] = [
+    [200, undefined, false],
+    [201, undefined, false],
+    [301, 'failing', false],
+    [400, 'rejected', false],
+    [401, 'unreachable', false],
+    [403, 'rejected', false],
+    [404, 'rejected', false],
+    [408, 'temporary', false],
+    [413, 'rejected', false],
+    [429, 'throttled', false],
+    [500, 'failing', true],
+    [502, 'failing', true],
+    [503, 'failing', false],
+  ];
+  for (const [status, kind, mayBeAccepted] of cases) {
+    const failure = failureOf('It', status, null);
+    t.equal(failure?.kind, kind, String(status));
+    t.equal(failure?.mayBeAccepted ?? false, mayBeAccepted, String(status));
+  }
+});
+
+t.test('Retry-After', async (t) => {
+  const now = Date.parse('2026-03-01T09:30:00Z');
+  const cases: [value: string | null | undefined, expected: number | undefined][] = [
+    ['2', 2000],
+    ['0', 0],
+    ['999999999', 3_600_000],
+    ['Sun, 01 Mar 2026 09:30:05 GMT', 5000],
+    ['Sun, 01 Mar 2026 09:29:00 GMT', 0],
+    ['soon', undefined],
+    ['-1', undefined],
+    ['', undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ];
+  for (const [value, expected] of cases) t.equal(readRetryAfter(value, now), expected, String(value));
+});
+
+t.test('addresses of the public internet, and others', async (t) => {
+  for (const address of [
+    '8.8.8.8',
+    '1.1.1.1',
+    '172.15.0.1',
+    '172.32.0.1',
+    '2606:4700:4700::1111',
+    '2a00:1450::1',
+  ])
+    t.ok(isPublicAddress(address), address);
+  for (const address of [
+    ...[
+      '127.0.0.1',
+      '10.1.2.3',
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.168.1.1',
+      '169.254.169.254',
+      '100.64.0.1',
+    ],
+    ...['0.0.0.0', '192.0.2.1', '198.18.0.1', '224.0.0.1', '255.255.255.255'],
+    ...['::', '::1', '::ffff:10.0.0.1', '::ffff:8.8.8.8', 'fe80::1', 'fc00::1', 'fd12::1', '64:ff9b::a00:1'],
+    ...['2001:db8::1', '2002:a00:1::', '2001::1', 'ff02::1', 'localhost', ''],
+  ])
+    t.notOk(isPublicAddress(address), address);
+});
+
+t.test('the subject of a mail is the first line of its text', async (t) => {
+  const cases: [text: string, subject: string][] = [
+    ['Hello', 'Hello'],
+    ['\n  Hello \r\nBcc: eve@example.org', 'Hello'],
+    [`${'x'.repeat(77)} y z`, `${'x'.repeat(77)}…`],
+    ['😀'.repeat(78), '😀'.repeat(78)],
+    ['One\u2028two', 'One'],
+  ];
+  for (const [text, subject] of cases) t.equal(subjectOf(text), subject);
+});

@@ -1,0 +1,110 @@
+import t from 'tap';
+import webPush from 'web-push';
+import { createPushProvider } from '../src/notifications/channels/push-provider.ts';
+import { ANN, BOB, build } from './build.ts';
+import { startPushService } from './push-service.ts';
+
+const pushService = await startPushService(t);
+const { publicKey, privateKey } = webPush.generateVAPIDKeys();
+const push = { privateKey, subject: 'mailto:ops@example.org' };
+const { call, notify, ended, issuer } = await build(t, {
+  providers: { push: { ...push, toPrivateNetworks: true } },
+});
+const PATH = '/api/v1/push-subscriptions';
+const SCOPES = 'read:data write:data';
+const [ann, bob] = [await issuer.person(ANN, 'user', SCOPES), await issuer.person(BOB, 'user', SCOPES)];
+
+/** Registers a new subscription; returns its id and the path of its endpoint. */
+async function subscribe(token: string) {
+  const { path, subscription } = pushService.subscribe();
+  const { status, body } = await call('POST', PATH, token, subscription);
+  t.equal(status, 201);
+  return { path, id: body.id, subscription };
+}
+const receivedAt = (path: string) => pushService.received.filter((it) => it.path === path);
+const count = async (token: string) =>
+  (await call('GET', `${PATH}?limit=100`, token)).body as unknown as object[];
+
+t.test('who has no subscription gets nothing', async (t) => {
+  t.match(await ended(await notify({ type: 'push' })), {
+    status: 'failed',
+    reason: 'The recipient has no push subscription.',
+  });
+  t.match(await call('GET', `${PATH}/public-key`, ann), { status: 200, body: { public_key: publicKey } });
+});
+
+t.test('a browser decrypts the message', async (t) => {
+  const { path } = await subscribe(ann);
+  const id = await notify({ type: 'push', priority: 'high', message: 'Your order is here 😀' });
+  t.match(await ended(id), {
+    status: 'sent',
+    attempts: [{ outcome: 'accepted', provider_id: /\/message\// }],
+  });
+  t.match(receivedAt(path), [
+    {
+      message: { id, message: 'Your order is here 😀', truncated: false },
+      headers: { urgency: 'high', ttl: '259200', topic: /^[\w-]{1,32}$/ },
+    },
+  ]);
+  const long = await notify({ type: 'push', message: '😀'.repeat(4096) });
+  t.match(await ended(long), { status: 'sent' });
+  t.match(receivedAt(path).at(-1), { message: { id: long, message: /^(?:😀)+…$/u, truncated: true } });
+});
+
+t.test('a subscription that is gone is removed, and the others get the message', async (t) => {
+  const [gone, there] = [await subscribe(ann), await subscribe(ann)];
+  for (const status of [404, 410]) {
+    pushService.answers.set(gone.path, status);
+    if (status === 410) await call('POST', PATH, ann, gone.subscription);
+    const before = (await count(ann)).length;
+    t.match(await ended(await notify({ type: 'push' })), { status: 'sent' });
+    t.equal((await count(ann)).length, before - 1, String(status));
+  }
+  t.equal(receivedAt(there.path).length, 2);
+  t.equal(receivedAt(gone.path).length, 0);
+});
+
+t.test('when all are gone, the notification has failed', async (t) => {
+  const { path } = await subscribe(bob);
+  pushService.answers.set(path, 410);
+  t.match(await ended(await notify({ type: 'push', user_id: BOB })), {
+    status: 'failed',
+    reason: /does not know the subscription any more/,
+  });
+  t.same(await count(bob), []);
+});
+
+t.test('a push service that fails is tried again', async (t) => {
+  const { path, id } = await subscribe(bob);
+  pushService.answers.set(path, 503);
+  const notification = await notify({ type: 'push', user_id: BOB });
+  await ended(notification, ['queued', 'sending']);
+  setTimeout(() => pushService.answers.delete(path), 100);
+  t.match(await ended(notification), { status: 'sent' });
+  t.equal(receivedAt(path).length, 1);
+  t.equal((await call('DELETE', `${PATH}/${id}`, bob)).status, 204);
+});
+
+t.test('a person has ten subscriptions, and an endpoint one person', async (t) => {
+  const all = [];
+  for (let i = 0; i < 12; i += 1) all.push(await subscribe(bob));
+  t.equal((await count(bob)).length, 10);
+  const last = all.at(-1);
+  const again = await call('POST', PATH, bob, last?.subscription);
+  t.equal(again.body.id, last?.id, 'the same endpoint again');
+  t.equal((await call('POST', PATH, ann, last?.subscription)).status, 201);
+  t.equal((await count(bob)).length, 9, 'the browser has another user now');
+});
+
+t.test('endpoints in private networks are neither registered nor reached', async (t) => {
+  const strict = await build(t, { providers: { push: { ...push, toPrivateNetworks: false } } });
+  const token = await strict.issuer.person(ANN, 'user', SCOPES);
+  const { subscription } = pushService.subscribe();
+  t.equal((await strict.call('POST', PATH, token, subscription)).status, 400);
+  // As a name of the public internet may lead to loopback later on.
+  const provider = createPushProvider({ vapid: push, toPrivateNetworks: false });
+  t.teardown(() => provider.stop());
+  const message = { id: 'ntf_1', text: 'Hello', isUrgent: false };
+  const sent = provider.send(message, subscription, AbortSignal.timeout(5000));
+  await t.rejects(sent, { kind: 'gone', message: /not on the public internet/ });
+});
