@@ -62,7 +62,7 @@ t.test('pages of the dashboard', async (t) => {
     const path = `/dashboard/applications/${id}`;
     const keyed = await browser.submit(
       await browser.get(`${path}/credentials`),
-      { name: 'export', scopes: 'read:data', key_expires_in: '' },
+      { name: 'export', scopes: 'read:data', key_expires_in: 'never' },
       '/credentials/keys"',
     );
     const key = codeOf(keyed, 'new-credential') ?? '';

@@ -11,7 +11,7 @@ import { codeBlock, statusTag, time } from './parts.ts';
 export type NewCredential = { kind: 'secret' | 'key' | 'rotated_key'; text: string };
 
 const LIFETIMES = [
-  ['', 'It does not expire'],
+  ['never', 'It does not expire'],
   ['2592000', '30 days'],
   ['7776000', '90 days'],
   ['31536000', 'One year'],

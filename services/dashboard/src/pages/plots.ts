@@ -35,6 +35,9 @@ function onePlot({ title, unit, lines }: Plot): Html {
   }
   const columns = lines.flatMap(({ name, outcome }) => (outcome.value ? columnsOf(name, outcome.value) : []));
   const times = [...new Set(first.value.data.map(({ at }) => at))];
+  if (times.length === 0) {
+    return html`<div class="plot"><h2>${title}</h2><p class="hint">There was nothing in this time.</p></div>`;
+  }
   const total = lines.length === 1 && unit === 'count' ? first.value.total : undefined;
   return html`<figure class="plot"><figcaption><h2>${title}</h2>${total != null && html`<span class="total">${NUMBER.format(total)} in all</span>`}</figcaption>
 ${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map(({ name }) => html`<li>${name}</li>`)}</ul>`}

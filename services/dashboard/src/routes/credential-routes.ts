@@ -117,5 +117,5 @@ ${keySection(section)}`,
 
 /** What the API takes for a lifetime in seconds; nothing for one without an end. */
 function lifetime(text: string): { expires_in?: number } {
-  return text === '' ? {} : { expires_in: Number(text) };
+  return text === 'never' ? {} : { expires_in: Number(text) };
 }

@@ -15,8 +15,9 @@ const METRICS = [
   'logins',
   'orders',
   'revenue',
+  'notifications',
 ] as const;
-const OF_EVERYBODY = new Set(['orders', 'revenue']);
+const OF_EVERYBODY = new Set(['orders', 'revenue', 'notifications']);
 
 /** The first page: how things have been going. */
 export function addOverviewRoutes({ get }: DashboardRouter): void {
@@ -42,6 +43,7 @@ export function addOverviewRoutes({ get }: DashboardRouter): void {
         ? ([
             { title: 'Orders', unit: 'count', lines: [line('Orders', 'orders')] },
             { title: 'Revenue', unit: 'money', lines: [line('Revenue', 'revenue')] },
+            { title: 'Notifications', unit: 'count', lines: [line('Notifications', 'notifications')] },
           ] as const)
         : []),
     ];
