@@ -25,7 +25,7 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
   return `
   ${bold(`Gatehouse is ready at ${baseUrl}`)}
 
-  ${dim('Sign in')}      ${baseUrl}/account as admin or demo
+  ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
   ${dim('Credentials')}  ${credentials}
   ${dim('Messages')}     ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}: mails, SMS and pushes are kept there instead of being sent;
                the links of mails are printed here, too

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createCommerceService } from '@gatehouse/commerce';
+import { createDashboardService } from '@gatehouse/dashboard';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createIdentityService } from '@gatehouse/identity';
@@ -8,7 +9,7 @@ import { createItemsService } from '@gatehouse/items';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
-import type { ServiceName } from '@gatehouse/kit/services';
+import { DASHBOARD, SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
 import { createNotificationsService } from '@gatehouse/notifications';
 import type { ResourceConfig } from '@gatehouse/resource/config';
 import { createUsersService } from '@gatehouse/users';
@@ -40,7 +41,7 @@ export function createServices(options: {
   const outbox = join(settings.dataDir, OUTBOX_DIRECTORY);
 
   const resourceServices: [
-    name: Exclude<ServiceName, 'identity'>,
+    name: Exclude<ServiceName, 'identity' | 'dashboard'>,
     create: (config: ResourceConfig) => Service,
   ][] = [
     [
@@ -93,6 +94,7 @@ export function createServices(options: {
     secret: randomBytes(32).toString('base64url'),
     create,
   }));
+  const dashboardSecret = randomBytes(32).toString('base64url');
   const identity = createIdentityService(
     {
       publicUrl,
@@ -106,7 +108,10 @@ export function createServices(options: {
       passwordLogin: 'on',
       auditDays: 365,
       rateLimit,
-      services: clients.map(({ id, secret }) => ({ id, secret })),
+      services: [
+        ...clients.map(({ id, secret }) => ({ id, secret })),
+        { id: DASHBOARD, secret: dashboardSecret },
+      ],
       mail: { directory: outbox, onLink: printLink },
       firstApplications: firstApplications(demo),
     },
@@ -123,7 +128,23 @@ export function createServices(options: {
       filtersSunset: settings.filtersSunset,
     }),
   );
-  return [identity, ...resources];
+  const dashboard = createDashboardService(
+    {
+      publicUrl,
+      mongodbUri: databaseUri(mongoUri, DASHBOARD),
+      serviceUrls: Object.fromEntries(SERVICE_NAMES.map((name) => [name, ownUrl])) as Record<
+        ServiceName,
+        string
+      >,
+      clientSecret: dashboardSecret,
+      masterKeys,
+      idleSeconds: DAY / 2,
+      sessionSeconds: 7 * DAY,
+      rateLimit,
+    },
+    logger,
+  );
+  return [identity, ...resources, dashboard];
 }
 
 function firstUsers(demo: Demo) {

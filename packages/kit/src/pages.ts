@@ -8,7 +8,7 @@ const PRODUCT = 'Gatehouse';
 const style = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** The headers of both pages: nothing but the style inside, in no frame, never stored. */
+/** The headers of the page: nothing but the style inside, in no frame, never stored. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -18,21 +18,6 @@ export const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 } as const;
-
-/** What this is, for a person who opens the bare address. */
-export function homePage(links: readonly Link[]): string {
-  return page(
-    'Home',
-    `<h1>This is ${PRODUCT}</h1>
-<p>It signs people in, gives applications their access tokens, and serves both over one HTTP interface.</p>
-${list(links)}`,
-  );
-}
-
-/** The same for a program. */
-export function homeDocument(links: readonly Link[]): { name: string; links: readonly Link[] } {
-  return { name: PRODUCT, links };
-}
 
 /** For a person whose address is mistyped or out of date. */
 export function notFoundPage(requestId: string, links: readonly Link[]): string {

@@ -30,7 +30,7 @@ export type RunOptions = Partial<ConnectionLimits> & {
   shutdownDelaySeconds?: number;
   /** How long stop() then waits for requests in flight, in seconds. */
   drainSeconds: number;
-  /** What `/` and the page for an unknown path link to. Without links, `/` is unknown too. */
+  /** What the page for an unknown path links to. */
   links?: readonly Link[];
 };
 

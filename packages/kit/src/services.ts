@@ -84,6 +84,10 @@ const TABLE = {
     ],
     internalRoutes: {},
   },
+  dashboard: {
+    prefixes: ['/', '/dashboard'],
+    internalRoutes: {},
+  },
 } as const satisfies Record<string, ServiceEntry>;
 
 /** The name of a service is also its OAuth client id. */
@@ -96,6 +100,9 @@ export type ServiceName = keyof typeof TABLE;
 export const SERVICES: Readonly<Record<ServiceName, ServiceEntry>> = TABLE;
 
 export const SERVICE_NAMES = Object.keys(TABLE) as readonly ServiceName[];
+
+/** It signs people in and calls the public API for them, as any application could; no internal route is for it. */
+export const DASHBOARD = 'dashboard' satisfies ServiceName;
 
 /** The services that are OAuth clients of identity, which signs its own tokens. */
 export const CLIENT_SERVICES = SERVICE_NAMES.filter((name) => name !== 'identity');
@@ -121,7 +128,10 @@ export function internalRoutesOf(
 ): readonly { prefix: string; callers: readonly string[] }[] {
   return Object.entries(SERVICES[service].internalRoutes).map(([prefix, callers]) => ({
     prefix,
-    callers: callers === 'every other service' ? SERVICE_NAMES.filter((name) => name !== service) : callers,
+    callers:
+      callers === 'every other service'
+        ? SERVICE_NAMES.filter((name) => name !== service && name !== DASHBOARD)
+        : callers,
   }));
 }
 
@@ -139,7 +149,10 @@ export function servicesCallableBy(clientId: string): readonly ServiceName[] {
   );
 }
 
-/** Whether the path is the prefix itself or below it: /v1/users covers /v1/users/x and not /v1/usersearch. */
+/**
+ * Whether the path is the prefix itself or below it: /v1/users covers /v1/users/x and not /v1/usersearch, and / covers
+ * itself alone.
+ */
 export function isUnder(path: string, prefix: string): boolean {
   return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
 }

@@ -25,31 +25,6 @@ async function serve(t: Test, links: readonly Link[] = LINKS): Promise<string> {
 
 const ask = (url: string, accept = BROWSER, method = 'GET') => fetch(url, { method, headers: { accept } });
 
-t.test('the start is a page with links for a browser, and their list for a program', async (t) => {
-  const base = await serve(t);
-  const page = await ask(`${base}/`);
-  t.equal(page.status, 200);
-  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-  t.equal(page.headers.get('vary'), 'accept');
-  const html = await page.text();
-  t.match(html, '<a href="/account">Your account</a>');
-  t.match(html, '<a href="/openapi/users.json?a=1&#38;b=&#34;2&#34;">Users &#38; &#60;others&#62;</a>');
-
-  const answer = await ask(`${base}/`, '*/*');
-  t.equal(answer.status, 200);
-  t.equal(answer.headers.get('vary'), 'accept');
-  t.strictSame(await answer.json(), { name: 'Gatehouse', links: LINKS });
-
-  const head = await ask(`${base}/`, BROWSER, 'HEAD');
-  t.equal(head.headers.get('content-length'), String(Buffer.byteLength(html)));
-  t.equal(await head.text(), '');
-
-  const post = await ask(`${base}/`, BROWSER, 'POST');
-  t.equal(post.status, 405);
-  t.equal(post.headers.get('allow'), 'GET, HEAD');
-  t.match(await post.json(), { error: { code: 'method_not_allowed' } });
-});
-
 const UNKNOWN: [path: string, accept: string, method: string, page: boolean][] = [
   ['/nowhere', BROWSER, 'GET', true],
   ['/nowhere/at/all', BROWSER, 'GET', true],
@@ -116,7 +91,7 @@ t.test('a page runs and loads nothing, and its policy lets its own style in', as
   }
 });
 
-t.test('without links there is no start, and the page for an unknown path has none', async (t) => {
+t.test('without links the page has none', async (t) => {
   const base = await serve(t, []);
   for (const path of ['/', '/nowhere']) {
     const page = await ask(base + path);
@@ -126,5 +101,4 @@ t.test('without links there is no start, and the page for an unknown path has no
     t.notMatch(html, /<a |<ul/);
     t.strictSame(await (await ask(base + path, '*/*')).json(), NOT_FOUND);
   }
-  t.equal((await ask(`${base}/`, BROWSER, 'POST')).status, 404);
 });

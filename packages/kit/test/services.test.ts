@@ -30,6 +30,8 @@ const CASES: [path: string, prefix: string, expected: boolean][] = [
   ['//v1/users', '/v1/users', false],
   ['/', '/v1/users', false],
   ['', '/v1/users', false],
+  ['/', '/', true],
+  ['/v1', '/', false],
 ];
 
 t.test('a prefix covers itself and what is below, by whole segments', async (t) => {
@@ -39,7 +41,8 @@ t.test('a prefix covers itself and what is below, by whole segments', async (t) 
 t.test('no two services claim the same paths', async (t) => {
   const prefixes = SERVICE_NAMES.flatMap(prefixesOf);
   t.equal(new Set(prefixes).size, prefixes.length);
-  for (const prefix of prefixes) t.match(prefix, /^(?:\/[^/]+)+$/, `${prefix} has no slash at its end`);
+  for (const prefix of prefixes)
+    t.match(prefix, /^(?:\/|(?:\/[^/]+)+)$/, `${prefix} has no slash at its end`);
 });
 
 t.test('each path has one service at most, also where one prefix begins like another', async (t) => {
@@ -56,6 +59,8 @@ t.test('each path has one service at most, also where one prefix begins like ano
     '/openapi/items.json': ['items'],
     '/userinfo': ['identity'],
     '/api/v1/auth/login': ['identity'],
+    '/': ['dashboard'],
+    '/dashboard/users': ['dashboard'],
     '/api/v1': [],
     '/kb': [],
     '/openapi': [],
@@ -116,6 +121,7 @@ const CALLS: [client: string, route: string, expected: boolean][] = [
   ['users', '/v1/users', false],
   ['users', '', false],
   ['app_1', '/internal/identity/revocations', false],
+  ['dashboard', '/internal/identity/revocations', false],
   ['toString', '/internal/identity/revocations', false],
   ['every other service', '/internal/identity/revocations', false],
 ];

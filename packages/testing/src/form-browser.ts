@@ -88,7 +88,8 @@ export function formsOf(html: string): Form[] {
       const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([, text = '']) => text);
       const fields = inputs.flatMap((text) => {
         const name = attributeOf(text, 'name');
-        return name === undefined ? [] : [[name, attributeOf(text, 'value') ?? ''] as const];
+        const isUnticked = /\btype="(?:checkbox|radio)"/.test(text) && !/\schecked\b/.test(text);
+        return name === undefined || isUnticked ? [] : [[name, attributeOf(text, 'value') ?? ''] as const];
       });
       return {
         action: attributeOf(attributes, 'action') ?? '',

@@ -44,6 +44,7 @@ const PACKAGES: Record<string, string[]> = {
     '@fastify/*',
     'typebox',
   ],
+  'packages/ui': ['@gatehouse/kit'],
   'packages/mongo': ['@gatehouse/kit', 'dataloader', 'mongoose'],
   'packages/mail': ['@gatehouse/kit', 'nodemailer'],
   'packages/events': ['@gatehouse/kit', '@gatehouse/mongo', '@nats-io/*'],

@@ -1,6 +1,6 @@
 import { addressKeys } from '@gatehouse/http/rate-limit';
+import { describeProgram } from '@gatehouse/ui/user-agent';
 import type { Origin } from '../audit/audit.ts';
-import { describeProgram } from '../pages/user-agent.ts';
 import type { Account } from './account.ts';
 import type { AccountMails } from './account-mails.ts';
 

@@ -1,3 +1,5 @@
+import { DASHBOARD } from '@gatehouse/kit/services';
+import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import type { AdapterPayload } from 'oidc-provider';
 import { type Application, isConfidential, signsPeopleIn } from '../applications/application.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
@@ -53,6 +55,29 @@ export function serviceMetadata(id: string): AdapterPayload {
     response_types: [],
     redirect_uris: [],
   };
+}
+
+/** The developer dashboard: an application like others, except that it needs no consent and may manage applications. */
+export const DASHBOARD_CLIENT = DASHBOARD;
+
+export function dashboardClientMetadata(issuer: string): AdapterPayload {
+  return {
+    client_id: DASHBOARD_CLIENT,
+    client_name: 'Gatehouse dashboard',
+    token_endpoint_auth_method: 'client_secret_post',
+    client_secret: KEPT_AS_HASH,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: [`${issuer}/dashboard/signed-in`],
+    post_logout_redirect_uris: [`${issuer}/dashboard/signed-out`],
+    scope: [...OIDC_SCOPES, ...API_SCOPES].join(' '),
+    id_token_signed_response_alg: 'RS256',
+  };
+}
+
+/** Whether it belongs to us: people are not told that an application asks them to sign in. */
+export function isFirstParty(clientId: string): boolean {
+  return clientId === ACCOUNT_CLIENT || clientId === DASHBOARD_CLIENT;
 }
 
 /** Our own account pages: a browser is sent through the sign-in with it, and nothing is issued to it. */

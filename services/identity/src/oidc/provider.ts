@@ -5,6 +5,7 @@ import {
   apiAudience,
   INTERNAL_SCOPE,
   internalAudience,
+  MANAGE_APPS,
   OIDC_SCOPES,
   parseScope,
 } from '@gatehouse/tokens/scopes';
@@ -28,7 +29,7 @@ import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '
 import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
 import { ACR, checkClaimsParameter } from './claims-parameter.ts';
-import { ACCOUNT_CLIENT } from './client-metadata.ts';
+import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import {
   accessTokenAlgorithm,
@@ -83,6 +84,7 @@ export type ProviderPages = {
 };
 
 const ALL_SCOPES = [...OIDC_SCOPES, ...API_SCOPES];
+const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 /** The routes at which oidc-provider answers people rather than programs. */
 const PAGE_ROUTES = new Set([
   'authorization',
@@ -261,7 +263,7 @@ export function createProvider(options: ProviderOptions): Provider {
   return provider;
 
   function isService(clientId: string): boolean {
-    return options.acceptsService(clientId, '') !== undefined;
+    return clientId !== DASHBOARD_CLIENT && options.acceptsService(clientId, '') !== undefined;
   }
 
   /** What tokens of the client may be for: a service's, the services that it may call; any other's, the API. */
@@ -305,11 +307,13 @@ export function createProvider(options: ProviderOptions): Provider {
     if (clientId === ACCOUNT_CLIENT) return ['openid'];
     const scopes = isService(clientId)
       ? [INTERNAL_SCOPE]
-      : ((await permissions(ctx, clientId))?.scopes ?? []);
+      : clientId === DASHBOARD_CLIENT
+        ? DASHBOARD_SCOPES
+        : ((await permissions(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
     if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx);
     const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
-    return person === undefined ? scopes : withinCeiling(scopes, person.account.role);
+    return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
   }
 
   /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
@@ -331,6 +335,10 @@ export function createProvider(options: ProviderOptions): Provider {
     token: { clientId?: string | undefined; accountId?: string; grantId?: string },
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
+    if (token.clientId === DASHBOARD_CLIENT) {
+      const { account } = ctx.oidc.entities.Account as ProviderAccount;
+      return { gid: token.grantId, roles: [account.role], epoch: { client: 0, subject: account.epoch } };
+    }
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
     const { owner, application } = permitted;
@@ -357,17 +365,17 @@ export function createProvider(options: ProviderOptions): Provider {
     if (!ctx.oidc.client?.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri))) {
       throw new errors.InvalidRedirectUri();
     }
+    const clientId = ctx.oidc.client?.clientId ?? '';
     // Only now is the person known: nobody should be asked to allow what their role cannot have.
     for (const server of Object.values(ctx.oidc.resourceServers ?? {})) {
-      server.scope = withinCeiling(parseScope(server.scope), account.role).join(' ');
+      server.scope = scopesFor(clientId, parseScope(server.scope), account).join(' ');
     }
     const { params } = ctx.oidc;
     if (params?.scope !== undefined) {
-      params.scope = withinCeiling(parseScope(String(params.scope)), account.role).join(' ');
+      params.scope = scopesFor(clientId, parseScope(String(params.scope)), account).join(' ');
       if (params.scope === '')
         throw new errors.AccessDenied('the role of the person allows none of these scopes');
     }
-    const clientId = ctx.oidc.client?.clientId ?? '';
     const id = ctx.oidc.result?.consent?.grantId ?? ctx.oidc.session?.grantIdFor(clientId);
     const grant = id === undefined ? undefined : await provider.Grant.find(id);
     if (grant !== undefined && isCurrent(grant, account)) {
@@ -377,14 +385,22 @@ export function createProvider(options: ProviderOptions): Provider {
       }
       return grant;
     }
-    if (clientId !== ACCOUNT_CLIENT) return undefined;
+    if (!isFirstParty(clientId)) return undefined;
     // Our own pages need no consent.
     const own = stamp(new provider.Grant({ accountId: account.id, clientId }), account);
-    own.addOIDCScope('openid');
-    own.addResourceScope(api, 'openid');
+    const scope = clientId === DASHBOARD_CLIENT ? DASHBOARD_SCOPES.join(' ') : 'openid';
+    own.addOIDCScope(scope);
+    own.addResourceScope(api, scope);
     await own.save();
     return own;
   }
+}
+
+/** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */
+function scopesFor(clientId: string, scopes: readonly string[], { role }: Pick<Account, 'role'>): string[] {
+  const within = withinCeiling(scopes, role);
+  const manages = clientId === DASHBOARD_CLIENT && scopes.includes(MANAGE_APPS);
+  return manages ? [...within, MANAGE_APPS] : within;
 }
 
 /**

@@ -1,7 +1,8 @@
-import { htmlDocument, PRODUCT } from './document.ts';
-import { form, notice, type PageForm } from './form.ts';
-import { type Content, html } from './html.ts';
-import { logo } from './illustrations.ts';
+import { PRODUCT } from '@gatehouse/ui/document';
+import { form, notice, type PageForm } from '@gatehouse/ui/form';
+import { type Content, html } from '@gatehouse/ui/html';
+import { logo } from '@gatehouse/ui/illustrations';
+import { htmlDocument } from './document.ts';
 
 /** What surrounds every account page. */
 export type AccountFrame = {

@@ -1,9 +1,9 @@
 import type { Role } from '@gatehouse/tokens/scopes';
+import { form, type PageForm } from '@gatehouse/ui/form';
+import { dateAndTime, day, hostname } from '@gatehouse/ui/formatting';
+import { type Html, html } from '@gatehouse/ui/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import { permissionGroups } from './consent-page.ts';
-import { form, type PageForm } from './form.ts';
-import { dateAndTime, day, hostname } from './formatting.ts';
-import { type Html, html } from './html.ts';
 import { describeScopes } from './scope-descriptions.ts';
 
 export type AuthorizedApplication = {

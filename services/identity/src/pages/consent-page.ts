@@ -1,8 +1,9 @@
 import type { Role } from '@gatehouse/tokens/scopes';
+import { form, type PageForm } from '@gatehouse/ui/form';
+import { hostname, named } from '@gatehouse/ui/formatting';
+import { type Html, html } from '@gatehouse/ui/html';
 import { standalonePage } from './document.ts';
-import { form, type PageForm } from './form.ts';
-import { hostname, named, type RequestingApplication, requestingApplication } from './formatting.ts';
-import { type Html, html } from './html.ts';
+import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 import { describeScopes, type ScopeGroup } from './scope-descriptions.ts';
 
 export type ConsentModel = {

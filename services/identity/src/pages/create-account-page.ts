@@ -1,8 +1,9 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import { PRODUCT, standalonePage } from './document.ts';
-import { field, form, type PageForm, problemOf, problemSummary } from './form.ts';
-import { type RequestingApplication, requestingApplication } from './formatting.ts';
-import { html } from './html.ts';
+import { PRODUCT } from '@gatehouse/ui/document';
+import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/ui/form';
+import { html } from '@gatehouse/ui/html';
+import { standalonePage } from './document.ts';
+import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 
 export type CreateAccountModel = {
   form: PageForm;

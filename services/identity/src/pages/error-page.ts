@@ -1,6 +1,6 @@
+import { duration, named } from '@gatehouse/ui/formatting';
+import { html } from '@gatehouse/ui/html';
 import { standalonePage } from './document.ts';
-import { duration, named } from './formatting.ts';
-import { html } from './html.ts';
 
 export type ErrorPageKind =
   | 'expired_sign_in'

@@ -1,7 +1,7 @@
+import { form, type PageForm } from '@gatehouse/ui/form';
+import { named } from '@gatehouse/ui/formatting';
+import { html } from '@gatehouse/ui/html';
 import { standalonePage } from './document.ts';
-import { form, type PageForm } from './form.ts';
-import { named } from './formatting.ts';
-import { html } from './html.ts';
 
 export type EmailVerifyModel = {
   /** With the token of the mailed link in `hidden`. */

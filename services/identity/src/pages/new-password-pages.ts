@@ -1,5 +1,4 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import { standalonePage } from './document.ts';
 import {
   alertBox,
   field,
@@ -8,9 +7,10 @@ import {
   problemOf,
   problemSummary,
   usernameForPasswordManagers,
-} from './form.ts';
-import { duration, named } from './formatting.ts';
-import { html } from './html.ts';
+} from '@gatehouse/ui/form';
+import { duration, named } from '@gatehouse/ui/formatting';
+import { html } from '@gatehouse/ui/html';
+import { standalonePage } from './document.ts';
 import { offerToEndCredentials } from './password-page.ts';
 
 export type ForgottenPasswordModel = {

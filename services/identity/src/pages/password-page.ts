@@ -1,5 +1,4 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import { type AccountFrame, accountDocument } from './account-document.ts';
 import {
   alertBox,
   field,
@@ -8,9 +7,10 @@ import {
   problemOf,
   problemSummary,
   usernameForPasswordManagers,
-} from './form.ts';
-import { duration } from './formatting.ts';
-import { type Html, html } from './html.ts';
+} from '@gatehouse/ui/form';
+import { duration } from '@gatehouse/ui/formatting';
+import { type Html, html } from '@gatehouse/ui/html';
+import { type AccountFrame, accountDocument } from './account-document.ts';
 
 export type PasswordModel = {
   frame: AccountFrame;

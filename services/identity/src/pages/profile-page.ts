@@ -1,7 +1,7 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
+import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/ui/form';
+import { html } from '@gatehouse/ui/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
-import { field, form, type PageForm, problemOf, problemSummary } from './form.ts';
-import { html } from './html.ts';
 
 const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
 

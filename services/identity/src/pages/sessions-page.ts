@@ -1,7 +1,7 @@
+import { form, type PageForm } from '@gatehouse/ui/form';
+import { dateAndTime, hostname } from '@gatehouse/ui/formatting';
+import { type Html, html } from '@gatehouse/ui/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
-import { form, type PageForm } from './form.ts';
-import { dateAndTime, hostname } from './formatting.ts';
-import { type Html, html } from './html.ts';
 
 export type SessionView = {
   /** The IP address. */

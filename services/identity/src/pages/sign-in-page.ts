@@ -1,7 +1,9 @@
-import { PRODUCT, standalonePage } from './document.ts';
-import { ALERT_ID, alertBox, field, form, type PageForm } from './form.ts';
-import { duration, named, type RequestingApplication, requestingApplication } from './formatting.ts';
-import { html } from './html.ts';
+import { PRODUCT } from '@gatehouse/ui/document';
+import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/ui/form';
+import { duration, named } from '@gatehouse/ui/formatting';
+import { html } from '@gatehouse/ui/html';
+import { standalonePage } from './document.ts';
+import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 
 /** Why signing in failed. `retryAfter` is in seconds. */
 export type SignInProblem =

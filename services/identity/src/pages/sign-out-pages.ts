@@ -1,7 +1,8 @@
-import { PRODUCT, standalonePage } from './document.ts';
-import { form, type PageForm } from './form.ts';
-import { named } from './formatting.ts';
-import { html } from './html.ts';
+import { PRODUCT } from '@gatehouse/ui/document';
+import { form, type PageForm } from '@gatehouse/ui/form';
+import { named } from '@gatehouse/ui/formatting';
+import { html } from '@gatehouse/ui/html';
+import { standalonePage } from './document.ts';
 
 export type SignOutModel = {
   /** The first button sends `logout=yes`; the second does not. */

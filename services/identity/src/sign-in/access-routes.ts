@@ -1,9 +1,9 @@
+import type { PageForm } from '@gatehouse/ui/form';
+import { describeProgram, describeUserAgent } from '@gatehouse/ui/user-agent';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { Logins } from '../logins/logins.ts';
 import { applicationsPage } from '../pages/applications-page.ts';
-import type { PageForm } from '../pages/form.ts';
 import { type DeviceView, sessionsPage } from '../pages/sessions-page.ts';
-import { describeProgram, describeUserAgent } from '../pages/user-agent.ts';
 import { ACCOUNT_PAGES, type AccountRouter, END_CREDENTIALS } from './account-router.ts';
 import type { AuthorizedApplications } from './authorized-applications.ts';
 import { type BrowserSessions, MAX_LISTED } from './browser-sessions.ts';

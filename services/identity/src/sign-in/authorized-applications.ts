@@ -1,7 +1,7 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import type { Applications } from '../applications/applications.ts';
 import { scopesOfClaims } from '../oidc/claims-parameter.ts';
-import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
+import { isFirstParty } from '../oidc/client-metadata.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
 
 /** An application that a person has allowed to use their account. */
@@ -31,6 +31,7 @@ export function createAuthorizedApplications(options: {
       const byClient = new Map<string, { scope: string; since: number }>();
       for await (const { payload } of store.grantsOf(accountId)) {
         const client = String(payload.clientId);
+        if (isFirstParty(client)) continue;
         const known = byClient.get(client);
         const { scope = '', claims = [] } = (payload.openid ?? {}) as { scope?: string; claims?: string[] };
         byClient.set(client, {
@@ -41,7 +42,6 @@ export function createAuthorizedApplications(options: {
           since: Math.min(known?.since ?? Number.POSITIVE_INFINITY, Number(payload.iat) * 1000),
         });
       }
-      byClient.delete(ACCOUNT_CLIENT);
       const authorizations = await Promise.all(
         [...byClient].map(async ([clientId, { scope, since }]) => {
           const client = await applications.find(clientId);

@@ -9,12 +9,12 @@ import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Notices } from '../accounts/notices.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { scopesOfClaims } from '../oidc/claims-parameter.ts';
-import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
+import { isFirstParty } from '../oidc/client-metadata.ts';
 import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
 import { signInOf, stamp } from '../oidc/sign-in-epochs.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { createAccountPage } from '../pages/create-account-page.ts';
-import type { RequestingApplication } from '../pages/formatting.ts';
+import type { RequestingApplication } from '../pages/requesting-application.ts';
 import { type SignInProblem, signInPage } from '../pages/sign-in-page.ts';
 import type { BrowserCookie } from './browser-cookie.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
@@ -82,7 +82,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 
   async function applicationOf(details: Interaction): Promise<RequestingApplication | undefined> {
     const id = String(details.params.client_id);
-    if (id === ACCOUNT_CLIENT) return undefined;
+    if (isFirstParty(id)) return undefined;
     const client = await options.provider().Client.find(id);
     const uri = URL.parse(redirectUriOf(details) ?? '');
     return { name: client?.clientName ?? id, host: uri?.host || uri?.protocol.slice(0, -1) || id };

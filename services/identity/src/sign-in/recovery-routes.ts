@@ -1,11 +1,11 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { PageForm } from '@gatehouse/ui/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
-import type { PageForm } from '../pages/form.ts';
 import { linkInvalidPage, undoEmailChangePage } from '../pages/mailed-link-pages.ts';
 import {
   credentialsEndedPage,

@@ -1,10 +1,11 @@
 import { API_SCOPES, OIDC_SCOPES, ROLES } from '@gatehouse/tokens/scopes';
+import { dateAndTime, day, duration } from '@gatehouse/ui/formatting';
+import { html, render } from '@gatehouse/ui/html';
+import { describeProgram, describeUserAgent } from '@gatehouse/ui/user-agent';
 import t from 'tap';
 import { permissionGroups } from '../../src/pages/consent-page.ts';
-import { dateAndTime, day, duration, requestingApplication } from '../../src/pages/formatting.ts';
-import { html, render } from '../../src/pages/html.ts';
+import { requestingApplication } from '../../src/pages/requesting-application.ts';
 import { describeScopes } from '../../src/pages/scope-descriptions.ts';
-import { describeProgram, describeUserAgent } from '../../src/pages/user-agent.ts';
 
 const DURATIONS: [seconds: number, words: string][] = [
   [-1, '1 second'],

@@ -1,5 +1,5 @@
+import { type Content, html, render } from '@gatehouse/ui/html';
 import t from 'tap';
-import { type Content, html, render } from '../../src/pages/html.ts';
 
 const VALUES: [value: Content, text: string][] = [
   ['plain', 'plain'],

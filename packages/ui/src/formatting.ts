@@ -1,8 +1,5 @@
 import { type Html, html } from './html.ts';
 
-/** The application that sent the person here: its name, and the host (and port) that receives the answer. */
-export type RequestingApplication = { name: string; host: string };
-
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 const DATE_AND_TIME = new Intl.DateTimeFormat('en-GB', {
   dateStyle: 'long',
@@ -23,6 +20,17 @@ export function dateAndTime(date: Date): Html {
 /** The date in words, in UTC. */
 export function day(date: Date): Html {
   return html`<time datetime="${date.toISOString()}">${DATE.format(date)} UTC</time>`;
+}
+
+const MOMENT = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
+
+/** The date and time in a few characters, for tables; whoever shows it says that it is in UTC. */
+export function moment(date: Date): Html {
+  return html`<time class="moment" datetime="${date.toISOString()}">${MOMENT.format(date)}</time>`;
 }
 
 /** A time to wait in words, rounded up: 90 is "1 minute 30 seconds". Without seconds from an hour on. */
@@ -48,10 +56,4 @@ export function named(name: string): Html {
 /** A host name, always from left to right. */
 export function hostname(host: string): Html {
   return html`<bdi class="host" dir="ltr">${host}</bdi>`;
-}
-
-/** Who asks, and where the answer goes. Distinguishes a program on the person's own machine from a site. */
-export function requestingApplication(application: RequestingApplication): Html {
-  const local = /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(application.host);
-  return html`<p class="asking"><span class="asking-name">${named(application.name)}</span><span class="asking-host">${local ? 'a program on this device, at' : 'at'} ${hostname(application.host)}</span></p>`;
 }

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import { until } from '@gatehouse/testing/processes';
+import * as client from 'openid-client';
+import t, { type Test } from 'tap';
+import { signInAndAllow, startServer } from './clients/set-up.ts';
+
+type Browser = Awaited<ReturnType<typeof startChromium>>;
+type Page = Awaited<ReturnType<Browser['newPage']>>;
+type Account = { username: string; password: string };
+
+const CALLBACK = 'http://127.0.0.1:49152/callback';
+
+const chromium = findChromium();
+if (chromium === undefined) t.plan(0, NO_CHROMIUM);
+else await inChromium(chromium);
+
+async function inChromium(path: string): Promise<void> {
+  t.setTimeout(300_000);
+  const server = await startServer(t);
+  const { issuer, demo } = server;
+  const browser = await startChromium(t, path);
+
+  /** A browser of its own, in which somebody is signed in to the dashboard. */
+  async function signedIn(t: Test, { username, password }: Account): Promise<Page> {
+    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    await page.goto(`${issuer}/dashboard`);
+    await page.fill('#username', username);
+    await page.fill('#password', password);
+    await page.click('button.primary');
+    await page.waitForURL(`${issuer}/dashboard`);
+    return page;
+  }
+
+  const copied = async (page: Page, id: string) => {
+    await page.click(`[data-copy="${id}"]`);
+    await page.getByText('Copied').waitFor();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+
+  t.test('a developer’s first hour', async (t) => {
+    const page = await signedIn(t, demo.admin);
+    await page.click('text=Create an application');
+    await page.click('.choice:has-text("Web application")');
+    await page.fill('#name', 'First hour');
+    await page.fill('#redirect_uris', CALLBACK);
+    await page.click('button:has-text("Create application")');
+    await page.waitForURL('**/credentials?done=created');
+    const secret = await copied(page, 'new-credential');
+    const application = page.url().replace(/\/credentials.*/, '');
+    await page.click('.tabs >> text=Settings');
+    const clientId = await copied(page, 'client-id');
+
+    const configure = (clientSecret: string) =>
+      client.discovery(new URL(issuer), clientId, clientSecret, undefined, {
+        execute: [client.allowInsecureRequests],
+      });
+    const config = await configure(secret);
+    const pkceCodeVerifier = client.randomPKCECodeVerifier();
+    const expectedState = client.randomState();
+    const url = client.buildAuthorizationUrl(config, {
+      redirect_uri: CALLBACK,
+      scope: 'openid profile email read:data',
+      state: expectedState,
+      code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    });
+    const callback = await signInAndAllow(server.browser(), url, demo.user);
+    const tokens = await client.authorizationCodeGrant(config, callback, { pkceCodeVerifier, expectedState });
+    t.match(await client.fetchUserInfo(config, tokens.access_token, demo.user.user_id), {
+      sub: demo.user.user_id,
+    });
+    const began = Date.now();
+    for (let i = 0; i < 25; i += 1) {
+      t.equal(await server.statusOf('/api/v1/items', { token: tokens.access_token }), 200);
+    }
+
+    await page.goto(`${application}/usage`);
+    await page
+      .locator('.plot:has-text("Requests") .total', { hasText: /^[23]\d in all/ })
+      .waitFor({ timeout: 15_000 });
+    t.comment(`the requests were in the plot after ${Date.now() - began} ms`);
+    t.ok(Date.now() - began < 10_000, 'they are in the plot within 10 s');
+
+    // The secret is replaced while requests go on.
+    let running = true;
+    t.teardown(() => {
+      running = false;
+    });
+    let current = config;
+    const failures: unknown[] = [];
+    let refreshed = 0;
+    const requests = (async () => {
+      while (running) {
+        await client.refreshTokenGrant(current, tokens.refresh_token ?? '').then(
+          () => (refreshed += 1),
+          (error: unknown) => failures.push(error),
+        );
+        await sleep(20);
+      }
+    })();
+    await page.goto(`${application}/credentials`);
+    await page.click('button:has-text("Add a secret")');
+    current = await configure(await copied(page, 'new-credential'));
+    await until(() => refreshed > 20, 20_000);
+    await page.locator('button:has-text("Remove")').first().click();
+    await page.getByText('The secret no longer works.').waitFor();
+    const before = refreshed;
+    await until(() => refreshed > before + 20, 20_000);
+    running = false;
+    await requests;
+    t.same(failures, [], 'no request failed');
+    const old = client.refreshTokenGrant(config, tokens.refresh_token ?? '');
+    t.equal(
+      await old.catch(({ error }: { error?: string }) => error),
+      'invalid_client',
+      'the old secret is refused',
+    );
+
+    await page.click('summary:has-text("New API key")');
+    await page.fill('#name', 'export');
+    await page.check('#scopes-read\\:data');
+    await page.click('button:has-text("Create API key")');
+    const authorization = `ApiKey ${await copied(page, 'new-credential')}`;
+    t.equal(await server.statusOf('/api/v1/items', { authorization }), 200);
+    await page.click('button:has-text("Revoke")');
+    await page.getByText('The API key no longer works.').waitFor();
+    t.equal(await server.statusOf('/api/v1/items', { authorization }), 401, 'the next call fails');
+
+    await page.goto(application);
+    await page.fill('#confirmation', 'First hour');
+    await page.click('button:has-text("Delete application")');
+    await page.getByText('The application is deleted.').waitFor();
+  });
+
+  t.test('an admin’s day', async (t) => {
+    const victim = await signedIn(t, demo.user);
+    await victim.goto(`${issuer}/dashboard/items`);
+    const page = await signedIn(t, demo.admin);
+    await page.click('nav.side >> text=Users');
+    await page.locator('#search-q').pressSequentially('dem');
+    await page.locator('#count', { hasText: '1 user found' }).waitFor();
+    await page.click('tbody a:has-text("demo")');
+    await page.getByText('Chrome on Linux').first().waitFor();
+    await page.click('button:has-text("Deactivate")');
+    await page.getByText('The account is deactivated').waitFor();
+    await victim.reload();
+    t.match(new URL(victim.url()).pathname, /^\/sign-in\//, 'the session is dead');
+    await page.click('text=What happened to this account');
+    const entry = page.locator('tbody tr').filter({ hasText: 'Account changed' });
+    t.match(await entry.first().textContent(), /Account changed.*admin.*demo.*dashboard.*127\.0\.0\.1/);
+    await page.goBack();
+    await page.click('button:has-text("Activate")');
+    await page.getByText('The account is active.').waitFor();
+  });
+}

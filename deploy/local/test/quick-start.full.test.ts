@@ -1,0 +1,113 @@
+import { execFile, spawn } from 'node:child_process';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { FormBrowser } from '@gatehouse/testing/form-browser';
+import { freePort, until } from '@gatehouse/testing/processes';
+import t, { type Test } from 'tap';
+import { signInAndAllow, startServer } from './clients/set-up.ts';
+
+const run = promisify(execFile);
+const server = await startServer(t);
+const { demo, issuer } = server;
+
+/** The examples in an application's quick start, by their ids. */
+async function examplesOf(clientId: string): Promise<{ code: (id: string) => string; text: string }> {
+  const browser = server.browser();
+  const html = (await signInTo(browser, `/dashboard/applications/${clientId}/quick-start`)).html;
+  const plain = (text: string) =>
+    text
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&');
+  return {
+    text: plain(html),
+    code: (id) => plain(new RegExp(`<pre id="code-${id}"[^>]*><code>([^<]*)<`).exec(html)?.[1] ?? ''),
+  };
+}
+
+async function signInTo(browser: FormBrowser, path: string) {
+  const { username, password } = demo.admin;
+  return browser.submit(await browser.get(path), { username, password });
+}
+
+/** A program beside this test, where its libraries are found; gone when the test ends. */
+async function program(t: Test, code: string): Promise<string> {
+  const file = join(
+    import.meta.dirname,
+    `quick-start-${process.pid}-${Math.random().toString(36).slice(2)}.mjs`,
+  );
+  await writeFile(file, code);
+  t.teardown(() => rm(file));
+  return file;
+}
+
+const has = (command: string) =>
+  run(command, ['--version']).then(
+    () => true,
+    () => false,
+  );
+const PYTHON = (await has('python3')) ? {} : { skip: 'there is no python3' };
+const CURL = (await has('curl')) ? {} : { skip: 'there is no curl' };
+
+t.test('the examples of a machine run as they are', async (t) => {
+  await fetch(`${issuer}/api/v1/items`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${demo.api_key}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  const { code } = await examplesOf(demo.machine.client_id);
+  const env = { ...process.env, CLIENT_SECRET: demo.machine.client_secret };
+  const isList = (text: string) => t.match(text.trim(), /^\[[\s\S]*\]$/);
+  await t.test('curl', CURL, async () => isList((await run('sh', ['-c', code('curl')], { env })).stdout));
+  await t.test('openid-client', async (t) => {
+    isList((await run(process.execPath, [await program(t, code('openid-client'))], { env })).stdout);
+  });
+  await t.test('fetch', async (t) => {
+    isList((await run(process.execPath, [await program(t, code('fetch'))], { env })).stdout);
+  });
+  await t.test('Python', PYTHON, async () =>
+    isList((await run('python3', ['-c', code('python')], { env })).stdout),
+  );
+});
+
+t.test('the examples of a web application run as they are', async (t) => {
+  const port = await freePort();
+  const redirectUri = `http://127.0.0.1:${port}/callback`;
+  const made = await server.createApplication({
+    ...{ name: 'Quick', type: 'web', scopes: ['openid', 'profile'], redirect_uris: [redirectUri] },
+  });
+  const { code, text } = await examplesOf(made.client_id);
+  const env = { ...process.env, CLIENT_SECRET: made.client_secret };
+  const address = /http:\/\/[^\s"<]+\/oauth2\/authorize\?[^\s"<]+/.exec(text)?.[0] ?? '';
+  const codeFrom = async (url: string) => {
+    const callback = await signInAndAllow(server.browser(), url, demo.user);
+    return callback.searchParams.get('code') ?? '';
+  };
+
+  await t.test('curl', CURL, async (t) => {
+    const { stdout } = await run('sh', ['-c', code('curl')], {
+      env: { ...env, CODE: await codeFrom(address) },
+    });
+    t.match(JSON.parse(stdout), { sub: demo.user.user_id });
+  });
+  await t.test('openid-client', async (t) => {
+    const child = spawn(process.execPath, [await program(t, code('openid-client'))], {
+      env,
+      stdio: 'inherit',
+    });
+    t.teardown(() => child.kill());
+    const open = () => fetch(`http://127.0.0.1:${port}/`, { redirect: 'manual' }).catch(() => undefined);
+    await until(async () => (await open()) !== undefined, 10_000);
+    const location = (await open())?.headers.get('location') ?? '';
+    const callback = await signInAndAllow(server.browser(), location, demo.user);
+    t.equal(await (await fetch(callback)).text(), 'Signed in: demo');
+  });
+  await t.test('Python', PYTHON, async (t) => {
+    const child = run('python3', ['-c', code('python')], { env });
+    child.child.stdin?.end(`${await codeFrom(address)}\n`);
+    t.match((await child).stdout, demo.user.user_id);
+  });
+});

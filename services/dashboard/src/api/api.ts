@@ -1,0 +1,139 @@
+import { JsonText } from '@gatehouse/http/json-body';
+import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
+import { ApiError, apiErrorOf } from './api-error.ts';
+
+/** Where the public API of each other service is reached. */
+export type ServiceUrls = Readonly<Record<Exclude<ServiceName, 'dashboard'>, string>>;
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What a request to the API needs to be told of the request that caused it. */
+export type Cause = { requestId: string; address: string };
+
+/** The public API, as one person. All throw ApiError for answers other than a success. */
+export type Api = {
+  get<T>(path: string, query?: Query): Promise<T>;
+  /** A JsonText is sent as it is. */
+  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
+  /**
+   * The answer to a GET request as it is, an error included; with credentials as that application, by client credentials.
+   * Undefined when the credentials are not valid.
+   */
+  probe(path: string, as?: Credentials): Promise<{ status: number; text: string } | undefined>;
+  /** An answer as it is, such as a download. */
+  fetch(path: string): Promise<Response>;
+};
+
+export type Credentials = { clientId: string; clientSecret: string };
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Gives the token for a request; `refused` is the one that was refused, so that another is needed. */
+export type TokenSource = (refused?: string) => Promise<string>;
+
+const TIMEOUT_MS = 10_000;
+/** For a download as a whole. */
+const DOWNLOAD_MS = 10 * 60_000;
+
+/**
+ * Calls the public paths of the services over HTTP. A request that is refused for its token is made once more with a new
+ * one: it had no effect.
+ */
+export function createApi(options: {
+  serviceUrls: ServiceUrls;
+  /** The scheme by which browsers reach the deployment. */
+  scheme: string;
+}): (tokens: TokenSource, cause: Cause) => Api {
+  const { serviceUrls, scheme } = options;
+
+  return (tokens, { requestId, address }) => {
+    async function ask(
+      method: Method,
+      path: string,
+      token?: string,
+      body?: unknown,
+      timeout = TIMEOUT_MS,
+    ): Promise<Response> {
+      const url = urlOf(serviceUrls, path);
+      const headers = {
+        accept: 'application/json',
+        'x-request-id': requestId,
+        // Believed by services that trust this process as a proxy, so that the audit log tells from where.
+        'x-forwarded-for': address,
+        'x-forwarded-proto': scheme,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      };
+      try {
+        return await fetch(url, {
+          ...{ method, headers, redirect: 'manual', signal: AbortSignal.timeout(timeout) },
+          ...(body === undefined
+            ? {}
+            : { body: body instanceof JsonText ? body.text : JSON.stringify(body) }),
+        });
+      } catch (error) {
+        throw new ApiError(0, 'This part of Gatehouse cannot be reached just now.', { cause: error });
+      }
+    }
+
+    async function request(
+      method: Method,
+      path: string,
+      body?: unknown,
+      timeout?: number,
+    ): Promise<Response> {
+      const token = await tokens();
+      const response = await ask(method, path, token, body, timeout);
+      if (response.status !== 401) return response;
+      await response.body?.cancel();
+      return ask(method, path, await tokens(token), body, timeout);
+    }
+
+    async function tokenOf({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
+      const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+      const response = await ask('POST', '/oauth/token', undefined, grant);
+      const { access_token: token } = (await response.json()) as { access_token?: string };
+      return response.ok ? token : undefined;
+    }
+
+    async function answer<T>(response: Response): Promise<T> {
+      const text = await response.text();
+      if (!response.ok) throw apiErrorOf(response, text);
+      return (text === '' ? undefined : JSON.parse(text)) as T;
+    }
+
+    return {
+      get: async (path, query) => answer(await request('GET', path + queryText(query))),
+      send: async (method, path, body) => answer(await request(method, path, body)),
+      async probe(path, as) {
+        const token = as === undefined ? undefined : await tokenOf(as);
+        if (as !== undefined && token === undefined) return undefined;
+        const response = await (token === undefined ? request('GET', path) : ask('GET', path, token));
+        return { status: response.status, text: await response.text() };
+      },
+      async fetch(path) {
+        const response = await request('GET', path, undefined, DOWNLOAD_MS);
+        if (!response.ok) throw apiErrorOf(response, await response.text());
+        return response;
+      },
+    };
+  };
+}
+
+/** The parameters that have a value, as the query of a URL. */
+export function queryText(query: Query = {}): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
+  const text = given.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** The URL of a public path. Throws ApiError where no service has it. */
+function urlOf(urls: ServiceUrls, path: string): URL {
+  const [plain = ''] = path.split('?', 1);
+  for (const [name, origin] of Object.entries(urls)) {
+    const { prefixes } = SERVICES[name as keyof ServiceUrls];
+    if (prefixes.some((prefix) => isUnder(plain, prefix))) return new URL(path, origin);
+  }
+  throw new ApiError(404, 'This deployment does not have this part of the interface.');
+}

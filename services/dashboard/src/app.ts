@@ -1,0 +1,51 @@
+import { ServiceError } from '@gatehouse/kit/errors';
+import type { Logger } from '@gatehouse/kit/logger';
+import { requestInfo } from '@gatehouse/kit/requests';
+import type Router from '@koa/router';
+import Koa, { type Context, type Middleware } from 'koa';
+import { CsrfError } from './http/forms.ts';
+import { sendPage } from './http/respond.ts';
+import { errorPage, sessionEndedPage } from './pages/status-pages.ts';
+
+/** The Koa app: every answer to a person is a page, errors included. */
+export function createDashboardApp(options: {
+  routers: readonly Router[];
+  /** The caller's error for a failure that is no fault of ours, such as a database that is down. */
+  unavailable(error: unknown): ServiceError | undefined;
+  logger: Logger;
+}): Koa {
+  const { routers, unavailable, logger } = options;
+  const app = new Koa();
+
+  function toServiceError(ctx: Context, thrown: unknown): ServiceError {
+    if (thrown instanceof ServiceError) return thrown;
+    const { id } = requestInfo(ctx.req);
+    const translated = unavailable(thrown);
+    if (translated !== undefined) return translated;
+    logger.error({ err: thrown, req_id: id }, 'fault');
+    return new ServiceError('internal', 'Something went wrong on our side.');
+  }
+
+  const errorsAsPages: Middleware = async (ctx, next) => {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body === undefined) {
+        throw new ServiceError('not_found', 'There is nothing here.');
+      }
+    } catch (thrown) {
+      const error = toServiceError(ctx, thrown);
+      ctx.set(error.headers);
+      const page =
+        error instanceof CsrfError ? sessionEndedPage() : errorPage(error, requestInfo(ctx.req).id);
+      sendPage(ctx, page, error.status);
+    }
+  };
+
+  app.use(errorsAsPages);
+  for (const router of routers) app.use(router.routes() as Middleware);
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    // A caller who hung up is logged with the request, as status 499.
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');
+  });
+  return app;
+}

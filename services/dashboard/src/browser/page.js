@@ -1,0 +1,51 @@
+// Small helps for pages that work without them.
+
+/** Buttons that copy the text of another element; without a script they are hidden. */
+function offerCopies(root) {
+  for (const button of root.querySelectorAll('button[data-copy]')) {
+    button.hidden = false;
+  }
+}
+
+document.addEventListener('click', async (event) => {
+  const button = event.target.closest?.('button[data-copy]');
+  const source = button && document.getElementById(button.dataset.copy);
+  if (source) {
+    const label = button.textContent;
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+      button.textContent = 'Copied';
+    } catch {
+      getSelection()?.selectAllChildren(source);
+      button.textContent = 'Selected';
+    }
+    setTimeout(() => {
+      button.textContent = label;
+    }, 2000);
+  }
+  // The menu closes when something else is clicked.
+  for (const menu of document.querySelectorAll('details.menu[open]')) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  for (const menu of document.querySelectorAll('details.menu[open]')) {
+    menu.open = false;
+    menu.querySelector('summary')?.focus();
+  }
+});
+
+// Answers that say what has to be corrected are shown, too.
+document.addEventListener('htmx:beforeSwap', (event) => {
+  if (event.detail.xhr.status >= 400) event.detail.shouldSwap = true;
+});
+// What is loaded anew every few seconds stays as it is while nobody looks, or while something in it is unfolded.
+document.addEventListener('htmx:beforeRequest', (event) => {
+  const { elt } = event.detail;
+  if (!elt.getAttribute('hx-trigger')?.startsWith('every')) return;
+  if (document.hidden || elt.querySelector('details[open]')) event.preventDefault();
+});
+document.addEventListener('htmx:load', (event) => offerCopies(event.detail.elt));
+offerCopies(document);

@@ -1,0 +1,5 @@
+import { runProcess } from '@gatehouse/kit/process';
+import { readDashboardConfig } from './config.ts';
+import { createDashboardService } from './service.ts';
+
+await runProcess('dashboard', readDashboardConfig, createDashboardService);

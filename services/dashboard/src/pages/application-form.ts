@@ -1,0 +1,89 @@
+import { form } from '@gatehouse/ui/form';
+import { type Html, html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+import type { AppType } from '../api/application-types.ts';
+import { SCOPES, TYPES } from './application-texts.ts';
+import { checkbox, formProblem, textArea, textField } from './fields.ts';
+
+/** What the form is filled with. */
+export type ApplicationValues = {
+  name: string;
+  redirectUris: string;
+  postLogoutRedirectUris: string;
+  backchannelLogoutUri: string;
+  scopes: readonly string[];
+  dpopBound: boolean;
+};
+
+const FIELDS = ['name', 'redirect_uris', 'post_logout_redirect_uris', 'backchannel_logout_uri', 'scopes'];
+
+const REDIRECT_HINT: Record<Exclude<AppType, 'machine'>, string> = {
+  web: 'Where people come back to after signing in, one address on each line. https, or http on 127.0.0.1 and localhost while you develop. They are compared letter by letter.',
+  spa: 'The pages of your application that people come back to, one on each line. https, or http on 127.0.0.1 and localhost while you develop.',
+  native:
+    'One on each line: an https address that opens your application, a scheme of your own such as com.example.app:/callback, or http://127.0.0.1/callback, for which any port is accepted.',
+};
+
+/** The form of a new application, or of one that is to be changed. */
+export function applicationForm(it: {
+  action: string;
+  csrf: string;
+  type: AppType;
+  values: ApplicationValues;
+  error?: ApiError | undefined;
+  submit: string;
+}): Html {
+  const { type, values, error } = it;
+  const problems = error?.details ?? [];
+  return html`${formProblem(error, FIELDS)}
+${form(
+  { action: it.action, csrf: it.csrf, hidden: { type } },
+  html`${textField({ name: 'name', label: 'Name', value: values.name, problems, required: true, maxlength: 200, hint: 'People see it when they are asked to sign in.' })}
+${type !== 'machine' && addresses(type, values, problems)}
+${scopeChoice(type, values.scopes, problems)}
+${checkbox({
+  name: 'dpop_bound',
+  value: 'yes',
+  checked: values.dpopBound,
+  label: 'Bind access tokens to a key (DPoP)',
+  hint: 'A token that was stolen is then of no use without the key. Your client library has to support DPoP.',
+})}
+<div class="buttons"><button class="primary">${it.submit}</button></div>`,
+  { class: 'wide-form' },
+)}`;
+}
+
+function addresses(
+  type: Exclude<AppType, 'machine'>,
+  values: ApplicationValues,
+  problems: ApiError['details'],
+): Html {
+  return html`${textArea({ name: 'redirect_uris', label: 'Redirect URIs', value: values.redirectUris, rows: 3, problems, required: true, hint: REDIRECT_HINT[type] })}
+${textArea({ name: 'post_logout_redirect_uris', label: 'Addresses after signing out', value: values.postLogoutRedirectUris, rows: 2, problems, hint: 'Where people may be sent when they have signed out, one on each line.' })}
+${textField({ name: 'backchannel_logout_uri', label: 'Address for sign-outs', value: values.backchannelLogoutUri, type: 'url', problems, hint: 'Gatehouse calls it when somebody has signed out elsewhere (back-channel logout), so that you can end their session.' })}`;
+}
+
+function scopeChoice(type: AppType, chosen: readonly string[], problems: ApiError['details']): Html {
+  const problem = problems.find(({ field }) => field === 'scopes');
+  return html`<fieldset id="scopes"><legend>What it may do</legend>
+<p class="hint">The scopes that it can ask for. Ask for little: people decide whether to allow it, and you can add more later. It never gets more than your own role has.</p>
+${problem !== undefined && html`<p class="field-problem">The scopes ${problem.message}.</p>`}
+<div class="checks">${SCOPES.filter(({ personal }) => type !== 'machine' || !personal).map(({ name, what }) =>
+    checkbox({
+      name: 'scopes',
+      value: name,
+      checked: chosen.includes(name),
+      label: html`<code>${name}</code>`,
+      hint: what,
+    }),
+  )}</div></fieldset>`;
+}
+
+/** The choice of a type, for a new application. */
+export function typeChoice(path: string): Html {
+  return html`<p>What you choose decides how it signs people in and whether it has a secret. It cannot be changed later.</p>
+<ul class="choices">${(Object.keys(TYPES) as AppType[]).map(
+    (type) =>
+      html`<li><a class="choice" href="${path}?type=${type}"><strong>${TYPES[type].name}</strong><span>${TYPES[type].what}</span><span class="hint">${TYPES[type].how}</span></a></li>`,
+  )}</ul>`;
+}

@@ -1,0 +1,112 @@
+import { form } from '@gatehouse/ui/form';
+import { type Content, type Html, html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+import type { ApiApplication } from '../api/application-types.ts';
+import { isConfidential } from '../api/application-types.ts';
+import { PINS, TYPES } from './application-texts.ts';
+import { checkbox, formProblem, textField } from './fields.ts';
+import { copyable, facts, tabs, time } from './parts.ts';
+import type { View } from './view.ts';
+
+/** A page of one application, with links to its others. */
+export function applicationView(
+  application: ApiApplication,
+  page: { path: string; body: Content; notice?: string | undefined; failed?: boolean; charts?: boolean },
+): View {
+  const base = `/dashboard/applications/${encodeURIComponent(application.client_id)}`;
+  return {
+    title: application.name,
+    section: 'applications',
+    trail: [{ href: '/dashboard/applications', title: 'Applications' }],
+    notice: page.notice,
+    failed: page.failed ?? false,
+    charts: page.charts ?? false,
+    body: html`${tabs('This application', base + page.path, [
+      [base, 'Settings'],
+      [`${base}/credentials`, 'Credentials'],
+      [`${base}/quick-start`, 'Quick start'],
+      [`${base}/usage`, 'Usage'],
+      [`${base}/profiles`, 'API profiles'],
+    ])}
+${page.body}`,
+  };
+}
+
+export function applicationFacts(application: ApiApplication): Html {
+  const { client_id: id, type, owner, trusted, created_at: created } = application;
+  return html`<section class="panel">${facts([
+    ['Client ID', copyable('client-id', id)],
+    ['Type', TYPES[type].name],
+    ['Authenticates by', authentication(application)],
+    ['Owner', owner === null ? 'the operator' : html`<code>${owner}</code>`],
+    ...(trusted ? ([['Trusted', 'It acts in its own right, under nobody’s role.']] as const) : []),
+    ['Created', time(created)],
+    ['Last used', time(application.last_used_at, 'never, as far as is known')],
+  ])}</section>`;
+}
+
+function authentication(application: ApiApplication): string {
+  if (!isConfidential(application)) return 'PKCE; it has no secret';
+  return application.token_endpoint_auth_method === 'private_key_jwt'
+    ? 'a signed assertion (private_key_jwt)'
+    : 'a client secret';
+}
+
+/** The choice of profiles, with the shapes side by side. */
+export function profileForm(it: {
+  action: string;
+  csrf: string;
+  pinned: Readonly<Record<string, string>>;
+  error?: ApiError | undefined;
+}): Html {
+  return html`<p>Some paths answer in several shapes, called profiles. Without a pin, the request decides, and then the deployment’s default. Pin the shape that your code expects, and nothing can change it. Tokens take over a pin when they are issued, API keys within a minute.</p>
+${formProblem(it.error, [])}
+${form(
+  { action: it.action, csrf: it.csrf },
+  html`${Object.entries(PINS).map(
+    ([pin, { path, what, profiles }]) => html`<fieldset><legend>${path}</legend><p class="hint">${what}</p>
+${checkbox({ type: 'radio', name: pin, value: '', checked: it.pinned[pin] === undefined, label: 'No pin', hint: 'The request decides, and then the default of the deployment.' })}
+<div class="shapes">${Object.entries(profiles).map(
+      ([name, { title, shape }]) =>
+        html`<div class="shape">${checkbox({ type: 'radio', name: pin, value: name, checked: it.pinned[pin] === name, label: title })}<pre tabindex="0" aria-label="${`The shape of ${title}`}"><code>${shape}</code></pre></div>`,
+    )}</div></fieldset>`,
+  )}
+<div class="buttons"><button class="primary">Save</button></div>`,
+)}`;
+}
+
+/** Deleting something by typing its name. */
+export function deleteForm(it: {
+  action: string;
+  csrf: string;
+  name: string;
+  what: string;
+  consequence: string;
+  wrong?: boolean;
+}): Html {
+  return html`<section class="panel danger-zone"><h2>Delete this ${it.what}</h2><p>${it.consequence}</p>
+${form(
+  { action: it.action, csrf: it.csrf },
+  html`${textField({
+    name: 'confirmation',
+    label: 'Its name',
+    required: true,
+    hint: html`Type <strong><bdi>${it.name}</bdi></strong> to confirm.`,
+    problems: it.wrong ? [{ field: 'confirmation', message: 'This is not its name.' }] : [],
+  })}
+<div class="buttons"><button class="danger">Delete ${it.what}</button></div>`,
+  { class: 'wide-form' },
+)}</section>`;
+}
+
+/** Handing an application over to somebody else. */
+export function transferForm(it: { action: string; csrf: string; error?: ApiError | undefined }): Html {
+  return html`<section class="panel"><h2>Transfer</h2><p>Somebody else becomes its owner, and you no longer see it. Its secrets, API keys and tokens stop working, so that the new owner alone has access: they make new ones.</p>
+${formProblem(it.error, ['to'])}
+${form(
+  { action: it.action, csrf: it.csrf },
+  html`${textField({ name: 'to', label: 'New owner', required: true, problems: it.error?.details ?? [], hint: 'Their username, confirmed email address, or user id.' })}
+<div class="buttons"><button class="secondary">Transfer</button></div>`,
+  { class: 'wide-form' },
+)}</section>`;
+}

@@ -1,0 +1,149 @@
+import type { AppType } from '../api/application-types.ts';
+
+/** The types of applications, in words. */
+export const TYPES: Record<AppType, { name: string; what: string; how: string }> = {
+  web: {
+    name: 'Web application',
+    what: 'It runs on a server of yours, and people use it in a browser: Express, Django, Rails, Laravel.',
+    how: 'People sign in by authorization code, and your server keeps a client secret.',
+  },
+  spa: {
+    name: 'Single-page application',
+    what: 'It runs in the browser, without a server of its own: React, Vue, Angular.',
+    how: 'People sign in by authorization code with PKCE. There is no secret, as a browser cannot keep one.',
+  },
+  native: {
+    name: 'Mobile or desktop application',
+    what: 'It is installed on a device: iOS, Android, Windows, a command-line tool.',
+    how: 'People sign in by authorization code with PKCE in the system’s browser. There is no secret.',
+  },
+  machine: {
+    name: 'Machine',
+    what: 'It works by itself, with nobody in front of it: a job, a daemon, another service.',
+    how: 'It gets its tokens with a client secret (client credentials), or uses API keys.',
+  },
+};
+
+/** What each scope allows, as a developer needs to know it. */
+export const SCOPES: readonly { name: string; what: string; personal: boolean }[] = [
+  { name: 'openid', what: 'Sign people in and learn their ids.', personal: true },
+  { name: 'profile', what: 'Read a person’s name and picture.', personal: true },
+  { name: 'email', what: 'Read a person’s email address.', personal: true },
+  { name: 'read:profile', what: 'Read the account of the person who has signed in.', personal: true },
+  { name: 'read:users', what: 'Read users, as far as the role allows.', personal: false },
+  {
+    name: 'write:users',
+    what: 'Create, change and delete users, as far as the role allows.',
+    personal: false,
+  },
+  { name: 'read:data', what: 'Read items, products, orders and reports.', personal: false },
+  {
+    name: 'write:data',
+    what: 'Create and change items, products, orders and notifications.',
+    personal: false,
+  },
+  { name: 'read:all', what: 'Read everything; for editors and admins.', personal: false },
+];
+
+/** What a new application of each type asks for unless it is changed. */
+export const USUAL_SCOPES: Record<AppType, readonly string[]> = {
+  web: ['openid', 'profile', 'email', 'read:data'],
+  spa: ['openid', 'profile', 'email', 'read:data'],
+  native: ['openid', 'profile', 'email', 'read:data'],
+  machine: ['read:data'],
+};
+
+/** What the choice of a profile changes, by the name of its pin; examples as the API answers. */
+export const PINS: Record<
+  string,
+  { path: string; what: string; profiles: Record<string, { title: string; shape: string }> }
+> = {
+  v1_users: {
+    path: '/v1/users',
+    what: 'What a user looks like under /v1, and how the list is paged.',
+    profiles: {
+      A: {
+        title: 'A: usernames, by offset',
+        shape: `{ "data": [{
+    "id": "usr_…",
+    "username": "ann",
+    "email": "ann@example.org",
+    "createdAt": "2026-…",
+    "updatedAt": "2026-…" }],
+  "pagination": {
+    "limit": 20, "offset": 0,
+    "total": 1203 } }`,
+      },
+      E: {
+        title: 'E: names, with PATCH',
+        shape: `{ "id": "usr_…",
+  "email": "ann@example.org",
+  "name": "Ann Lee",
+  "createdAt": "2026-…" }
+
+(has no list: lists
+answer as profile A)`,
+      },
+      G: {
+        title: 'G: names, by page',
+        shape: `{ "data": [{
+    "id": "usr_…",
+    "name": "Ann Lee",
+    "email": "ann@example.org",
+    "created_at": "2026-…" }],
+  "meta": {
+    "total": 1203,
+    "page": 1, "limit": 20 } }`,
+      },
+    },
+  },
+  v2_users: {
+    path: '/v2/users',
+    what: 'How the list of users under /v2 is paged.',
+    profiles: {
+      B2: {
+        title: 'B2: by page',
+        shape: `{ "data": [{
+    "id": "usr_…",
+    "email": "ann@example.org",
+    "status": "active" }],
+  "meta": {
+    "total": 1203, "limit": 20,
+    "page": 1, "pages": 61 } }`,
+      },
+      B1: {
+        title: 'B1: an array, by offset',
+        shape: `[{
+  "id": "usr_…",
+  "username": "ann",
+  "email": "ann@example.org",
+  "status": "active",
+  "created_at": "2026-…" }]`,
+      },
+    },
+  },
+  items: {
+    path: '/api/v1/items',
+    what: 'How the list of items is paged.',
+    profiles: {
+      offset: {
+        title: 'offset: an array',
+        shape: `[{
+  "id": "itm_…",
+  "name": "colours",
+  "value": ["red", "green"] }]`,
+      },
+      cursor: {
+        title: 'cursor: pages by cursor',
+        shape: `{ "data": [{
+    "id": "itm_…",
+    "name": "colours",
+    "value": ["red"] }],
+  "links": { "next": "/api/…" },
+  "meta": {
+    "totalItems": 1203,
+    "hasNextPage": true } }`,
+      },
+    },
+  },
+};

@@ -1,0 +1,114 @@
+import type { FieldProblem } from '@gatehouse/kit/errors';
+import { alertBox, problemOf, problemSummary } from '@gatehouse/ui/form';
+import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { ApiError } from '../api/api-error.ts';
+
+type Common = {
+  name: string;
+  label: string;
+  hint?: Content;
+  problems?: readonly FieldProblem[];
+  required?: boolean;
+};
+
+/** The problem of a field, or of one of the values in it, such as redirect_uris.1. */
+function problemAt(problems: readonly FieldProblem[], name: string): string | undefined {
+  const own = problemOf(problems, name);
+  if (own !== undefined) return own;
+  const inner = problems.find(({ field }) => field.startsWith(`${name}.`));
+  if (inner === undefined) return undefined;
+  const at = Number(inner.field.slice(name.length + 1));
+  const which = Number.isInteger(at) ? `Line ${at + 1}` : inner.field.slice(name.length + 1);
+  return `${which} ${inner.message}.`;
+}
+
+/** A labelled control with its hint and its problem. */
+function labelled(it: Common, control: (attributes: Content) => Html): Html {
+  const { name, label, hint, problems = [], required } = it;
+  const problem = problemAt(problems, name);
+  const described = [problem !== undefined && `${name}-problem`, hint !== undefined && `${name}-hint`]
+    .filter((id) => id !== false)
+    .join(' ');
+  return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="optional">(optional)</span>`}</label>
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
+${control([
+  problem !== undefined && html` aria-invalid="true"`,
+  described !== '' && html` aria-describedby="${described}"`,
+  required && html` required`,
+])}</div>`;
+}
+
+export function textField(
+  it: Common & {
+    value?: string;
+    type?: string;
+    inputmode?: string;
+    maxlength?: number;
+    autocomplete?: string;
+  },
+): Html {
+  const { name, value = '', type = 'text', inputmode, maxlength, autocomplete = 'off' } = it;
+  return labelled(
+    it,
+    (attributes) =>
+      html`<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${type === 'text' && html` dir="auto"`}${inputmode !== undefined && html` inputmode="${inputmode}"`}${maxlength !== undefined && html` maxlength="${maxlength}"`}${attributes}>`,
+  );
+}
+
+export function textArea(it: Common & { value?: string; rows?: number; prose?: boolean }): Html {
+  const { name, value = '', rows = 4, prose } = it;
+  // The first line break after the tag is dropped by browsers.
+  return labelled(
+    it,
+    (attributes) =>
+      html`<textarea id="${name}" name="${name}" rows="${rows}" autocomplete="off" autocapitalize="none" spellcheck="false" dir="auto"${prose && html` class="prose"`}${attributes}>
+${value}</textarea>`,
+  );
+}
+
+export function selectField(
+  it: Common & { value?: string; options: readonly (readonly [value: string, text: string])[] },
+): Html {
+  const { name, value, options } = it;
+  return labelled(
+    it,
+    (attributes) =>
+      html`<select id="${name}" name="${name}"${attributes}>${options.map(
+        ([option, text]) =>
+          html`<option value="${option}"${option === value && html` selected`}>${text}</option>`,
+      )}</select>`,
+  );
+}
+
+/** A box to tick; several may share a name. */
+export function checkbox(it: {
+  name: string;
+  value: string;
+  label: Content;
+  hint?: Content;
+  checked: boolean;
+  type?: 'checkbox' | 'radio';
+}): Html {
+  const id = `${it.name}-${it.value || 'none'}`;
+  return html`<div class="check"><input type="${it.type ?? 'checkbox'}" id="${id}" name="${it.name}" value="${it.value}"${it.checked && html` checked`}${it.hint !== undefined && html` aria-describedby="${id}-hint"`}><label for="${id}">${it.label}</label>${it.hint !== undefined && html`<p class="hint" id="${id}-hint">${it.hint}</p>`}</div>`;
+}
+
+/** What is wrong with a form as a whole: the problems of its fields, or the sentence of the refusal. */
+export function formProblem(error: ApiError | undefined, fields: readonly string[]): Html | false {
+  if (error === undefined) return false;
+  const known = error.details.map((problem) => {
+    const [name = ''] = problem.field.split('.', 1);
+    return problem.field !== name && fields.includes(name)
+      ? { field: name, message: problemAt([problem], name) ?? problem.message }
+      : problem;
+  });
+  return known.length > 0 ? problemSummary(known, fields) : alertBox(error.message);
+}
+
+/** The error of a form, if the API refused what was sent; anything else is thrown again. */
+export function refusalOf(thrown: unknown): ApiError {
+  const isRefusal = thrown instanceof ApiError && [400, 409, 412, 413, 422, 429].includes(thrown.status);
+  if (isRefusal) return thrown;
+  throw thrown;
+}

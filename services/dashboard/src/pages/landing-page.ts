@@ -1,0 +1,33 @@
+import { gatePage, PRODUCT } from '@gatehouse/ui/document';
+import { html } from '@gatehouse/ui/html';
+import { HEAD } from './assets.ts';
+import { codeBlock } from './parts.ts';
+
+/** What this is, for somebody who opens the bare address. */
+export function landingPage(publicUrl: string): string {
+  return gatePage(
+    {
+      title: 'Sign-in and an API in one place',
+      body: html`<h1>Sign-in and an API in one place</h1>
+<p>${PRODUCT} signs people in to your applications, gives each its access tokens, and serves users, items, products and orders over one HTTP interface.</p>
+<div class="buttons"><a class="primary" href="/dashboard">Open the dashboard</a><a class="secondary" href="/docs">Documentation</a></div>
+<dl class="landing-facts">
+<div><dt>For people</dt><dd>OpenID Connect with PKCE, consent, sessions that end everywhere at once</dd></div>
+<div><dt>For servers</dt><dd>client credentials, API keys, two live secrets for a change without downtime</dd></div>
+<div><dt>For your data</dt><dd>search, filters and cursor pages; no row skipped, no order taken twice</dd></div>
+</dl>
+<h2>A first request</h2>
+<p class="hint">With a client ID and a secret from the dashboard:</p>
+${codeBlock('first-request', `curl ${publicUrl}/oauth2/token \\\n  -u "$CLIENT_ID:$CLIENT_SECRET" \\\n  -d grant_type=client_credentials`)}
+<p class="small-print"><a href="/account">Your account</a></p>`,
+    },
+    HEAD,
+  );
+}
+
+/** The same for a program (RFC 8288 relation types). */
+export const LANDING_LINKS = [
+  { rel: 'related', href: '/dashboard', title: 'Developer dashboard' },
+  { rel: 'related', href: '/account', title: 'Your account' },
+  { rel: 'service-doc', href: '/docs', title: 'Documentation' },
+];

@@ -1,0 +1,123 @@
+import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { queryText } from '../api/api.ts';
+import type { Outcome } from '../api/attempt.ts';
+import { type ApiPage, cursorOf } from '../api/pages.ts';
+import { notAvailable } from './parts.ts';
+
+export type Column<T> = { title: string; number?: boolean; show(row: T): Content };
+
+/** One field of the search above a list. */
+export type SearchField =
+  | { kind: 'text'; name: string; label: string; hint?: string }
+  | {
+      kind: 'choice';
+      name: string;
+      label: string;
+      options: readonly (readonly [value: string, text: string])[];
+    }
+  | { kind: 'day'; name: string; label: string };
+
+export type ListModel<T> = {
+  /** The path of the page. */
+  path: string;
+  /** What the rows are, such as ['user', 'users']. */
+  noun: readonly [one: string, many: string];
+  search: readonly SearchField[];
+  /** The search that was asked for, by the names of its fields. */
+  values: Readonly<Record<string, string>>;
+  /** The first one is the name of the row. */
+  columns: readonly Column<T>[];
+  outcome: Outcome<ApiPage<T>>;
+  /** What to say when there is nothing at all. */
+  empty: Content;
+};
+
+/** A list with its search: the search is in the URL, and pages are walked by cursor. */
+export function list<T>(model: ListModel<T>): Html {
+  const { path, search, values, outcome } = model;
+  return html`${search.length > 0 && searchForm(path, search, values)}
+<p class="count" id="count" role="status">${countText(model)}</p>
+<div class="results" id="results">${
+    outcome.error === undefined
+      ? rows(model, outcome.value)
+      : notAvailable(capital(model.noun[1]), outcome.error)
+  }</div>`;
+}
+
+function searchForm(
+  path: string,
+  fields: readonly SearchField[],
+  values: Readonly<Record<string, string>>,
+): Html {
+  return html`<form class="search" role="search" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms, submit" hx-target="#results" hx-select="#results" hx-select-oob="#count" hx-swap="outerHTML" hx-push-url="true" hx-indicator="#results" hx-sync="this:replace">
+${fields.map((field) => searchField(field, values[field.name] ?? ''))}
+<button class="secondary">Search</button>
+</form>`;
+}
+
+function searchField(field: SearchField, value: string): Html {
+  const { kind, name, label } = field;
+  const id = `search-${name}`;
+  if (kind === 'choice') {
+    return html`<div class="field narrow"><label for="${id}">${label}</label><select id="${id}" name="${name}"><option value="">Any</option>${field.options.map(
+      ([option, text]) =>
+        html`<option value="${option}"${option === value && html` selected`}>${text}</option>`,
+    )}</select></div>`;
+  }
+  if (kind === 'day') {
+    return html`<div class="field narrow"><label for="${id}">${label}</label><input id="${id}" name="${name}" type="date" value="${value}"></div>`;
+  }
+  return html`<div class="field"><label for="${id}">${label}</label><input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${field.hint !== undefined && html` placeholder="${field.hint}"`}></div>`;
+}
+
+const isSearched = ({ values }: ListModel<never>) => Object.values(values).some((value) => value !== '');
+
+function countText<T>(model: ListModel<T>): string {
+  const { outcome, noun } = model;
+  if (outcome.error !== undefined) return '';
+  const { data, meta } = outcome.value;
+  const count = meta?.totalItems ?? data.length;
+  const number = new Intl.NumberFormat('en-GB').format(count);
+  const found = isSearched(model as ListModel<never>) ? ' found' : '';
+  return `${count === 0 ? 'No' : number} ${noun[count === 1 ? 0 : 1]}${found}. Times are in UTC.`;
+}
+
+function rows<T>(model: ListModel<T>, page: ApiPage<T>): Html {
+  const { columns, noun, path } = model;
+  if (page.data.length === 0) {
+    return html`<div class="empty">${
+      isSearched(model as ListModel<never>)
+        ? html`<p><strong>Nothing fits this search.</strong> Ask for less, or <a href="${path}">show all ${noun[1]}</a>.</p>`
+        : model.empty
+    }</div>`;
+  }
+  return html`${table(columns, page.data)}${pager(model, page)}`;
+}
+
+/** A table whose rows become blocks where the screen is narrow. */
+export function table<T>(columns: readonly Column<T>[], data: readonly T[]): Html {
+  const [name, ...others] = columns;
+  return html`<div class="table"><table class="stacked"><thead><tr>${columns.map(
+    ({ title, number }) => html`<th scope="col"${number && html` class="number"`}>${title}</th>`,
+  )}</tr></thead><tbody>${data.map(
+    (row) =>
+      html`<tr><th scope="row">${name?.show(row)}</th>${others.map(
+        ({ title, number, show }) =>
+          html`<td data-label="${title}"${number && html` class="number"`}>${show(row)}</td>`,
+      )}</tr>`,
+  )}</tbody></table></div>`;
+}
+
+function pager<T>({ path, values }: ListModel<T>, { links }: ApiPage<T>): Html | false {
+  const query = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value || undefined]));
+  const link = (cursor: string | undefined, text: string) =>
+    cursor !== undefined &&
+    html`<a class="button secondary" href="${path}${queryText({ ...query, cursor })}">${text}</a>`;
+  const [previous, next] = [cursorOf(links?.prev), cursorOf(links?.next)];
+  if (previous === undefined && next === undefined) return false;
+  return html`<nav class="pager" aria-label="Pages">${link(previous, 'Previous page')}${link(next, 'Next page')}</nav>`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

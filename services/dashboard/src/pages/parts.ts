@@ -1,0 +1,84 @@
+import { moment } from '@gatehouse/ui/formatting';
+import { type Content, type Html, html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+
+const GOOD = new Set(['active', 'ok', 'sent', 'delivered', 'completed', 'confirmed', 'shipped', 'current']);
+const BAD = new Set(['failed', 'error', 'refunded', 'dead']);
+const QUIET = new Set(['inactive', 'cancelled', 'expired', 'unconfigured', 'previous', 'retired']);
+
+/** A state in one word. */
+export function statusTag(status: string): Html {
+  const look = GOOD.has(status)
+    ? ' is-good'
+    : BAD.has(status)
+      ? ' is-bad'
+      : QUIET.has(status)
+        ? ' is-quiet'
+        : '';
+  return html`<span class="status${look}">${status}</span>`;
+}
+
+/** A time that the API gave; a dash for none. */
+export function time(iso: string | null | undefined, none: Content = '–'): Content {
+  const date = new Date(iso ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? none : moment(date);
+}
+
+/** A text to be copied, such as an id. The id of its element must be unique on the page. */
+export function copyable(id: string, text: string): Html {
+  return html`<span class="copyable"><code id="${id}" dir="ltr">${text}</code>${copyButton(id)}</span>`;
+}
+
+/** Some lines of code. */
+export function codeBlock(id: string, code: string): Html {
+  return html`<div class="code-block"><pre id="${id}" tabindex="0"><code>${code}</code></pre>${copyButton(id)}</div>`;
+}
+
+function copyButton(id: string): Html {
+  return html`<button type="button" class="copy" data-copy="${id}" aria-describedby="${id}" hidden>Copy</button>`;
+}
+
+/** Names and values, one below the other. */
+export function facts(entries: readonly (readonly [name: string, value: Content])[]): Html {
+  return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** In the place of what could not be had: says so, and why. */
+export function notAvailable(what: string, error: ApiError): Html {
+  const why =
+    error.status === 404
+      ? 'This deployment does not answer for it.'
+      : error.isUnavailable
+        ? `${error.message} Load the page again in a moment.`
+        : error.message;
+  return html`<div class="unavailable" role="status"><p><strong>${what} cannot be shown.</strong> ${why}</p></div>`;
+}
+
+/** Links to the parts of one thing. */
+export function tabs(
+  label: string,
+  current: string,
+  entries: readonly (readonly [href: string, title: string])[],
+): Html {
+  return html`<nav class="tabs" aria-label="${label}">${entries.map(
+    ([href, title]) => html`<a href="${href}"${href === current && html` aria-current="page"`}>${title}</a>`,
+  )}</nav>`;
+}
+
+/** A link to a person, by name if it is known. */
+export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
+  const name = names.get(id);
+  return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
+}
+
+/** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */
+export function applicationLink(id: string, names: ReadonlyMap<string, string>): Html {
+  const name = names.get(id);
+  if (name === undefined && !id.startsWith('app_')) return html`<code>${id}</code>`;
+  return html`<a href="/dashboard/applications/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
+}
+
+/** The end of an id, by which it differs from others of the same time. */
+function shortId(id: string): Html {
+  return html`<code>…${id.slice(-8)}</code>`;
+}

@@ -1,0 +1,75 @@
+import { moment } from '@gatehouse/ui/formatting';
+import { type Html, html } from '@gatehouse/ui/html';
+import { RANGES, type Range, type Series } from '../api/analytics.ts';
+import type { Outcome } from '../api/attempt.ts';
+import { notAvailable } from './parts.ts';
+
+export type Plot = {
+  title: string;
+  unit: 'count' | 'ms' | 'money';
+  /** Each line of the plot: its name, and its values over the same times. */
+  lines: readonly { name: string; outcome: Outcome<Series> }[];
+};
+
+const NUMBER = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
+const UNITS = { count: '', ms: ' ms', money: '' };
+const MAX_CURRENCIES = 3;
+
+/** Links to the ranges of time that can be shown. */
+export function rangePicker(path: string, current: Range): Html {
+  return html`<nav class="ranges" aria-label="Range of time">${(Object.keys(RANGES) as Range[]).map(
+    (range) =>
+      html`<a href="${path}?range=${range}"${range === current && html` aria-current="true"`}>${RANGES[range].title}</a>`,
+  )}</nav>`;
+}
+
+/** Plots of metrics. Each is drawn by a script from its table, which remains for those who do not see it. */
+export function plotGrid(plots: readonly Plot[]): Html {
+  return html`<div class="plots">${plots.map(onePlot)}</div>`;
+}
+
+function onePlot({ title, unit, lines }: Plot): Html {
+  const first = lines[0]?.outcome;
+  if (first?.value === undefined) {
+    return html`<div class="plot"><h2>${title}</h2>${first?.error !== undefined && notAvailable(title, first.error)}</div>`;
+  }
+  const columns = lines.flatMap(({ name, outcome }) => (outcome.value ? columnsOf(name, outcome.value) : []));
+  const times = [...new Set(first.value.data.map(({ at }) => at))];
+  if (times.length === 0) {
+    return html`<div class="plot"><h2>${title}</h2><p class="hint">There was nothing in this time.</p></div>`;
+  }
+  const total = lines.length === 1 && unit === 'count' ? first.value.total : undefined;
+  return html`<figure class="plot"><figcaption><h2>${title}</h2>${total != null && html`<span class="total">${NUMBER.format(total)} in all</span>`}</figcaption>
+${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map(({ name }) => html`<li>${name}</li>`)}</ul>`}
+<div class="canvas" aria-hidden="true"></div>
+<details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${`${title} as a table`}"><table><thead><tr><th scope="col">From (UTC)</th>${columns.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+<tbody>${times.map(
+    (at) =>
+      html`<tr><th scope="row">${moment(new Date(at))}</th>${columns.map(({ values }) => {
+        const value = values.get(at) ?? null;
+        return html`<td class="number" data-value="${value ?? ''}">${value === null ? '–' : NUMBER.format(value) + UNITS[unit]}</td>`;
+      })}</tr>`,
+  )}</tbody></table></div></details></figure>`;
+}
+
+/** The values of a series by time: of one that is divided by currency, each of the largest. */
+function columnsOf(name: string, series: Series): { name: string; values: Map<string, number | null> }[] {
+  const currencies = series.totals?.flatMap(({ currency }) =>
+    typeof currency === 'string' ? [currency] : [],
+  );
+  if (currencies === undefined || currencies.length === 0) {
+    return [{ name, values: new Map(series.data.map(({ at, value }) => [at, value])) }];
+  }
+  return currencies.slice(0, MAX_CURRENCIES).map((currency) => ({
+    name: currency,
+    values: new Map(
+      series.data.filter((row) => row.currency === currency).map(({ at, value }) => [at, value]),
+    ),
+  }));
+}
+
+/** Until when everything is counted. */
+export function freshness(outcome: Outcome<Series>): Html | false {
+  const asOf = outcome.value?.as_of;
+  return asOf != null && html`<p class="hint">Everything up to ${moment(new Date(asOf))} UTC is counted.</p>`;
+}

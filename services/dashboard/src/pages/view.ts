@@ -1,0 +1,34 @@
+import type { Content } from '@gatehouse/ui/html';
+
+/** The pages of the navigation. */
+export type Section =
+  | 'overview'
+  | 'applications'
+  | 'reports'
+  | 'items'
+  | 'products'
+  | 'orders'
+  | 'notifications'
+  | 'users'
+  | 'audit'
+  | 'signing-keys'
+  | 'dead-letters';
+
+/** A page of the dashboard, without what surrounds it. */
+export type View = {
+  title: string;
+  /** The entry of the navigation that it belongs to; none on pages outside of it. */
+  section?: Section;
+  /** The pages above it, the topmost first. */
+  trail?: readonly { href: string; title: string }[];
+  /** What can be done on this page, beside its heading. */
+  actions?: Content;
+  body: Content;
+  /** 200 by default. */
+  status?: number;
+  /** Whether what was sent has to be corrected. */
+  failed?: boolean;
+  /** What has been done. */
+  notice?: string | undefined;
+  charts?: boolean;
+};

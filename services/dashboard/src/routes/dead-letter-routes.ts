@@ -1,0 +1,88 @@
+import { form } from '@gatehouse/ui/form';
+import { html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+import { attempt } from '../api/attempt.ts';
+import type { ApiPage } from '../api/pages.ts';
+import { formProblem, refusalOf } from '../pages/fields.ts';
+import { list } from '../pages/list.ts';
+import { time } from '../pages/parts.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+type DeadLetter = {
+  id: string;
+  queue: string;
+  lane: string;
+  priority: string;
+  data: Record<string, unknown>;
+  attempts: number;
+  error: string;
+  failed_at: string;
+};
+
+const PATH = '/dashboard/dead-letters';
+const API = '/api/v1/dead-letters';
+const NOTICES: Record<string, string> = {
+  replayed: 'It is back in its queue, with all its attempts before it.',
+  removed: 'It is removed.',
+};
+
+/** Jobs whose attempts all failed, for admins: replaying and removing them. */
+export function addDeadLetterRoutes({ get, post }: DashboardRouter): void {
+  get('/dead-letters', (visit) => view(visit, { notice: NOTICES[visit.query('done')] }));
+
+  post('/dead-letters/replay', async (visit, fields) => {
+    try {
+      await visit.api.send('POST', API, { ids: [fields.text('id')] });
+      return `${PATH}?done=replayed`;
+    } catch (error) {
+      return view(visit, { error: refusalOf(error) });
+    }
+  });
+
+  post('/dead-letters/remove', async (visit, fields) => {
+    await visit.api.send('DELETE', `${API}/${encodeURIComponent(fields.text('id'))}`);
+    return `${PATH}?done=removed`;
+  });
+}
+
+async function view(
+  { api, csrf, query }: Visit,
+  shown: { notice?: string | undefined; error?: ApiError },
+): Promise<View> {
+  const queue = query('queue');
+  const search = { cursor: query('cursor') || undefined, queue: queue || undefined };
+  const button = (action: string, { id }: DeadLetter, text: string, look: string) =>
+    form(
+      { action: `${PATH}/${action}`, csrf, hidden: { id } },
+      html`<button class="${look}" aria-label="${`${text} ${id}`}">${text}</button>`,
+    );
+  return {
+    title: 'Dead letters',
+    section: 'dead-letters',
+    notice: shown.notice,
+    failed: shown.error !== undefined,
+    body: html`<p>Jobs whose attempts all failed. When the cause is gone, replay them: nothing is lost.</p>
+${formProblem(shown.error, [])}
+${list<DeadLetter>({
+  path: PATH,
+  noun: ['dead letter', 'dead letters'],
+  search: [{ kind: 'text', name: 'queue', label: 'Queue', hint: 'Such as messages' }],
+  values: { queue },
+  outcome: await attempt(api.get<ApiPage<DeadLetter>>(API, search)),
+  columns: [
+    { title: 'Job', show: ({ id }) => html`<code>${id}</code>` },
+    { title: 'Queue', show: ({ queue: name, lane }) => `${name} / ${lane}` },
+    { title: 'Error', show: ({ error }) => error },
+    { title: 'Attempts', number: true, show: ({ attempts }) => attempts },
+    { title: 'Failed', show: ({ failed_at: at }) => time(at) },
+    {
+      title: 'Change',
+      show: (letter) =>
+        html`<div class="row-buttons">${button('replay', letter, 'Replay', 'secondary')}${button('remove', letter, 'Remove', 'danger')}</div>`,
+    },
+  ],
+  empty: html`<p><strong>There is none.</strong> Every job has been done, or is still being tried.</p>`,
+})}`,
+  };
+}

@@ -1,0 +1,173 @@
+import { JsonText, parseJsonBody } from '@gatehouse/http/json-body';
+import { form } from '@gatehouse/ui/form';
+import { html } from '@gatehouse/ui/html';
+import { ApiError } from '../api/api-error.ts';
+import { attempt } from '../api/attempt.ts';
+import { type ApiPage, beginsWith } from '../api/pages.ts';
+import type { Fields } from '../http/forms.ts';
+import { deleteForm } from '../pages/application-pages.ts';
+import { formProblem, refusalOf, textArea, textField } from '../pages/fields.ts';
+import { list } from '../pages/list.ts';
+import { copyable, facts, time } from '../pages/parts.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+type Item = { id: string; name: string; value: unknown; created_at?: string };
+/** An item with the text of its value, to the letter. */
+type WholeItem = { id: string; name: string; value: string; created_at: string };
+type Values = { name: string; value: string };
+
+const PATH = '/dashboard/items';
+const API = '/api/v1/items';
+const TRAIL = [{ href: PATH, title: 'Items' }];
+const FIELDS = ['name', 'value'];
+const NOTICES: Record<string, string> = {
+  saved: 'The item is saved.',
+  created: 'The item is created.',
+  deleted: 'The item is deleted.',
+};
+
+/** Items: named JSON values. */
+export function addItemRoutes({ get, post }: DashboardRouter): void {
+  get('/items', async ({ api, query }) => {
+    const q = query('q');
+    const outcome = await attempt(
+      api.get<ApiPage<Item>>(API, { cursor: query('cursor'), ...beginsWith('name', q) }),
+    );
+    return {
+      title: 'Items',
+      section: 'items',
+      notice: NOTICES[query('done')],
+      actions: html`<a class="primary" href="${PATH}/new">New item</a>`,
+      body: list({
+        path: PATH,
+        noun: ['item', 'items'],
+        search: [{ kind: 'text', name: 'q', label: 'Name', hint: 'How it begins' }],
+        values: { q },
+        outcome,
+        columns: [
+          {
+            title: 'Name',
+            show: ({ id, name }) => html`<a href="${PATH}/${encodeURIComponent(id)}"><bdi>${name}</bdi></a>`,
+          },
+          { title: 'Value', show: ({ value }) => html`<code class="preview">${preview(value)}</code>` },
+          { title: 'ID', show: ({ id }) => html`<code>${id}</code>` },
+        ],
+        empty: html`<p><strong>There is no item yet.</strong> An item is a JSON value with a name: a setting, a list, a document of your own.</p><p><a class="button primary" href="${PATH}/new">Create an item</a></p>`,
+      }),
+    };
+  });
+
+  get('/items/new', ({ csrf }) => newItem(csrf, { name: '', value: '' }));
+
+  post('/items/new', async ({ api, csrf }, fields) => {
+    const values = valuesOf(fields);
+    try {
+      const { id } = await api.send<{ id: string }>('POST', API, bodyOf(values));
+      return `${PATH}/${encodeURIComponent(id)}?done=created`;
+    } catch (error) {
+      return newItem(csrf, values, refusalOf(error));
+    }
+  });
+
+  get('/items/:id', async (visit) =>
+    view(visit, await read(visit), { notice: NOTICES[visit.query('done')] }),
+  );
+
+  post('/items/:id', async (visit, fields) => {
+    const values = valuesOf(fields);
+    try {
+      await visit.api.send('PUT', pathOf(visit), bodyOf(values));
+      return `${PATH}/${encodeURIComponent(visit.param('id'))}?done=saved`;
+    } catch (error) {
+      return view(visit, await read(visit), { values, error: refusalOf(error) });
+    }
+  });
+
+  post('/items/:id/delete', async (visit, fields) => {
+    const item = await read(visit);
+    if (fields.text('confirmation') !== item.name.trim()) return view(visit, item, { wrongName: true });
+    await visit.api.send('DELETE', pathOf(visit));
+    return `${PATH}?done=deleted`;
+  });
+
+  const pathOf = ({ param }: Visit) => `${API}/${encodeURIComponent(param('id'))}`;
+
+  async function read(visit: Visit): Promise<WholeItem> {
+    const response = await visit.api.fetch(pathOf(visit));
+    const body = Buffer.from(await response.arrayBuffer());
+    const item = parseJsonBody(body, 'value') as Omit<WholeItem, 'value'> & { value: JsonText };
+    return { ...item, value: item.value.text };
+  }
+}
+
+function preview(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+function valuesOf(fields: Fields): Values {
+  return { name: fields.text('name'), value: fields.text('value') };
+}
+
+/** The value goes out as it was typed, since a number of JavaScript would lose digits. Throws ApiError. */
+function bodyOf({ name, value }: Values): JsonText {
+  try {
+    JSON.parse(value);
+  } catch {
+    const details = [{ field: 'value', message: 'must be JSON: a text needs quotation marks' }];
+    throw new ApiError(400, 'The value is not JSON.', { details });
+  }
+  return new JsonText(`{"name":${JSON.stringify(name)},"value":${value}}`);
+}
+
+function itemForm(action: string, csrf: string, values: Values, submit: string, error?: ApiError) {
+  const problems = error?.details ?? [];
+  return html`${formProblem(error, FIELDS)}
+${form(
+  { action, csrf },
+  html`${textField({ name: 'name', label: 'Name', value: values.name, required: true, maxlength: 200, problems })}
+${textArea({ name: 'value', label: 'Value', value: values.value, required: true, rows: 8, problems, hint: 'JSON: an object, an array, a number, true, false, null, or a text in quotation marks. It is kept to the letter.' })}
+<div class="buttons"><button class="primary">${submit}</button></div>`,
+  { class: 'wide-form' },
+)}`;
+}
+
+function newItem(csrf: string, values: Values, error?: ApiError): View {
+  return {
+    title: 'New item',
+    section: 'items',
+    trail: TRAIL,
+    failed: error !== undefined,
+    body: itemForm(`${PATH}/new`, csrf, values, 'Create item', error),
+  };
+}
+
+function view(
+  { csrf }: Visit,
+  item: WholeItem,
+  shown: { values?: Values; error?: ApiError; wrongName?: boolean; notice?: string | undefined },
+): View {
+  const path = `${PATH}/${encodeURIComponent(item.id)}`;
+  const { error, wrongName = false } = shown;
+  return {
+    title: item.name,
+    section: 'items',
+    trail: TRAIL,
+    notice: shown.notice,
+    failed: error !== undefined || wrongName,
+    body: html`<section class="panel">${facts([
+      ['Item ID', copyable('item-id', item.id)],
+      ['Created', time(item.created_at)],
+    ])}</section>
+<section>${itemForm(path, csrf, shown.values ?? item, 'Save', error)}</section>
+${deleteForm({
+  action: `${path}/delete`,
+  csrf,
+  name: item.name,
+  what: 'item',
+  consequence: 'It is gone for everybody. This cannot be undone.',
+  wrong: wrongName,
+})}`,
+  };
+}

@@ -1,0 +1,22 @@
+import { prefersHtml } from '@gatehouse/kit/accept';
+import { SERVICES } from '@gatehouse/kit/services';
+import { PRODUCT } from '@gatehouse/ui/document';
+import Router from '@koa/router';
+import { sendPage } from '../http/respond.ts';
+import { LANDING_LINKS, landingPage } from '../pages/landing-page.ts';
+
+/** The bare address: a page for a person, and links for a program. */
+export function landingRoutes({ publicUrl }: { publicUrl: string }): Router {
+  const router = new Router({ sensitive: true });
+  const documents = Object.entries(SERVICES).flatMap(([name, { prefixes }]) =>
+    prefixes
+      .filter((prefix) => prefix.startsWith('/openapi/'))
+      .map((href) => ({ rel: 'service-desc', href, title: `OpenAPI document of ${name}` })),
+  );
+  router.get('/', (ctx) => {
+    if (prefersHtml(ctx.req.headers.accept)) sendPage(ctx, landingPage(publicUrl));
+    else ctx.body = { name: PRODUCT, links: [...LANDING_LINKS, ...documents] };
+    ctx.vary('accept');
+  });
+  return router;
+}

@@ -1,0 +1,201 @@
+import { form } from '@gatehouse/ui/form';
+import { type Html, html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+import { attempt } from '../api/attempt.ts';
+import { type ApiPage, filters } from '../api/pages.ts';
+import type { Fields } from '../http/forms.ts';
+import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
+import { list, table } from '../pages/list.ts';
+import { copyable, facts, statusTag, time } from '../pages/parts.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+type Attempt = { started_at: string; ended_at: string | null; outcome: string; error: string | null };
+type Notification = {
+  id: string;
+  user_id: string;
+  message: string;
+  type: string;
+  priority: string;
+  status: string;
+  reason: string | null;
+  attempts: Attempt[];
+  created_at: string;
+};
+type Values = { user_id: string; type: string; priority: string; message: string };
+
+const PATH = '/dashboard/notifications';
+const API = '/v2/notifications';
+const TRAIL = [{ href: PATH, title: 'Notifications' }];
+const choices = (names: readonly string[]) => names.map((name) => [name, name] as const);
+const TYPES = choices(['email', 'sms', 'push']);
+const PRIORITIES = choices(['normal', 'high', 'low']);
+const STATUSES = choices(['queued', 'sending', 'sent', 'delivered', 'failed', 'cancelled']);
+const NOTICES: Record<string, string> = {
+  queued: 'The notification is queued, and is sent as soon as its turn comes.',
+  cancelled: 'The notification is cancelled.',
+  again: 'A new notification with the same message is queued.',
+};
+
+/** Notifications: what became of each, with every attempt; sending, cancelling, and sending again. */
+export function addNotificationRoutes({ get, post }: DashboardRouter): void {
+  const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
+  const read = ({ api, param }: Visit) => api.get<Notification>(`${API}/${encodeURIComponent(param('id'))}`);
+
+  get('/notifications', async ({ api, query }) => {
+    const values = { user: query('user'), status: query('status'), type: query('type') };
+    const { user, ...equal } = values;
+    const search = {
+      cursor: query('cursor'),
+      sort: 'created_at',
+      order: 'desc',
+      ...filters({ ...equal, user_id: user }),
+    };
+    return {
+      title: 'Notifications',
+      section: 'notifications',
+      actions: html`<a class="primary" href="${PATH}/new">Send a notification</a>`,
+      body: list({
+        path: PATH,
+        noun: ['notification', 'notifications'],
+        search: [
+          { kind: 'text', name: 'user', label: 'Recipient', hint: 'User id' },
+          { kind: 'choice', name: 'status', label: 'Status', options: STATUSES },
+          { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
+        ],
+        values,
+        outcome: await attempt(api.get<ApiPage<Notification>>(API, search)),
+        columns: [
+          {
+            title: 'Message',
+            show: ({ id, message }) => html`<a href="${pathOf(id)}"><bdi>${short(message)}</bdi></a>`,
+          },
+          { title: 'Type', show: ({ type }) => type },
+          { title: 'Priority', show: ({ priority }) => priority },
+          { title: 'Status', show: ({ status }) => statusTag(status) },
+          { title: 'Attempts', number: true, show: ({ attempts }) => attempts.length },
+          { title: 'Accepted', show: ({ created_at: at }) => time(at) },
+        ],
+        empty: html`<p><strong>Nothing has been sent yet.</strong> Emails, text messages and push messages appear here, with every attempt to send them.</p>`,
+      }),
+    };
+  });
+
+  get('/notifications/new', ({ csrf, query }) =>
+    newView(csrf, { user_id: query('user'), type: 'email', priority: 'normal', message: '' }),
+  );
+
+  post('/notifications/new', async ({ api, csrf }, fields) => {
+    const values = valuesOf(fields);
+    try {
+      const { id } = await api.send<Notification>('POST', API, values);
+      return `${pathOf(id)}?done=queued`;
+    } catch (error) {
+      return newView(csrf, values, refusalOf(error));
+    }
+  });
+
+  get('/notifications/:id', async (visit) =>
+    view(visit, await read(visit), { notice: NOTICES[visit.query('done')] }),
+  );
+
+  post('/notifications/:id/cancel', async (visit) => {
+    const notification = await read(visit);
+    try {
+      await visit.api.send('PUT', `${API}/${encodeURIComponent(notification.id)}`, { status: 'cancelled' });
+      return `${pathOf(notification.id)}?done=cancelled`;
+    } catch (error) {
+      return view(visit, notification, { error: refusalOf(error) });
+    }
+  });
+
+  post('/notifications/:id/send-again', async (visit) => {
+    const notification = await read(visit);
+    const { user_id, type, priority, message } = notification;
+    try {
+      const { id } = await visit.api.send<Notification>('POST', API, { user_id, type, priority, message });
+      return `${pathOf(id)}?done=again`;
+    } catch (error) {
+      return view(visit, notification, { error: refusalOf(error) });
+    }
+  });
+
+  function view(
+    { csrf }: Visit,
+    it: Notification,
+    shown: { notice?: string | undefined; error?: ApiError },
+  ): View {
+    const button = (action: string, text: string, look: string): Html =>
+      form({ action: `${pathOf(it.id)}/${action}`, csrf }, html`<button class="${look}">${text}</button>`);
+    return {
+      title: 'Notification',
+      section: 'notifications',
+      trail: TRAIL,
+      notice: shown.notice,
+      failed: shown.error !== undefined,
+      body: html`${formProblem(shown.error, [])}<section class="panel">${facts([
+        ['Notification ID', copyable('notification-id', it.id)],
+        [
+          'Recipient',
+          html`<a href="/dashboard/users/${encodeURIComponent(it.user_id)}"><code>${it.user_id}</code></a>`,
+        ],
+        ['Type', it.type],
+        ['Priority', it.priority],
+        ['Status', statusTag(it.status)],
+        ...(it.reason === null ? [] : ([['Reason', it.reason]] as const)),
+        ['Accepted', time(it.created_at)],
+        ['Message', html`<bdi>${it.message}</bdi>`],
+      ])}</section>
+<div class="row-buttons">${it.status === 'queued' && button('cancel', 'Cancel it', 'danger')}${
+        ['failed', 'cancelled'].includes(it.status) && button('send-again', 'Send it again', 'secondary')
+      }</div>
+<section><h2>Attempts</h2>${
+        it.attempts.length === 0
+          ? html`<p class="empty">There was no attempt yet.</p>`
+          : table<Attempt>(
+              [
+                { title: 'Begun', show: ({ started_at: at }) => time(at) },
+                { title: 'Ended', show: ({ ended_at: at }) => time(at, 'still running') },
+                { title: 'Outcome', show: ({ outcome }) => statusTag(outcome) },
+                { title: 'Error', show: ({ error }) => error ?? '–' },
+              ],
+              it.attempts,
+            )
+      }</section>`,
+    };
+  }
+}
+
+function short(message: string): string {
+  return message.length > 60 ? `${message.slice(0, 59)}…` : message;
+}
+
+function valuesOf(fields: Fields): Values {
+  const { text } = fields;
+  return {
+    user_id: text('user_id'),
+    type: text('type'),
+    priority: text('priority'),
+    message: text('message'),
+  };
+}
+
+function newView(csrf: string, values: Values, error?: ApiError): View {
+  const problems = error?.details ?? [];
+  return {
+    title: 'Send a notification',
+    section: 'notifications',
+    trail: TRAIL,
+    failed: error !== undefined,
+    body: html`${formProblem(error, ['user_id', 'type', 'priority', 'message'])}
+${form(
+  { action: `${PATH}/new`, csrf },
+  html`${textField({ name: 'user_id', label: 'Recipient', value: values.user_id, required: true, hint: 'The user id. The message goes to the address in their account.', problems })}
+<div class="pair">${selectField({ name: 'type', label: 'Type', required: true, value: values.type, options: TYPES, problems })}
+${selectField({ name: 'priority', label: 'Priority', required: true, value: values.priority, options: PRIORITIES, hint: 'What is high overtakes.', problems })}</div>
+${textArea({ name: 'message', label: 'Message', value: values.message, required: true, prose: true, hint: 'Plain text, at most 4,096 characters.', problems })}
+<div class="buttons"><button class="primary">Send</button></div>`,
+  { class: 'wide-form' },
+)}`,
+  };
+}

@@ -1,0 +1,238 @@
+import { form } from '@gatehouse/ui/form';
+import { type Html, html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+import { attempt } from '../api/attempt.ts';
+import { type ApiPage, filters } from '../api/pages.ts';
+import type { Fields } from '../http/forms.ts';
+import { deleteForm } from '../pages/application-pages.ts';
+import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
+import { list } from '../pages/list.ts';
+import { copyable, facts, statusTag, time } from '../pages/parts.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+type Product = {
+  id: string;
+  name: string;
+  description: string | null;
+  category: string | null;
+  price: number;
+  currency: string;
+  stock: number;
+  sku: string | null;
+  status: string;
+  created_at: string;
+  updated_at: string;
+};
+const FIELDS = ['name', 'price', 'currency', 'stock', 'category', 'sku', 'status', 'description'] as const;
+type Values = Record<(typeof FIELDS)[number], string>;
+
+const PATH = '/dashboard/products';
+const API = '/v2/products';
+const TRAIL = [{ href: PATH, title: 'Products' }];
+const NOTICES: Record<string, string> = {
+  saved: 'The product is saved.',
+  created: 'The product is created.',
+  deleted: 'The product is deleted.',
+};
+const EMPTY: Values = {
+  ...{ name: '', price: '', currency: 'EUR', stock: '0', category: '', sku: '', status: 'active' },
+  description: '',
+};
+
+/** An amount of money with the decimals of its currency. */
+export function money(amount: number, currency: string): string {
+  try {
+    return new Intl.NumberFormat('en-GB', { style: 'currency', currency }).format(amount);
+  } catch {
+    return `${amount} ${currency}`;
+  }
+}
+
+/** Products: everybody sees them; editors and admins change them. */
+export function addProductRoutes({ get, post }: DashboardRouter): void {
+  get('/products', async ({ api, query, person }) => {
+    const values = { q: query('q'), category: query('category'), status: query('status') };
+    const { q, category, status } = values;
+    const narrowed = { cursor: query('cursor'), ...filters({ category, status }) };
+    const found =
+      q === ''
+        ? api.get<ApiPage<Product>>(API, narrowed)
+        : api.get<ApiPage<Product>>(`${API}/search`, { q, ...narrowed });
+    const [outcome, categories] = await Promise.all([
+      attempt(found),
+      attempt(api.get<{ data: { name: string | null }[] }>(`${API}/categories`)),
+    ]);
+    const names = (categories.value?.data ?? []).flatMap(({ name }) => (name === null ? [] : [name]));
+    return {
+      title: 'Products',
+      section: 'products',
+      notice: NOTICES[query('done')],
+      actions: person.role !== 'user' && html`<a class="primary" href="${PATH}/new">New product</a>`,
+      body: list({
+        path: PATH,
+        noun: ['product', 'products'],
+        search: [
+          { kind: 'text', name: 'q', label: 'Words', hint: 'Name, category, SKU or description' },
+          {
+            kind: 'choice',
+            name: 'category',
+            label: 'Category',
+            options: names.map((name) => [name, name] as const),
+          },
+          {
+            kind: 'choice',
+            name: 'status',
+            label: 'Status',
+            options: [
+              ['active', 'active'],
+              ['inactive', 'inactive'],
+            ],
+          },
+        ],
+        values,
+        outcome,
+        columns: [
+          {
+            title: 'Name',
+            show: ({ id, name }) => html`<a href="${PATH}/${encodeURIComponent(id)}"><bdi>${name}</bdi></a>`,
+          },
+          { title: 'Category', show: ({ category: name }) => name ?? '–' },
+          { title: 'SKU', show: ({ sku }) => (sku === null ? '–' : html`<code>${sku}</code>`) },
+          { title: 'Price', number: true, show: ({ price, currency }) => money(price, currency) },
+          { title: 'Stock', number: true, show: ({ stock }) => stock },
+          { title: 'Status', show: ({ status: it }) => statusTag(it) },
+        ],
+        empty: html`<p><strong>There is no product yet.</strong> Products can be searched and ordered through the API.</p>`,
+      }),
+    };
+  });
+
+  get('/products/new', ({ csrf }) => newProduct(csrf, EMPTY));
+
+  post('/products/new', async ({ api, csrf }, fields) => {
+    try {
+      const { id } = await api.send<Product>('POST', API, bodyOf(fields));
+      return `${PATH}/${encodeURIComponent(id)}?done=created`;
+    } catch (error) {
+      return newProduct(csrf, valuesOf(fields), refusalOf(error));
+    }
+  });
+
+  get('/products/:id', async (visit) =>
+    view(visit, await read(visit), { notice: NOTICES[visit.query('done')] }),
+  );
+
+  post('/products/:id', async (visit, fields) => {
+    try {
+      await visit.api.send('PUT', apiPath(visit), bodyOf(fields));
+      return `${PATH}/${encodeURIComponent(visit.param('id'))}?done=saved`;
+    } catch (error) {
+      return view(visit, await read(visit), { values: valuesOf(fields), error: refusalOf(error) });
+    }
+  });
+
+  post('/products/:id/delete', async (visit, fields) => {
+    const product = await read(visit);
+    if (fields.text('confirmation') !== product.name.trim()) return view(visit, product, { wrongName: true });
+    await visit.api.send('DELETE', apiPath(visit));
+    return `${PATH}?done=deleted`;
+  });
+
+  const apiPath = ({ param }: Visit) => `${API}/${encodeURIComponent(param('id'))}`;
+  const read = (visit: Visit) => visit.api.get<Product>(apiPath(visit));
+}
+
+function valuesOf(fields: Fields): Values {
+  return Object.fromEntries(FIELDS.map((name) => [name, fields.text(name)])) as Values;
+}
+
+/** The fields as the API takes them: numbers where it wants them, and null for what is empty. */
+function bodyOf(fields: Fields): Record<string, unknown> {
+  const { price, stock, description, category, sku, ...texts } = valuesOf(fields);
+  const number = (text: string) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
+  return {
+    ...texts,
+    price: number(price),
+    stock: number(stock),
+    description: description || null,
+    category: category || null,
+    sku: sku || null,
+  };
+}
+
+function productForm(action: string, csrf: string, values: Values, submit: string, error?: ApiError): Html {
+  const problems = error?.details ?? [];
+  return html`${formProblem(error, FIELDS)}
+${form(
+  { action, csrf },
+  html`${textField({ name: 'name', label: 'Name', value: values.name, required: true, maxlength: 200, problems })}
+<div class="pair">${textField({ name: 'price', label: 'Price', value: values.price, required: true, inputmode: 'decimal', hint: 'With a point, such as 12.50', problems })}
+${textField({ name: 'currency', label: 'Currency', value: values.currency, required: true, maxlength: 3, hint: 'Three letters, such as EUR', problems })}</div>
+<div class="pair">${textField({ name: 'stock', label: 'Stock', value: values.stock, required: true, inputmode: 'numeric', problems })}
+${selectField({
+  name: 'status',
+  label: 'Status',
+  required: true,
+  value: values.status,
+  options: [
+    ['active', 'active: it can be ordered'],
+    ['inactive', 'inactive'],
+  ],
+  problems,
+})}</div>
+<div class="pair">${textField({ name: 'category', label: 'Category', value: values.category, maxlength: 100, problems })}
+${textField({ name: 'sku', label: 'SKU', value: values.sku, maxlength: 64, problems })}</div>
+${textArea({ name: 'description', label: 'Description', value: values.description, prose: true, problems })}
+<div class="buttons"><button class="primary">${submit}</button></div>`,
+  { class: 'wide-form' },
+)}`;
+}
+
+function newProduct(csrf: string, values: Values, error?: ApiError): View {
+  return {
+    title: 'New product',
+    section: 'products',
+    trail: TRAIL,
+    failed: error !== undefined,
+    body: productForm(`${PATH}/new`, csrf, values, 'Create product', error),
+  };
+}
+
+function view(
+  { csrf, person }: Visit,
+  product: Product,
+  shown: { values?: Values; error?: ApiError; wrongName?: boolean; notice?: string | undefined },
+): View {
+  const path = `${PATH}/${encodeURIComponent(product.id)}`;
+  const { error, wrongName = false } = shown;
+  const values = Object.fromEntries(FIELDS.map((name) => [name, String(product[name] ?? '')])) as Values;
+  return {
+    title: product.name,
+    section: 'products',
+    trail: TRAIL,
+    notice: shown.notice,
+    failed: error !== undefined || wrongName,
+    body: html`<section class="panel">${facts([
+      ['Product ID', copyable('product-id', product.id)],
+      ['Price', money(product.price, product.currency)],
+      ['Stock', product.stock],
+      ['Status', statusTag(product.status)],
+      ['Created', time(product.created_at)],
+      ['Changed', time(product.updated_at)],
+    ])}</section>
+${
+  person.role === 'user'
+    ? html`<section><h2>Description</h2><p>${product.description ?? 'None.'}</p></section>`
+    : html`<section><h2>Change it</h2>${productForm(path, csrf, shown.values ?? values, 'Save', error)}</section>
+${deleteForm({
+  action: `${path}/delete`,
+  csrf,
+  name: product.name,
+  what: 'product',
+  consequence: 'It can no longer be found or ordered. Orders that have it keep it.',
+  wrong: wrongName,
+})}`
+}`,
+  };
+}

@@ -1,0 +1,61 @@
+import { type ApiApplication, applicationPath } from '../api/application-types.ts';
+import { applicationView } from '../pages/application-pages.ts';
+import { type Exchange, quickStart, TRIES } from '../pages/quick-start-pages.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+/** Longer answers are cut for the page. */
+const MAX_ANSWER = 4000;
+
+/** How to use an application, and a request to try. */
+export function addQuickStartRoutes(
+  { get, post }: DashboardRouter,
+  { publicUrl }: { publicUrl: string },
+): void {
+  get('/applications/:id/quick-start', async (visit) => view(visit, await read(visit), { chosen: 'items' }));
+
+  post('/applications/:id/quick-start', async (visit, fields) => {
+    const application = await read(visit);
+    const chosen = fields.text('request');
+    const { path } = TRIES[chosen] ?? { path: '/userinfo' };
+    const began = performance.now();
+    const isMachine = application.type === 'machine';
+    const credentials = { clientId: application.client_id, clientSecret: fields.text('client_secret') };
+    const tried = await visit.api.probe(path, isMachine ? credentials : undefined);
+    if (tried === undefined) {
+      return view(visit, application, { chosen, problem: 'This is not a valid secret of the application.' });
+    }
+    const exchange = {
+      request: `GET ${path} HTTP/1.1\nHost: ${new URL(publicUrl).host}\nAuthorization: Bearer …`,
+      status: tried.status,
+      ms: Math.round(performance.now() - began),
+      answer: `${pretty(tried.text).slice(0, MAX_ANSWER)}`,
+    };
+    return view(visit, application, { chosen, exchange });
+  });
+
+  const read = ({ api, param }: Visit) => api.get<ApiApplication>(applicationPath(param('id')));
+
+  function view(
+    { csrf }: Visit,
+    application: ApiApplication,
+    shown: { chosen: string; exchange?: Exchange; problem?: string },
+  ): View {
+    const { client_id: clientId, redirect_uris: uris, scopes } = application;
+    const action = `/dashboard/applications/${encodeURIComponent(clientId)}/quick-start`;
+    const sample = { base: publicUrl, clientId, redirectUri: uris[0] ?? '', scope: scopes.join(' ') };
+    return applicationView(application, {
+      path: '/quick-start',
+      failed: shown.problem !== undefined,
+      body: quickStart({ application, sample, action, csrf, ...shown }),
+    });
+  }
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,181 @@
+import { form } from '@gatehouse/ui/form';
+import { html } from '@gatehouse/ui/html';
+import { describeProgram } from '@gatehouse/ui/user-agent';
+import type { ApiError } from '../api/api-error.ts';
+import { attempt } from '../api/attempt.ts';
+import { findUser, listUsers } from '../api/user-list.ts';
+import { deleteForm } from '../pages/application-pages.ts';
+import { formProblem, refusalOf, selectField, textField } from '../pages/fields.ts';
+import { list } from '../pages/list.ts';
+import {
+  type ApiSession,
+  authority,
+  ROLE_CHOICES,
+  sessionSection,
+  USER_COLUMNS,
+  userFacts,
+} from '../pages/user-pages.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+const PATH = '/dashboard/users';
+const TRAIL = [{ href: PATH, title: 'Users' }];
+const NOTICES: Record<string, string> = {
+  role: 'The role is changed.',
+  inactive: 'The account is deactivated, and all its sessions have ended.',
+  active: 'The account is active.',
+  ended: 'The session has ended, and its tokens no longer work.',
+  deleted: 'The account is deleted.',
+  created: 'The account is created.',
+};
+
+/** Users, for editors to see and for admins to manage. */
+export function addUserRoutes({ get, post }: DashboardRouter): void {
+  const pathOf = (visit: Visit) => `${PATH}/${encodeURIComponent(visit.param('id'))}`;
+  const apiPath = (visit: Visit) => `/v2/users/${encodeURIComponent(visit.param('id'))}`;
+  const sessions = (visit: Visit, id = '') =>
+    `/api/v1/sessions${id === '' ? '' : `/${encodeURIComponent(id)}`}?${new URLSearchParams({ user_id: visit.param('id') })}`;
+
+  get('/users', async ({ api, query, person }) => {
+    const values = { q: query('q'), kind: query('kind') };
+    return {
+      title: 'Users',
+      section: 'users',
+      notice: NOTICES[query('done')],
+      actions: person.role === 'admin' && html`<a class="primary" href="${PATH}/new">New user</a>`,
+      body: list({
+        path: PATH,
+        noun: ['user', 'users'],
+        search: [
+          { kind: 'text', name: 'q', label: 'Username, email or id', hint: 'How it begins' },
+          {
+            kind: 'choice',
+            name: 'kind',
+            label: 'Role or status',
+            options: [
+              ['user', 'role: user'],
+              ['editor', 'role: editor'],
+              ['admin', 'role: admin'],
+              ['active', 'active'],
+              ['inactive', 'inactive'],
+            ],
+          },
+        ],
+        values,
+        columns: USER_COLUMNS,
+        outcome: await attempt(listUsers(api, { ...values, cursor: query('cursor') })),
+        empty: html`<p><strong>There is nobody yet.</strong></p>`,
+      }),
+    };
+  });
+
+  get('/users/new', ({ csrf }) => newUser(csrf));
+
+  post('/users/new', async ({ api, csrf }, fields) => {
+    const values = {
+      username: fields.text('username'),
+      email: fields.text('email'),
+      role: fields.text('role'),
+    };
+    try {
+      const password = fields.all('password')[0] ?? '';
+      const { id } = await api.send<{ id: string }>('POST', '/kb/api/v1/users', { ...values, password });
+      return `${PATH}/${encodeURIComponent(id)}?done=created`;
+    } catch (error) {
+      return newUser(csrf, values, refusalOf(error));
+    }
+  });
+
+  get('/users/:id', (visit) => view(visit, { notice: NOTICES[visit.query('done')] }));
+
+  post('/users/:id/role', async (visit, fields) => {
+    await visit.api.send('PUT', `${apiPath(visit)}/role`, { role: fields.text('role') });
+    return `${pathOf(visit)}?done=role`;
+  });
+
+  post('/users/:id/status', async (visit, fields) => {
+    const status = fields.text('status');
+    await visit.api.send('PUT', `${apiPath(visit)}/status`, { status });
+    return `${pathOf(visit)}?done=${status === 'active' ? 'active' : 'inactive'}`;
+  });
+
+  post('/users/:id/sessions/end', async (visit, fields) => {
+    await visit.api.send('DELETE', sessions(visit, fields.text('id')));
+    return `${pathOf(visit)}?done=ended`;
+  });
+
+  post('/users/:id/sessions/end-all', async (visit) => {
+    await visit.api.send('DELETE', sessions(visit));
+    return `${pathOf(visit)}?done=ended`;
+  });
+
+  post('/users/:id/delete', async (visit, fields) => {
+    const user = await findUser(visit.api, visit.param('id'));
+    if (fields.text('confirmation') !== user.username) return view(visit, { wrongName: true });
+    await visit.api.send('DELETE', apiPath(visit));
+    return `${PATH}?done=deleted`;
+  });
+
+  async function view(
+    visit: Visit,
+    { notice, wrongName = false }: { notice?: string | undefined; wrongName?: boolean },
+  ): Promise<View> {
+    const { api, csrf, person } = visit;
+    const isAdmin = person.role === 'admin';
+    const [user, open] = await Promise.all([
+      findUser(api, visit.param('id')),
+      isAdmin ? attempt(api.get<{ data: ApiSession[] }>(sessions(visit))) : undefined,
+    ]);
+    const common = { path: pathOf(visit), csrf };
+    const describe = (userAgent: string | null) => describeProgram(userAgent ?? undefined);
+    const isSelf = user.id === person.id;
+    return {
+      title: user.username ?? user.id,
+      section: 'users',
+      trail: TRAIL,
+      notice,
+      failed: wrongName,
+      body: html`${userFacts(user)}
+${isAdmin && html`<p><a href="/dashboard/audit?${new URLSearchParams({ subject: user.id }).toString()}">What happened to this account</a> · <a href="/dashboard/audit?${new URLSearchParams({ actor: user.id }).toString()}">What this person did</a></p>`}
+${isAdmin && authority(user, { ...common, isSelf })}
+${open !== undefined && sessionSection(open, { ...common, describe })}
+${
+  isAdmin &&
+  !isSelf &&
+  deleteForm({
+    action: `${common.path}/delete`,
+    csrf,
+    name: user.username ?? user.id,
+    what: 'account',
+    consequence:
+      'The person can no longer sign in, and their applications stop working. This cannot be undone.',
+    wrong: wrongName,
+  })
+}`,
+    };
+  }
+}
+
+function newUser(
+  csrf: string,
+  values?: { username: string; email: string; role: string },
+  error?: ApiError,
+): View {
+  const problems = error?.details ?? [];
+  return {
+    title: 'New user',
+    section: 'users',
+    trail: TRAIL,
+    failed: error !== undefined,
+    body: html`${formProblem(error, ['username', 'email', 'password', 'role'])}
+${form(
+  { action: `${PATH}/new`, csrf },
+  html`${textField({ name: 'username', label: 'Username', value: values?.username ?? '', required: true, maxlength: 64, problems })}
+${textField({ name: 'email', label: 'Email', type: 'email', value: values?.email ?? '', required: true, maxlength: 254, problems })}
+${textField({ name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'new-password', hint: '8 characters or more. The person can change it.', problems })}
+${selectField({ name: 'role', label: 'Role', required: true, value: values?.role ?? 'user', options: ROLE_CHOICES })}
+<div class="buttons"><button class="primary">Create user</button></div>`,
+  { class: 'wide-form' },
+)}`,
+  };
+}

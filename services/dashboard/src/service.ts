@@ -1,0 +1,78 @@
+import { createLifecycle } from '@gatehouse/kit/lifecycle';
+import type { Logger } from '@gatehouse/kit/logger';
+import type { Service } from '@gatehouse/kit/service';
+import { DASHBOARD, prefixesOf } from '@gatehouse/kit/services';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { createSweeper } from '@gatehouse/mongo/sweeper';
+import { createApi } from './api/api.ts';
+import { createDashboardApp } from './app.ts';
+import type { DashboardConfig } from './config.ts';
+import { createCookies } from './http/cookies.ts';
+import { createForms } from './http/forms.ts';
+import { addApplicationRoutes } from './routes/application-routes.ts';
+import { assetRoutes } from './routes/asset-routes.ts';
+import { addAuditRoutes } from './routes/audit-routes.ts';
+import { addCredentialRoutes } from './routes/credential-routes.ts';
+import { createDashboardRouter } from './routes/dashboard-router.ts';
+import { addDeadLetterRoutes } from './routes/dead-letter-routes.ts';
+import { addItemRoutes } from './routes/item-routes.ts';
+import { landingRoutes } from './routes/landing-routes.ts';
+import { addNotificationRoutes } from './routes/notification-routes.ts';
+import { addOrderRoutes } from './routes/order-routes.ts';
+import { addOverviewRoutes } from './routes/overview-routes.ts';
+import { addProductRoutes } from './routes/product-routes.ts';
+import { addQuickStartRoutes } from './routes/quick-start-routes.ts';
+import { addReportRoutes } from './routes/report-routes.ts';
+import { signInRoutes } from './routes/sign-in-routes.ts';
+import { addSigningKeyRoutes } from './routes/signing-key-routes.ts';
+import { addUsageRoutes } from './routes/usage-routes.ts';
+import { addUserRoutes } from './routes/user-routes.ts';
+import { createSessionsModule } from './sessions/module.ts';
+
+/** The developer dashboard: pages for people, made of what the public API answers them. */
+export function createDashboardService(config: DashboardConfig, parentLogger: Logger): Service {
+  const logger = parentLogger.child({ service: DASHBOARD });
+  const { publicUrl, serviceUrls, masterKeys } = config;
+  const database = createDatabase({ uri: config.mongodbUri, name: DASHBOARD, logger });
+  const { sessions, signOutUrl, collections } = createSessionsModule(database.connection, config, logger);
+  const common = {
+    ...config,
+    sessions,
+    signOutUrl,
+    cookies: createCookies(publicUrl),
+    forms: createForms(masterKeys),
+    api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
+  };
+  const pages = createDashboardRouter(common);
+  addOverviewRoutes(pages);
+  addApplicationRoutes(pages);
+  addCredentialRoutes(pages);
+  addQuickStartRoutes(pages, config);
+  addUsageRoutes(pages);
+  addItemRoutes(pages);
+  addProductRoutes(pages);
+  addOrderRoutes(pages);
+  addUserRoutes(pages);
+  addAuditRoutes(pages);
+  addSigningKeyRoutes(pages);
+  addNotificationRoutes(pages);
+  addDeadLetterRoutes(pages);
+  addReportRoutes(pages);
+  const app = createDashboardApp({
+    routers: [
+      signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
+      assetRoutes(),
+      landingRoutes(config),
+      pages.router,
+    ],
+    unavailable: database.unavailable,
+    logger,
+  });
+  return {
+    name: DASHBOARD,
+    prefixes: prefixesOf(DASHBOARD),
+    handle: app.callback(),
+    ...createLifecycle([database, createSweeper(database.connection, collections, { logger })]),
+    unready: database.unready,
+  };
+}

@@ -1,0 +1,29 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import type { KeyList } from '@gatehouse/kit/sealing';
+import { DASHBOARD } from '@gatehouse/kit/services';
+import type { Connection } from 'mongoose';
+import { createOAuthClient } from './oauth-client.ts';
+import { createSessionStore } from './session-store.ts';
+import { createSessions } from './sessions.ts';
+
+type SessionsConfig = {
+  publicUrl: string;
+  serviceUrls: { readonly identity: string };
+  clientSecret: string;
+  masterKeys: KeyList;
+  idleSeconds: number;
+  sessionSeconds: number;
+};
+
+/** Signing in and out, and the sessions in between. */
+export function createSessionsModule(connection: Connection, config: SessionsConfig, logger: Logger) {
+  const store = createSessionStore(connection);
+  const client = createOAuthClient({
+    issuer: config.publicUrl,
+    identityUrl: config.serviceUrls.identity,
+    clientId: DASHBOARD,
+    clientSecret: config.clientSecret,
+  });
+  const sessions = createSessions({ ...config, store, client, logger });
+  return { sessions, signOutUrl: client.signOutUrl, collections: [store.collection] };
+}

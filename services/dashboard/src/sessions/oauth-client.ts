@@ -1,0 +1,144 @@
+import { isRole, type Role } from '@gatehouse/tokens/scopes';
+import * as oauth from 'openid-client';
+import type { Person, Tokens } from './session.ts';
+
+/** What has to be kept between the request for a sign-in and its answer. */
+export type PendingSignIn = { state: string; nonce: string; verifier: string; returnTo: string };
+
+/** The grant of a session has ended: it was revoked, or the person may not sign in any more. */
+export class SignInEnded extends Error {
+  override name = 'SignInEnded';
+}
+
+/** The sign-in was refused by the person, or its answer does not belong to this browser's request. */
+export class SignInRefused extends Error {
+  override name = 'SignInRefused';
+}
+
+export type OAuthClient = {
+  /** A request for a sign-in: where to send the browser, and what to keep until it comes back. */
+  begin(returnTo: string): Promise<{ url: string; pending: PendingSignIn }>;
+  /** Exchanges the code in the answer. Throws SignInRefused. */
+  finish(answer: URL, pending: PendingSignIn): Promise<{ person: Person; tokens: Tokens }>;
+  /** New tokens. Throws SignInEnded. */
+  refresh(tokens: Tokens): Promise<{ person: Person; tokens: Tokens }>;
+  /** Ends what the tokens were issued under, as far as the issuer can be reached. */
+  revoke(tokens: Tokens): Promise<void>;
+  /** Where a browser signs out of the issuer's session, too (OpenID Connect RP-Initiated Logout 1.0 §2). */
+  signOutUrl: string;
+};
+
+const SCOPE =
+  'openid profile email read:profile read:users write:users read:data write:data read:all manage:apps';
+
+/** The dashboard as a client of identity: authorization code with PKCE (RFC 9700 §2.1.1), and refresh tokens. */
+export function createOAuthClient(options: {
+  issuer: string;
+  /** Where identity is reached from here. */
+  identityUrl: string;
+  clientId: string;
+  clientSecret: string;
+}): OAuthClient {
+  const { issuer, identityUrl, clientId, clientSecret } = options;
+  const redirectUri = `${issuer}/dashboard/signed-in`;
+  const config = new oauth.Configuration(
+    {
+      issuer,
+      authorization_endpoint: `${issuer}/oauth2/authorize`,
+      token_endpoint: `${identityUrl}/oauth2/token`,
+      revocation_endpoint: `${identityUrl}/oauth2/revoke`,
+      jwks_uri: `${identityUrl}/.well-known/jwks.json`,
+      authorization_response_iss_parameter_supported: true,
+    },
+    clientId,
+    {},
+    oauth.ClientSecretPost(clientSecret),
+  );
+  config.timeout = 10;
+  // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
+  oauth.allowInsecureRequests(config);
+
+  async function signedIn(
+    answer: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
+    refresh: string,
+  ): Promise<{ person: Person; tokens: Tokens }> {
+    const tokens = {
+      access: answer.access_token,
+      refresh,
+      expiresAt: Date.now() + (answer.expiresIn() ?? 60) * 1000,
+    };
+    return { person: await whoIs(tokens), tokens };
+  }
+
+  /** Who the token is for, and under which role, which may differ from that of the token before it. */
+  async function whoIs({ access }: Tokens): Promise<Person> {
+    const get = async (path: string) => {
+      const response = await fetch(identityUrl + path, {
+        headers: { authorization: `Bearer ${access}` },
+        signal: AbortSignal.timeout(10_000),
+      });
+      if (response.status === 401) throw new SignInEnded('the new token is not valid');
+      if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+      return (await response.json()) as Record<string, unknown>;
+    };
+    const [permissions, { name, email }] = await Promise.all([
+      get('/api/v1/auth/permissions'),
+      get('/userinfo'),
+    ]);
+    const { user_id: id, roles } = permissions;
+    const [role] = (roles as Role[]).filter(isRole);
+    if (typeof id !== 'string' || role === undefined) throw new SignInEnded('the token is for nobody');
+    return { id, role, name: String(name ?? email ?? id) };
+  }
+
+  return {
+    async begin(returnTo) {
+      const pending = {
+        state: oauth.randomState(),
+        nonce: oauth.randomNonce(),
+        verifier: oauth.randomPKCECodeVerifier(),
+        returnTo,
+      };
+      const url = oauth.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: SCOPE,
+        state: pending.state,
+        nonce: pending.nonce,
+        code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, pending };
+    },
+    async finish(answer, { state, nonce, verifier }) {
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
+      // The redirect URI is sent along as it was, whatever host the request came by.
+      const url = new URL(redirectUri + answer.search);
+      const granted = await oauth.authorizationCodeGrant(config, url, checks).catch((error: unknown) => {
+        throw isUnreachable(error) ? error : new SignInRefused('the sign-in failed', { cause: error });
+      });
+      if (granted.refresh_token === undefined) throw new Error('no refresh token was issued');
+      return signedIn(granted, granted.refresh_token);
+    },
+    async refresh({ refresh }) {
+      const granted = await oauth.refreshTokenGrant(config, refresh).catch((error: unknown) => {
+        const ended = error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant';
+        throw ended ? new SignInEnded('the grant has ended', { cause: error }) : error;
+      });
+      return signedIn(granted, granted.refresh_token ?? refresh);
+    },
+    async revoke({ refresh }) {
+      await oauth.tokenRevocation(config, refresh, { token_type_hint: 'refresh_token' });
+    },
+    // By client_id and not by an ID token, so that no token reaches the browser.
+    signOutUrl: `${issuer}/oauth2/logout?${new URLSearchParams({
+      client_id: clientId,
+      post_logout_redirect_uri: `${issuer}/dashboard/signed-out`,
+    })}`,
+  };
+}
+
+/** Whether identity was away, rather than refused. */
+function isUnreachable(error: unknown): boolean {
+  if (error instanceof oauth.ResponseBodyError) return error.status >= 500;
+  return !(error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ClientError);
+}

@@ -1,0 +1,64 @@
+import { defineCollection } from '@gatehouse/mongo/collection';
+import type { Connection } from 'mongoose';
+import type { SessionStore, StoredSession } from './session.ts';
+
+const COLLECTION = 'sessions';
+
+type SessionDocument = {
+  _id: string;
+  owner: string;
+  sealed: string;
+  once?: string;
+  created_at: Date;
+  expires_at: Date;
+  ends_at: Date;
+};
+
+/** Sessions in MongoDB; the sweeper removes those that have expired. */
+export function createSessionStore(connection: Connection): SessionStore & { collection: string } {
+  const sessions = defineCollection<SessionDocument>(connection, COLLECTION, [
+    { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } },
+    { fields: { owner: 1, created_at: 1 }, options: { name: 'owner_1_created_at_1' } },
+  ]);
+  return {
+    collection: COLLECTION,
+    async insert({ id, createdAt, expiresAt, endsAt, ...session }) {
+      const times = { created_at: createdAt, expires_at: expiresAt, ends_at: endsAt };
+      await sessions.insertOne({ _id: id, ...session, ...times });
+    },
+    async find(id) {
+      const found = await sessions.findOne({ _id: id, expires_at: { $gt: new Date() } });
+      return found === null ? undefined : sessionOf(found);
+    },
+    async replace(id, sealed) {
+      await sessions.updateOne({ _id: id }, { $set: { sealed } });
+    },
+    async extend(id, expiresAt) {
+      await sessions.updateOne({ _id: id }, { $max: { expires_at: expiresAt } });
+    },
+    async remove(id) {
+      await sessions.deleteOne({ _id: id });
+    },
+    async removeOldest(owner, keep) {
+      const old = await sessions
+        .find({ owner }, { projection: { _id: 1 }, sort: { created_at: -1 }, skip: keep })
+        .toArray();
+      if (old.length > 0) await sessions.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
+    },
+    async putOnce(id, sealed) {
+      await sessions.updateOne({ _id: id }, { $set: { once: sealed } });
+    },
+    async takeOnce(id) {
+      const before = await sessions.findOneAndUpdate(
+        { _id: id, once: { $exists: true } },
+        { $unset: { once: '' } },
+        { projection: { once: 1 } },
+      );
+      return before?.once;
+    },
+  };
+}
+
+function sessionOf({ _id, owner, sealed, created_at, expires_at, ends_at }: SessionDocument): StoredSession {
+  return { id: _id, owner, sealed, createdAt: created_at, expiresAt: expires_at, endsAt: ends_at };
+}

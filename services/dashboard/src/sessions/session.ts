@@ -1,0 +1,49 @@
+import type { Role } from '@gatehouse/tokens/scopes';
+
+/** Tokens of a person, which never leave the server. */
+export type Tokens = {
+  access: string;
+  refresh: string;
+  /** In milliseconds since 1970. */
+  expiresAt: number;
+};
+
+/** The person who has signed in, as they were when their token was issued. */
+export type Person = { id: string; name: string; role: Role };
+
+/** Somebody's sign-in in one browser. */
+export type Session = {
+  /** The hash of the cookie's value. */
+  id: string;
+  person: Person;
+  tokens: Tokens;
+};
+
+/** What is stored: the person and the tokens are sealed. */
+export type StoredSession = {
+  id: string;
+  /** Whose it is, as a keyed hash. */
+  owner: string;
+  sealed: string;
+  createdAt: Date;
+  /** When it ends unless it is used. */
+  expiresAt: Date;
+  /** When it ends in any case. */
+  endsAt: Date;
+};
+
+/** What the sessions need of their store, for all replicas. Writes are durable when they resolve. */
+export type SessionStore = {
+  insert(session: StoredSession): Promise<void>;
+  /** Unless it has expired. */
+  find(id: string): Promise<StoredSession | undefined>;
+  replace(id: string, sealed: string): Promise<void>;
+  extend(id: string, expiresAt: Date): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Removes the oldest of an owner, except as many as `keep`. */
+  removeOldest(owner: string, keep: number): Promise<void>;
+  /** Keeps a text for the next page of the session. */
+  putOnce(id: string, sealed: string): Promise<void>;
+  /** That text; of several calls, one gets it. */
+  takeOnce(id: string): Promise<string | undefined>;
+};

@@ -1,0 +1,152 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import type { Logger } from '@gatehouse/kit/logger';
+import { createSealer, deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
+import { type OAuthClient, type PendingSignIn, SignInEnded } from './oauth-client.ts';
+import type { Person, Session, SessionStore, Tokens } from './session.ts';
+
+export type Sessions = {
+  /** Where to sign in, and the value of a cookie to come back with. */
+  beginSignIn(returnTo: string): Promise<{ url: string; cookie: string }>;
+  /**
+   * Begins a session with the answer to a sign-in; returns the value of its cookie, which is always a new one, and the
+   * page to go on to. Undefined when the cookie does not belong to a sign-in that is under way. Throws SignInRefused.
+   */
+  finishSignIn(
+    answer: URL,
+    cookie: string | undefined,
+  ): Promise<{ cookie: string; returnTo: string } | undefined>;
+  /** The session of a cookie, with a token that is valid for a minute at least. */
+  find(cookie: string): Promise<Session | undefined>;
+  /** The same session with another token, as the one that it has was refused. Throws SignInEnded. */
+  renew(session: Session): Promise<Session>;
+  /** Ends the session and its tokens. */
+  end(session: Session): Promise<void>;
+  /** Keeps a text, such as a new secret, for the page that follows; it can be taken once. */
+  putOnce(session: Session, text: string): Promise<void>;
+  takeOnce(session: Session): Promise<string | undefined>;
+};
+
+/** How long a sign-in may take, in milliseconds. */
+const PENDING_MS = 10 * 60_000;
+/** How long before its end a token is exchanged for a new one, in milliseconds. */
+const MARGIN_MS = 60_000;
+/** Writes that only extend a session are made this often, in milliseconds. */
+const EXTEND_EVERY_MS = 60_000;
+/** For each person. */
+const MAX_SESSIONS = 20;
+
+type Sealed = { person: Person; tokens: Tokens };
+
+/** Sign-ins, with their tokens on the server. All replicas share them through the store. */
+export function createSessions(options: {
+  store: SessionStore;
+  client: OAuthClient;
+  masterKeys: KeyList;
+  idleSeconds: number;
+  sessionSeconds: number;
+  logger: Logger;
+}): Sessions {
+  const { store, client, masterKeys, logger } = options;
+  const sealer = createSealer(deriveKeys(masterKeys, 'dashboard sessions'));
+  const signIns = createSealer(deriveKeys(masterKeys, 'dashboard sign-ins'));
+  const [ownerKey] = deriveKeys(masterKeys, 'dashboard owners');
+  /** Requests of one page that come at once refresh a token once. */
+  const renewals = new Map<string, Promise<Session>>();
+
+  const idOf = (cookie: string) => createHash('sha256').update(cookie).digest('base64url');
+  const seal = (id: string, content: Sealed) => sealer.seal(JSON.stringify(content), id);
+  const open = (id: string, sealed: string) => JSON.parse(sealer.open(sealed, id)) as Sealed;
+
+  async function refresh(session: Session): Promise<Session> {
+    try {
+      const next = await client.refresh(session.tokens);
+      await store.replace(session.id, seal(session.id, next));
+      return { id: session.id, ...next };
+    } catch (error) {
+      if (error instanceof SignInEnded) await store.remove(session.id);
+      throw error;
+    }
+  }
+
+  function renew(session: Session): Promise<Session> {
+    const running = renewals.get(session.id);
+    if (running !== undefined) return running;
+    const renewal = refresh(session).finally(() => renewals.delete(session.id));
+    renewals.set(session.id, renewal);
+    return renewal;
+  }
+
+  return {
+    renew,
+    async beginSignIn(returnTo) {
+      const { url, pending } = await client.begin(returnTo);
+      const content = JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS });
+      return { url, cookie: signIns.seal(content, 'sign-in') };
+    },
+    async finishSignIn(answer, cookie) {
+      const pending = readPending(cookie);
+      if (pending === undefined || pending.state !== answer.searchParams.get('state')) return undefined;
+      const { person, tokens } = await client.finish(answer, pending);
+      const value = randomBytes(32).toString('base64url');
+      const id = idOf(value);
+      const owner = createHmac('sha256', ownerKey).update(person.id).digest('base64url');
+      const now = Date.now();
+      await store.insert({
+        id,
+        owner,
+        sealed: seal(id, { person, tokens }),
+        createdAt: new Date(now),
+        expiresAt: new Date(now + options.idleSeconds * 1000),
+        endsAt: new Date(now + options.sessionSeconds * 1000),
+      });
+      await store.removeOldest(owner, MAX_SESSIONS);
+      return { cookie: value, returnTo: pending.returnTo };
+    },
+    async find(cookie) {
+      const id = idOf(cookie);
+      const stored = await store.find(id);
+      if (stored === undefined) return undefined;
+      let session: Session;
+      try {
+        session = { id, ...open(id, stored.sealed) };
+      } catch {
+        // Sealed under a key that is no longer accepted.
+        await store.remove(id);
+        return undefined;
+      }
+      const expiresAt = Math.min(Date.now() + options.idleSeconds * 1000, stored.endsAt.getTime());
+      if (expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
+        await store.extend(id, new Date(expiresAt));
+      if (session.tokens.expiresAt - Date.now() > MARGIN_MS) return session;
+      try {
+        return await renew(session);
+      } catch (error) {
+        if (error instanceof SignInEnded) return undefined;
+        throw error;
+      }
+    },
+    async end(session) {
+      await store.remove(session.id);
+      await client.revoke(session.tokens).catch((error: unknown) => {
+        logger.warn({ err: error }, 'the tokens of a session could not be revoked; they expire');
+      });
+    },
+    putOnce: (session, text) => store.putOnce(session.id, sealer.seal(text, `${session.id} once`)),
+    async takeOnce(session) {
+      const sealed = await store.takeOnce(session.id);
+      return sealed === undefined ? undefined : sealer.open(sealed, `${session.id} once`);
+    },
+  };
+
+  function readPending(cookie: string | undefined): PendingSignIn | undefined {
+    if (cookie === undefined) return undefined;
+    try {
+      const { expiresAt, ...pending } = JSON.parse(signIns.open(cookie, 'sign-in')) as PendingSignIn & {
+        expiresAt: number;
+      };
+      return expiresAt > Date.now() ? pending : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { createCommerceService } from '@gatehouse/commerce';
+import { createDashboardService } from '@gatehouse/dashboard';
+import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { createIdentityService } from '@gatehouse/identity';
+import { createItemsService } from '@gatehouse/items';
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { run } from '@gatehouse/kit/run';
+import type { Service } from '@gatehouse/kit/service';
+import { CLIENT_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
+import { freePort } from '@gatehouse/testing/processes';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { createUsersService } from '@gatehouse/users';
+import type { DashboardConfig } from '../src/config.ts';
+
+type TestScope = { teardown(fn: () => unknown): void };
+
+export const PASSWORD = 'correct horse battery';
+
+/** The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. */
+export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}) {
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const person = (username: string) => ({ id: newId('usr'), username, email: `${username}@example.org` });
+  const people = { admin: person('admin'), editor: person('editor'), ann: person('ann') };
+  const broadcast = createLocalBroadcast();
+  await broadcast.start();
+  const secret = randomBytes(32).toString('base64url');
+  const identity = createIdentityService(
+    {
+      publicUrl: base,
+      mongodbUri: await testDatabase(t),
+      usersUrl: base,
+      masterKeys: [randomBytes(32)],
+      accessTokenAlgorithm: 'ES256',
+      lifetimes: { accessToken: 3600, code: 60, refreshToken: 2_592_000, session: 1_209_600 },
+      rotateKeysEveryDays: 90,
+      signUp: 'on',
+      passwordLogin: 'on',
+      auditDays: 30,
+      rateLimit: 'off',
+      services: CLIENT_SERVICES.map((id) => ({ id, secret })),
+      firstApplications: [],
+    },
+    logger,
+    { broadcast },
+  );
+  const common = async () => ({
+    publicUrl: base,
+    mongodbUri: await testDatabase(t),
+    identityUrl: base,
+    clientSecret: secret,
+    rateLimit: 'off' as const,
+  });
+  const users = createUsersService(
+    {
+      ...(await common()),
+      hashConcurrency: 2,
+      hashMemoryKiB: 64,
+      firstUsers: [
+        { ...people.admin, password: PASSWORD, role: 'admin' },
+        { ...people.editor, password: PASSWORD, role: 'editor' },
+        { ...people.ann, password: PASSWORD },
+      ],
+    },
+    logger,
+    { broadcast },
+  );
+  const items = createItemsService(await common(), logger, { broadcast });
+  const commerce = createCommerceService({ ...(await common()), usersUrl: base }, logger, { broadcast });
+  const config: DashboardConfig = {
+    ...(await common()),
+    serviceUrls: Object.fromEntries(SERVICE_NAMES.map((name) => [name, base])) as Record<ServiceName, string>,
+    masterKeys: [randomBytes(32)],
+    idleSeconds: 3600,
+    sessionSeconds: 36_000,
+    ...changes,
+  };
+
+  async function start(services: Service[], at: number): Promise<void> {
+    const running = await run(services, {
+      port: at,
+      host: '127.0.0.1',
+      logger,
+      trustedProxies: [],
+      requireHttps: false,
+      drainSeconds: 1,
+    });
+    t.teardown(() => running.stop());
+    await running.started;
+  }
+  await start([identity, users, items, commerce, createDashboardService(config, logger)], port);
+
+  return {
+    base,
+    config,
+    people,
+    browser: () => createFormBrowser(base),
+    /** A browser in which somebody is signed in to the dashboard, and its first page. */
+    async signedIn(username: string): Promise<{ browser: FormBrowser; page: Page }> {
+      const browser = createFormBrowser(base);
+      const page = await browser.submit(await browser.get('/dashboard'), { username, password: PASSWORD });
+      return { browser, page };
+    },
+    /** Another process of the dashboard; returns its origin. */
+    async replica(): Promise<string> {
+      const other = await freePort();
+      await start([createDashboardService(config, logger)], other);
+      return `http://127.0.0.1:${other}`;
+    },
+    /** A request to the API as somebody. */
+    async call<T = Record<string, unknown>>(
+      method: string,
+      path: string,
+      username = 'admin',
+      body?: unknown,
+    ) {
+      const login = await fetch(`${base}/api/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ username, password: PASSWORD }),
+      });
+      const { token } = (await login.json()) as { token: string };
+      const response = await fetch(base + path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T };
+    },
+  };
+}
+
+export type Built = Awaited<ReturnType<typeof build>>;
+
+/** The heading of a page. */
+export const heading = ({ html }: Page) => /<h1>(.*?)<\/h1>/s.exec(html)?.[1];
+
+/** The code of the element with this id, as it was before it was escaped. */
+export function codeOf({ html }: Page, id: string): string | undefined {
+  const escaped = new RegExp(`id="${id}"[^>]*>(?:<code>)?([^<]*)<`).exec(html)?.[1];
+  return escaped
+    ?.replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,234 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import t, { type Test } from 'tap';
+import { ASSETS } from '../src/pages/assets.ts';
+import { layout } from '../src/pages/layout.ts';
+import { plotGrid, rangePicker } from '../src/pages/plots.ts';
+import { build, PASSWORD } from './build.ts';
+
+type Browser = Awaited<ReturnType<typeof startChromium>>;
+type Page = Awaited<ReturnType<Browser['newPage']>>;
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+/** What is too small, too wide or too pale somewhere shows in one of these. */
+const SCREENS = [
+  { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+  { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark', reducedMotion: 'reduce' },
+] as const;
+
+const chromium = findChromium();
+if (chromium === undefined) t.plan(0, NO_CHROMIUM);
+else await inChromium(chromium);
+
+async function inChromium(path: string): Promise<void> {
+  const built = await build(t);
+  const browser = await startChromium(t, path);
+  const url = (address: string) => new URL(address, built.base).href;
+  const paths = await seed();
+
+  async function visit(t: Test, options: Parameters<Browser['newContext']>[0] = {}) {
+    const context = await browser.newContext({ locale: 'en-GB', ...options });
+    t.teardown(() => context.close());
+    const complaints: string[] = [];
+    const page = await context.newPage();
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+    return { context, page, complaints };
+  }
+
+  async function signIn(page: Page, username = 'admin'): Promise<void> {
+    await page.goto(url('/dashboard'));
+    await page.fill('#username', username);
+    await page.fill('#password', PASSWORD);
+    await page.click('button.primary');
+    await page.waitForURL(url('/dashboard'));
+  }
+
+  for (const screen of SCREENS) {
+    const { viewport, colorScheme } = screen;
+    t.test(
+      `every page at ${viewport.width} px, ${colorScheme}: no violation, no complaint, nothing cut off`,
+      async (t) => {
+        const { page, complaints } = await visit(t, screen);
+        await signIn(page);
+        for (const path of paths) {
+          await page.goto(url(path));
+          t.same(await violations(page), [], path);
+          const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+          t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide`);
+        }
+        await page.goto(url('/dashboard/nothing-here'));
+        t.same(await violations(page), []);
+        t.same(
+          complaints.filter((it) => !it.includes('status of 404')),
+          [],
+        );
+      },
+    );
+  }
+
+  t.test('the first view is light and fast, and runs under its policy', async (t) => {
+    const { page } = await visit(t);
+    await signIn(page);
+    const began = performance.now();
+    const response = await page.goto(url('/dashboard/users'), { waitUntil: 'load' });
+    const ms = performance.now() - began;
+    const bytes = await page.evaluate<number>(
+      'performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)',
+    );
+    t.comment(`${bytes} bytes, ${Math.round(ms)} ms`);
+    t.ok(bytes < 300_000, `${bytes} bytes`);
+    t.ok(ms < 1000, `${ms} ms`);
+    const policy = response?.headers()['content-security-policy'] ?? '';
+    t.match(policy, "script-src 'self'; style-src 'self'");
+    t.notMatch(policy, /unsafe/);
+  });
+
+  t.test('a search shows its results as it is typed, in the URL, too', async (t) => {
+    const { page, complaints } = await visit(t);
+    await signIn(page);
+    await page.goto(url('/dashboard/users'));
+    await page.locator('#search-q').pressSequentially('edi');
+    await page.waitForURL('**/users?q=edi*');
+    await page.locator('#count', { hasText: '1 user found' }).waitFor();
+    t.equal(await page.locator('tbody tr').count(), 1);
+    t.equal(await page.inputValue('#search-q'), 'edi', 'the field keeps its focus and its text');
+    t.equal(await page.evaluate<string>('document.activeElement?.id'), 'search-q');
+    await page.selectOption('#search-kind', 'admin');
+    await page.getByText('Nothing fits this search.').waitFor();
+    await page.goBack();
+    await page.locator('tbody tr').first().waitFor();
+    t.same(complaints, []);
+  });
+
+  t.test('by keyboard alone', async (t) => {
+    const { page } = await visit(t);
+    await signIn(page);
+    await page.keyboard.press('Tab');
+    t.equal(await page.evaluate<string>('document.activeElement?.textContent'), 'Skip to the content');
+    await page.keyboard.press('Enter');
+    t.equal(await page.evaluate<string>('document.activeElement?.id'), 'main');
+    await page.locator('.menu summary').focus();
+    await page.keyboard.press('Enter');
+    t.equal(await page.locator('.menu[open]').count(), 1);
+    await page.keyboard.press('Tab');
+    t.equal(await page.evaluate<string>('document.activeElement?.textContent'), 'Your account');
+    await page.keyboard.press('Escape');
+    t.equal(await page.locator('.menu[open]').count(), 0);
+    t.match(await page.evaluate<string>('document.activeElement?.textContent'), 'admin');
+  });
+
+  t.test('without script, too', async (t) => {
+    const { page } = await visit(t, { javaScriptEnabled: false });
+    await signIn(page, 'ann');
+    await page.goto(url('/dashboard/items'));
+    await page.fill('#search-q', 'thing 1');
+    await page.click('.search button');
+    t.match(page.url(), 'q=thing');
+    t.match(await page.locator('#count').textContent(), /found/);
+    await page.click('.side summary').catch(() => {});
+    t.ok(await page.locator('nav.side a[href="/dashboard/orders"]').count());
+  });
+
+  t.test('a plot is drawn from its table, under the policy of the pages', async (t) => {
+    const at = (i: number) => new Date(Date.UTC(2026, 0, 31, 12, i)).toISOString();
+    const series = {
+      ...{ metric: 'requests', from: at(0), to: at(60), interval: 'minute', as_of: at(59), total: 1830 },
+      data: Array.from({ length: 60 }, (_, i) => ({ at: at(i), value: i % 13 === 0 ? null : i })),
+    };
+    const plots = [
+      {
+        title: 'Requests',
+        unit: 'count' as const,
+        lines: [{ name: 'Requests', outcome: { value: series } }],
+      },
+    ];
+    const person = { id: 'usr_1', name: 'Ann', role: 'admin' as const };
+    const body = [rangePicker('/dashboard', '1h'), plotGrid(plots)];
+    const html = layout({ title: 'Plots', section: 'overview', charts: true, body }, { person, csrf: 'x' });
+    const policy =
+      (await fetch(url('/'), { headers: { accept: 'text/html' } })).headers.get('content-security-policy') ??
+      '';
+    const server = createServer((request, response) => {
+      const asset = ASSETS.get(request.url ?? '');
+      const type =
+        asset === undefined ? 'text/html' : asset.path.endsWith('.css') ? 'text/css' : 'text/javascript';
+      response.writeHead(200, {
+        'content-type': `${type}; charset=utf-8`,
+        'content-security-policy': policy,
+      });
+      response.end(asset?.text ?? html);
+    }).listen(0, '127.0.0.1');
+    t.teardown(() => server.close());
+    for (const screen of SCREENS) {
+      const { page, complaints } = await visit(t, screen);
+      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      await page.locator('.plot canvas').waitFor();
+      await page.locator('.plot summary').click();
+      t.equal(await page.locator('.plot tbody tr').count(), 60);
+      t.same(await violations(page), []);
+      t.same(complaints, []);
+    }
+  });
+
+  /** What axe-core finds, as the rule and the elements. */
+  async function violations(page: Page): Promise<string[]> {
+    // Colours that are still changing would be measured half way.
+    await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');
+    // Not as a script element, which the policy refuses.
+    await page.evaluate(axe);
+    const found = await page.evaluate<Violations>('axe.run()');
+    return found.violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+    );
+  }
+
+  /** Something on every page; returns the paths of all. */
+  async function seed(): Promise<string[]> {
+    type Made = { id: string; client_id: string };
+    const make = async (path: string, body: unknown, username = 'admin') =>
+      (await built.call<Made>('POST', path, username, body)).body;
+    for (let i = 0; i < 25; i += 1) await make('/api/v1/items', { name: `thing ${i}`, value: { i } }, 'ann');
+    const scopes = ['openid', 'read:data'];
+    const uris = ['https://web.example.org/callback'];
+    const web = await make('/api/v1/applications', { name: 'Web', type: 'web', scopes, redirect_uris: uris });
+    const spa = await make('/api/v1/applications', {
+      name: 'Page',
+      type: 'spa',
+      scopes,
+      redirect_uris: uris,
+    });
+    const machine = await make('/api/v1/applications', {
+      name: 'Job',
+      type: 'machine',
+      scopes: ['read:data'],
+    });
+    await make(`/api/v1/applications/${machine.client_id}/api-keys`, {
+      name: 'export',
+      scopes: ['read:data'],
+    });
+    const product = await make('/v2/products', { name: 'Tea', price: 2.5, currency: 'EUR', stock: 9 });
+    const items = [{ product_id: product.id, quantity: 2 }];
+    const order = await make('/v2/orders', { items, currency: 'EUR' }, 'ann');
+    const { body } = await built.call<{ data: Made[] }>('GET', '/api/v1/items?cursor=', 'ann');
+    const ofApplications = [web, spa, machine].flatMap(({ client_id: id }) =>
+      ['', '/credentials', '/quick-start', '/usage', '/profiles'].map((it) => `/applications/${id}${it}`),
+    );
+    return [
+      ...['', '/applications', '/applications/new', '/applications/new?type=native', ...ofApplications],
+      ...['/items', '/items/new', `/items/${body.data[0]?.id}`, '/products', '/products/new'],
+      ...[`/products/${product.id}`, '/orders', `/orders/${order.id}`, '/users', '/users/new'],
+      ...[`/users/${built.people.ann.id}`, '/users?q=nobody', '/audit', '/signing-keys', '/dead-letters'],
+      ...['/notifications', '/notifications/new', '/reports', '/reports/new', '/signed-out'],
+    ]
+      .map((it) => `/dashboard${it}`)
+      .concat('/');
+  }
+}
+
+type Violations = { violations: { id: string; nodes: { html: string }[] }[] };

@@ -1,0 +1,298 @@
+import type { Page } from '@gatehouse/testing/form-browser';
+import t from 'tap';
+import { build, codeOf, heading } from './build.ts';
+
+const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;</title>`;
+
+const noticeOf = ({ html }: Page) => /class="notice"[^>]*>(.*?)<\/p>/s.exec(html)?.[1];
+const alertOf = ({ html }: Page) =>
+  /role="alert"[^>]*>([\s\S]*?)<\/div>/
+    .exec(html)?.[1]
+    ?.replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+
+t.test('pages of the dashboard', async (t) => {
+  const built = await build(t);
+  const { base } = built;
+  const { browser } = await built.signedIn('ann');
+  const admin = await built.signedIn('admin');
+
+  await t.test('an application is made, used, changed and deleted', async (t) => {
+    const choice = await browser.get('/dashboard/applications/new');
+    for (const type of ['web', 'spa', 'native', 'machine']) t.match(choice.html, `?type=${type}"`);
+
+    const form = await browser.get('/dashboard/applications/new?type=machine');
+    const refused = await browser.submit(form, { name: ' ', scopes: 'read:data' }, 'name="name"');
+    t.equal(refused.status, 400);
+    t.match(alertOf(refused), /The name must consist of visible characters/);
+    t.match(refused.html, /id="scopes-read:data"[^>]* checked/, 'what was filled in stays');
+
+    const made = await browser.submit(refused, { name: 'Night job', scopes: 'read:data' }, 'name="name"');
+    t.match(made.url.pathname, /\/credentials$/);
+    const secret = codeOf(made, 'new-credential') ?? '';
+    t.equal(secret.length, 43);
+    const id = made.url.pathname.split('/')[3] ?? '';
+    t.notMatch((await browser.get(made.url.href)).html, secret, 'the secret is shown once');
+
+    const token = (clientSecret: string) =>
+      fetch(`${base}/oauth2/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          client_id: id,
+          client_secret: clientSecret,
+        }),
+      });
+    t.equal((await token(secret)).status, 200);
+
+    const rotated = await browser.submit(
+      await browser.get(made.url.href),
+      { expires_in: '86400' },
+      '/secrets"',
+    );
+    const second = codeOf(rotated, 'new-credential') ?? '';
+    t.not(second, secret);
+    t.same([(await token(secret)).status, (await token(second)).status], [200, 200], 'both work');
+    t.notMatch(rotated.html, 'Add a secret', 'there is no room for a third');
+    await browser.submit(rotated, {}, '/secrets/remove');
+    t.same([(await token(secret)).status, (await token(second)).status], [401, 200], 'the first is removed');
+
+    const path = `/dashboard/applications/${id}`;
+    const keyed = await browser.submit(
+      await browser.get(`${path}/credentials`),
+      { name: 'export', scopes: 'read:data', key_expires_in: 'never' },
+      '/credentials/keys"',
+    );
+    const key = codeOf(keyed, 'new-credential') ?? '';
+    const call = (credential: string) =>
+      fetch(`${base}/api/v1/items`, { headers: { authorization: `ApiKey ${credential}` } });
+    t.equal((await call(key)).status, 200);
+    const replaced = await browser.submit(keyed, { overlap: '3600' }, '/keys/rotate');
+    const next = codeOf(replaced, 'new-credential') ?? '';
+    t.same([(await call(key)).status, (await call(next)).status], [200, 200], 'the keys overlap');
+    const revoked = await browser.submit(replaced, {}, '/keys/revoke');
+    t.equal(noticeOf(revoked), 'The API key no longer works.');
+    t.equal((await call(key)).status, 401);
+
+    const profiles = await browser.get(`${path}/profiles`);
+    const pinned = await browser.submit(
+      profiles,
+      { v1_users: 'G', v2_users: '', items: 'cursor' },
+      'v1_users',
+    );
+    t.match(pinned.html, /id="v1_users-G"[^>]* checked/);
+    t.match(pinned.html, /id="items-cursor"[^>]* checked/);
+
+    const tried = await browser.submit(
+      await browser.get(`${path}/quick-start`),
+      { request: 'items', client_secret: second },
+      'client_secret',
+    );
+    t.match(textOf(tried), /Answer: 200/);
+    t.notMatch(tried.html, second, 'what was typed is not sent back');
+    const wrong = await browser.submit(tried, { request: 'items', client_secret: 'wrong' }, 'client_secret');
+    t.match(alertOf(wrong), 'not a valid secret');
+
+    const settings = await browser.get(path);
+    const kept = await browser.submit(settings, { confirmation: 'Night' }, '/delete');
+    t.equal(kept.status, 400);
+    t.match(kept.html, 'This is not its name.');
+    const deleted = await browser.submit(settings, { confirmation: 'Night job' }, '/delete');
+    t.match(noticeOf(deleted), 'The application is deleted.');
+    t.equal((await browser.get(path)).status, 404);
+  });
+
+  await t.test('a redirect URI that is refused is named by its line', async (t) => {
+    const form = await browser.get('/dashboard/applications/new?type=web');
+    const redirectUris = 'https://a.example/cb\nhttp://b.example/cb';
+    const refused = await browser.submit(
+      form,
+      { name: 'Web', redirect_uris: redirectUris, scopes: 'openid' },
+      'name="name"',
+    );
+    t.match(alertOf(refused), /Line 2 must use https/);
+    t.match(refused.html, '<a href="#redirect_uris">');
+  });
+
+  await t.test('an application is given to somebody else', async (t) => {
+    const form = await browser.get('/dashboard/applications/new?type=machine');
+    const made = await browser.submit(form, { name: 'Gift', scopes: 'read:data' }, 'name="name"');
+    const settings = await browser.get(made.url.pathname.replace('/credentials', ''));
+    const refused = await browser.submit(settings, { to: 'nobody' }, '/transfer');
+    t.match(alertOf(refused), 'nobody to whom you can transfer');
+    const given = await browser.submit(settings, { to: built.people.ann.id }, '/transfer');
+    t.match(alertOf(given), 'its owner already');
+  });
+
+  await t.test('lists are searched, and walked by cursor', async (t) => {
+    for (const username of ['zoe1', 'zoe2', 'zo3']) {
+      const body = { username, email: `${username}@example.org`, password: 'correct horse battery' };
+      await built.call('POST', '/kb/api/v1/users', 'admin', body);
+    }
+    const rows = ({ html }: Page) =>
+      [...html.matchAll(/<th scope="row">.*?<bdi>(.*?)<\/bdi>/gs)].map(([, name]) => name);
+    const people = async (query: string) => rows(await admin.browser.get(`/dashboard/users?${query}`));
+    t.same((await people('q=zoe')).sort(), ['zoe1', 'zoe2']);
+    t.same(await people('q=ZOE2'), ['zoe2'], 'whatever the case');
+    t.same(await people('q=zo3@ex'), ['zo3'], 'by address');
+    t.same(await people(`q=${built.people.ann.id}`), ['ann'], 'by id');
+    t.same(await people('kind=admin'), ['admin']);
+    t.same(await people('kind=inactive'), []);
+    t.match((await admin.browser.get('/dashboard/users?q=nobody')).html, 'Nothing fits this search.');
+
+    for (let i = 0; i < 21; i += 1) {
+      await built.call('POST', '/api/v1/items', 'admin', {
+        name: `row ${String(i).padStart(2, '0')}`,
+        value: i,
+      });
+    }
+    const first = await admin.browser.get('/dashboard/items?q=row');
+    t.match(first.html, '21 items found');
+    t.equal(rows(first).length, 20);
+    const next = /href="([^"]+)">Next page/.exec(first.html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    t.match(next, 'q=row', 'the search is in the link');
+    const second = await admin.browser.get(next);
+    t.same(rows(second), ['row 20']);
+    t.match(second.html, 'Previous page');
+    t.match((await admin.browser.get('/dashboard/items?cursor=nonsense')).html, 'Items cannot be shown.');
+  });
+
+  await t.test('an item keeps its value to the letter', async (t) => {
+    const value = '{"z": 1.50, "1": 123456789012345678901234567890}';
+    const form = await browser.get('/dashboard/items/new');
+    const refused = await browser.submit(form, { name: 'numbers', value: '{oops' }, 'name="value"');
+    t.match(alertOf(refused), 'The value must be JSON');
+    const saved = await browser.submit(form, { name: 'numbers', value }, 'name="value"');
+    t.equal(saved.status, 200);
+    t.ok(saved.html.includes(value.replaceAll('"', '&quot;')));
+  });
+
+  await t.test('an order is followed, and its status changed', async (t) => {
+    const product = { name: 'Tea', price: 2.5, currency: 'EUR', stock: 9 };
+    const { body: tea } = await built.call('POST', '/v2/products', 'admin', product);
+    const order = { items: [{ product_id: tea.id, quantity: 2 }], currency: 'EUR' };
+    const { body: placed } = await built.call('POST', '/v2/orders', 'ann', order);
+    const page = await admin.browser.get(`/dashboard/orders/${placed.id}`);
+    t.match(textOf(page), /Customer ann/);
+    t.match(textOf(page), /Tea €2.50 2 €5.00/);
+    const changed = await admin.browser.submit(page, { status: 'confirmed', note: HOSTILE }, '/status');
+    t.equal(noticeOf(changed), 'The status is changed.');
+    t.notOk(changed.html.includes('<script>'));
+    const own = await browser.get(`/dashboard/orders/${placed.id}`);
+    t.match(own.html, 'value="cancelled"', 'the customer may cancel it');
+    t.notMatch(own.html, 'value="processing"');
+  });
+
+  await t.test('an admin finds a person, deactivates them, and reads it in the audit log', async (t) => {
+    const target = await built.signedIn('editor');
+    const id = built.people.editor.id;
+    const page = await admin.browser.get(`/dashboard/users/${id}`);
+    t.match(page.html, 'End all sessions');
+    const done = await admin.browser.submit(page, {}, '/status');
+    t.match(noticeOf(done), 'The account is deactivated');
+    t.match((await target.browser.get('/dashboard/items')).url.pathname, /^\/sign-in\//);
+    const log = await admin.browser.get(`/dashboard/audit?subject=${id}&action=account.changed`);
+    t.match(textOf(log), /Account changed .* admin editor dashboard 127\.0\.0\.1/);
+  });
+
+  await t.test('signing keys are rotated', async (t) => {
+    const page = await admin.browser.get('/dashboard/signing-keys');
+    const current = /name="kid" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+    const soon = await admin.browser.submit(page, {}, '/rotate');
+    t.equal(soon.status, 400, 'the next key has only just been published');
+    const rotated = await admin.browser.submit(page, { kid: current, force: 'yes' }, '/rotate');
+    t.equal(noticeOf(rotated), 'The next keys sign from now on.');
+  });
+
+  await t.test(
+    'what a deployment does not have says so, and what is not for somebody is a page',
+    async (t) => {
+      for (const path of ['/notifications', '/dead-letters', '/reports']) {
+        const page = await admin.browser.get(`/dashboard${path}`);
+        t.equal(page.status, 200, path);
+        t.match(page.html, 'This deployment does not answer for it.', path);
+      }
+      t.match((await browser.get('/dashboard')).html, 'This deployment does not answer for it.');
+      for (const path of ['/users', '/audit']) {
+        const page = await browser.get(`/dashboard${path}`);
+        t.equal(page.status, 403, path);
+        t.equal(heading(page), 'This is not for you', path);
+      }
+      for (const path of ['/items/itm_nothing', '/applications/app_x', '/orders/x', '/users/x', '/nothing']) {
+        const page = await admin.browser.get(`/dashboard${path}`);
+        t.equal(page.status, 404, path);
+        t.match(page.headers.get('content-type'), 'text/html', path);
+      }
+    },
+  );
+
+  await t.test('what people and developers type never becomes markup', async (t) => {
+    const item = await built.call('POST', '/api/v1/items', 'ann', { name: HOSTILE, value: HOSTILE });
+    const product = {
+      name: HOSTILE,
+      category: HOSTILE.slice(0, 90),
+      description: HOSTILE,
+      sku: 'x<b>',
+      price: 1,
+      currency: 'EUR',
+    };
+    const { body: made } = await built.call('POST', '/v2/products', 'admin', product);
+    const application = { name: HOSTILE, type: 'machine', scopes: ['read:data'] };
+    const { body: app } = await built.call('POST', '/api/v1/applications', 'ann', application);
+    await built.call('POST', `/api/v1/applications/${app.client_id}/api-keys`, 'ann', {
+      name: HOSTILE,
+      scopes: ['read:data'],
+    });
+    await built.call('PUT', `/v2/users/${built.people.ann.id}`, 'ann', {
+      profile: { first_name: HOSTILE, last_name: HOSTILE },
+    });
+    t.equal(item.status, 201);
+    const { body: items } = await built.call<{ data: { id: string }[] }>(
+      'GET',
+      '/api/v1/items?cursor=',
+      'ann',
+    );
+    const itemId = items.data.at(-1)?.id;
+    const query = new URLSearchParams({
+      q: HOSTILE,
+      status: HOSTILE,
+      kind: HOSTILE,
+      subject: HOSTILE,
+      from: HOSTILE,
+    });
+    const pages = [
+      ...['/items', `/items/${itemId}`, '/products', `/products/${made.id}`, '/applications'],
+      ...['', '/credentials', '/quick-start', '/profiles', '/usage'].map(
+        (it) => `/applications/${app.client_id}${it}`,
+      ),
+      ...[`/users/${built.people.ann.id}`, '/audit'],
+      ...['/items', '/products', '/orders', '/users', '/audit', '/applications'].map(
+        (it) => `${it}?${query}`,
+      ),
+    ];
+    const again = await built.signedIn('admin');
+    for (const path of pages) {
+      const { html } = await again.browser.get(`/dashboard${path}`);
+      t.notOk(/<script>|<img/.test(html), path);
+      t.equal(
+        html.match(/<script\b/g)?.length ?? 0,
+        html.match(/<script defer src="\/dashboard\/assets\//g)?.length,
+        path,
+      );
+    }
+    const signedIn = await built.signedIn('ann');
+    t.notOk(signedIn.page.html.includes('<script>'), 'the own name in the header');
+  });
+
+  await t.test('the page at / is for people and for programs', async (t) => {
+    const page = await browser.get('/');
+    t.equal(heading(page), 'Sign-in and an API in one place');
+    t.match(page.html, 'href="/dashboard"');
+    t.match(page.html, 'href="/docs"');
+    const answer = await fetch(`${base}/`, { headers: { accept: '*/*' } });
+    t.match(answer.headers.get('vary'), /accept/i);
+    t.match(await answer.json(), { name: 'Gatehouse', links: [{ href: '/dashboard' }] });
+  });
+});
