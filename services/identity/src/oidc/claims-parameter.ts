@@ -64,3 +64,11 @@ export function scopesOfClaims(names: readonly string[]): string[] {
     .filter(([, claims]) => claims.some((claim) => names.includes(claim)))
     .map(([scope]) => scope);
 }
+
+/** What the claims parameter asks of /userinfo, as far as the person has allowed it: the access token remembers it. */
+export function requestedOfUserInfo({ oidc }: KoaContextWithOIDC): { userinfo_claims?: string[] } {
+  const { AuthorizationCode, RefreshToken, Grant } = oidc.entities;
+  const { userinfo } = (AuthorizationCode ?? RefreshToken)?.claims ?? oidc.claims;
+  const names = Grant?.getOIDCClaimsFiltered(new Set(Object.keys(userinfo ?? {}))) ?? [];
+  return names.length === 0 ? {} : { userinfo_claims: names };
+}

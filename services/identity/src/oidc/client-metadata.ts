@@ -3,7 +3,7 @@ import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import type { AdapterPayload } from 'oidc-provider';
 import { type Application, isConfidential, signsPeopleIn } from '../applications/application.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
-import { OFFLINE_ACCESS } from './refresh-scope.ts';
+import { OFFLINE_ACCESS } from './scope-rules.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';

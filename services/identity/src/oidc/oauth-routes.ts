@@ -10,7 +10,7 @@ import { type Audit, originOf } from '../audit/audit.ts';
 import type { AccessTokenHandles } from './access-token-handles.ts';
 import { type ClientRequestOptions, clientRequest } from './client-request.ts';
 import { acceptEmptySecret } from './empty-secret.ts';
-import { omitOfflineAccess } from './refresh-scope.ts';
+import { omitOfflineAccess } from './scope-rules.ts';
 
 /** The longest request to sign in or out, in bytes. A form is passed on as a query. */
 const MAX_QUERY = 6 * 1024;

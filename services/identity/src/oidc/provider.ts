@@ -1,12 +1,10 @@
 import { requestInfo } from '@gatehouse/kit/requests';
 import { servicesCallableBy } from '@gatehouse/kit/services';
 import {
-  API_SCOPES,
   apiAudience,
   INTERNAL_SCOPE,
   internalAudience,
   MANAGE_APPS,
-  OIDC_SCOPES,
   parseScope,
 } from '@gatehouse/tokens/scopes';
 import type { JWK } from 'jose';
@@ -28,7 +26,7 @@ import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
-import { ACR, checkClaimsParameter } from './claims-parameter.ts';
+import { ACR, checkClaimsParameter, requestedOfUserInfo } from './claims-parameter.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './client-metadata.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import {
@@ -43,7 +41,7 @@ import { logoutRequests } from './logout-requests.ts';
 import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
-import { OFFLINE_ACCESS } from './refresh-scope.ts';
+import { ALL_SCOPES, applyDefaultScope, OFFLINE_ACCESS, requireKnownScope } from './scope-rules.ts';
 import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
 import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 
@@ -83,7 +81,6 @@ export type ProviderPages = {
   interactionUrl(interaction: Interaction): string;
 };
 
-const ALL_SCOPES = [...OIDC_SCOPES, ...API_SCOPES];
 const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 /** The routes at which oidc-provider answers people rather than programs. */
 const PAGE_ROUTES = new Set([
@@ -401,41 +398,6 @@ function scopesFor(clientId: string, scopes: readonly string[], { role }: Pick<A
   const within = withinCeiling(scopes, role);
   const manages = clientId === DASHBOARD_CLIENT && scopes.includes(MANAGE_APPS);
   return manages ? [...within, MANAGE_APPS] : within;
-}
-
-/**
- * Throws unless an authorization request names a scope that there is (RFC 6749 §3.3). There is no default, as nobody
- * should be asked for more than an application needs.
- */
-function requireKnownScope({ oidc }: KoaContextWithOIDC): void {
-  const known: readonly string[] = ALL_SCOPES;
-  if (parseScope(String(oidc.params?.scope ?? '')).some((name) => known.includes(name))) return;
-  const description = `scope must name one or more of: ${ALL_SCOPES.join(' ')}`;
-  throw new errors.CustomOIDCProviderError('invalid_scope', description);
-}
-
-/** What the claims parameter asks of /userinfo, as far as the person has allowed it: the access token remembers it. */
-function requestedOfUserInfo({ oidc }: KoaContextWithOIDC): { userinfo_claims?: string[] } {
-  const { AuthorizationCode, RefreshToken, Grant } = oidc.entities;
-  const { userinfo } = (AuthorizationCode ?? RefreshToken)?.claims ?? oidc.claims;
-  const names = Grant?.getOIDCClaimsFiltered(new Set(Object.keys(userinfo ?? {}))) ?? [];
-  return names.length === 0 ? {} : { userinfo_claims: names };
-}
-
-/**
- * A machine that names no scope gets all that its application may ask for (RFC 6749 §3.3). One that names more is
- * refused here, since oidc-provider would silently drop the excess.
- */
-function applyDefaultScope(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
-  const { params } = ctx.oidc;
-  if (params === undefined) return;
-  const requested = parseScope(String(params.scope ?? ''));
-  const refused = requested.filter((scope) => !allowed.includes(scope));
-  if (refused.length > 0) {
-    const named = refused.join(' ').slice(0, 100);
-    throw new errors.InvalidScope(`this application may not ask for ${named}`, named);
-  }
-  if (requested.length === 0) params.scope = allowed.join(' ');
 }
 
 /** Over HTTPS with the prefix that keeps sibling domains from setting the cookie. */
