@@ -58,7 +58,12 @@ export function createAttemptLedger(options: {
 
   return {
     begin,
-    renew: (job, attempt, leaseMs) => attempts.renew(referenceOf(job), attempt, leaseMs),
+    async renew(job, attempt, leaseMs) {
+      const isHeld = await attempts.renew(referenceOf(job), attempt, leaseMs);
+      // Another process has it, and ends it.
+      if (!isHeld) current.delete(job.id);
+      return isHeld;
+    },
     end,
     reset: (job) => attempts.reset(referenceOf(job)),
     currentAttempt(job) {
