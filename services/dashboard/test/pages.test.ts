@@ -218,7 +218,7 @@ t.test('pages of the dashboard', async (t) => {
       for (const path of ['/users', '/audit']) {
         const page = await browser.get(`/dashboard${path}`);
         t.equal(page.status, 403, path);
-        t.equal(heading(page), 'This is not for you', path);
+        t.equal(heading(page), 'You have no access to this', path);
       }
       for (const path of ['/items/itm_nothing', '/applications/app_x', '/orders/x', '/users/x', '/nothing']) {
         const page = await admin.browser.get(`/dashboard${path}`);

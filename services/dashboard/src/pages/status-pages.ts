@@ -74,7 +74,7 @@ function refusalTexts(error: ApiError): { title: string; text: string } {
       text: 'It does not exist, has been deleted, or belongs to somebody else.',
     };
   }
-  if (status === 403) return { title: 'This is not for you', text: message };
+  if (status === 403) return { title: 'You have no access to this', text: message };
   if (status === 429) {
     const wait = retryAfter === undefined ? 'a moment' : duration(retryAfter);
     return { title: 'Too many requests', text: `Wait ${wait}, then load this page again.` };
