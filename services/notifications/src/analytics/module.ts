@@ -35,6 +35,7 @@ export function createAnalyticsModule(
 ): { parts: ResourceParts; ingest: Ingest; integration: Integration } {
   const store = createAnalyticsStore(connection, { keepDays });
   const ingest = createIngest({ store, logger });
+  const prepared = Promise.withResolvers<void>();
   const analytics = createAnalytics({
     store: withNotifications(store, countNotifications),
     ownedBy: createOwnedApplications(identity),
@@ -53,9 +54,10 @@ export function createAnalyticsModule(
       routes(app, { mountOptions: { authenticate } }) {
         mountAnalytics(app, { analytics, authenticate, keepDays });
       },
+      prepare: async () => prepared.resolve(),
       background: [
         createRollup({ store, logger, ...(pausesMs === undefined ? {} : { pausesMs }) }),
-        ...receivers({ ingest, subscribe, nats, logger }),
+        ...receivers({ ingest, prepared: prepared.promise, subscribe, nats, logger }),
       ],
       expiring: ANALYTICS_COLLECTIONS,
     },

@@ -9,17 +9,27 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Passes on what arrives from other services: within this process, or from streams of NATS. A message is acknowledged when
- * it has been stored. Those of NATS are to be started.
+ * it has been stored; what arrives within this process before the database is there waits for it. Those of NATS are to be
+ * started.
  */
 export function receivers(
-  options: { ingest: Ingest } & Pick<ResourceContext, 'subscribe' | 'nats' | 'logger'>,
+  options: { ingest: Ingest; prepared: Promise<void> } & Pick<
+    ResourceContext,
+    'subscribe' | 'nats' | 'logger'
+  >,
 ): { start(): void; stop(): Promise<void> }[] {
-  const { ingest, subscribe, nats, logger } = options;
+  const { ingest, prepared, subscribe, nats, logger } = options;
   const takeUsage = ({ subject, data }: { subject: string; data: Record<string, unknown> }) =>
     ingest.takeUsage(subject.split('.').at(-1) ?? '', data);
   if (subscribe !== undefined) {
-    subscribe(USAGE, takeUsage);
-    subscribe(ORDERS, ingest.takeOrder);
+    subscribe(USAGE, async (event) => {
+      await prepared;
+      await takeUsage(event);
+    });
+    subscribe(ORDERS, async (event) => {
+      await prepared;
+      await ingest.takeOrder(event);
+    });
     return [];
   }
   if (nats === undefined) return [];
