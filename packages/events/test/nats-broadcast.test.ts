@@ -185,7 +185,7 @@ t.test('with a server', { skip }, async (t) => {
       t.equal(refused.length, name === 'identity' ? 0 : 1, name);
     }
 
-    for (const user of SERVICE_NAMES) {
+    for (const user of names) {
       const client = await connect({ servers: `127.0.0.1:${port}`, user, pass: passwords[user] ?? '' });
       for (const subject of ['>', 'gatehouse.>', 'gatehouse.other', 'other.>', '$SYS.>', '$JS.API.>']) {
         const refused = new Promise((resolve) =>
