@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@gatehouse/kit/services';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { atScale } from '@gatehouse/testing/repetitions';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 
-const TOTAL = 100_000;
-const KILL_AFTER = 60_000;
+const TOTAL = atScale(100_000);
+const KILL_AFTER = TOTAL * 0.6;
 const CONCURRENCY = 16;
 /** After a kill: the others have sent more meanwhile, and the killed one is not given up yet. */
 const WAITED_MS = 18_000;

@@ -5,3 +5,11 @@ export const FULL_TESTS_VARIABLE = 'GATEHOUSE_FULL_TESTS';
 export function repetitions(full: number): number {
   return process.env[FULL_TESTS_VARIABLE] === undefined ? Math.ceil(full / 5) : full;
 }
+
+/** Set by the developer, for `npm run test:full` with as many rows, jobs and requests as the tests are about. */
+export const SCALE_VARIABLE = 'GATEHOUSE_TEST_SCALE';
+
+/** How many of something a long test does: a tenth of `whole`, or with GATEHOUSE_TEST_SCALE=1 all, which takes hours. */
+export function atScale(whole: number): number {
+  return process.env[SCALE_VARIABLE] === '1' ? whole : Math.ceil(whole / 10);
+}

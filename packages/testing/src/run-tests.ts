@@ -8,12 +8,12 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '@gatehouse/kit/logger';
 import t from 'tap';
 import { findNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
-import { FULL_TESTS_VARIABLE } from './repetitions.ts';
+import { FULL_TESTS_VARIABLE, SCALE_VARIABLE } from './repetitions.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
 import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
 
 const TIMEOUT_MS = 60_000;
-const FULL_TIMEOUT_MS = 600_000;
+const FULL_TIMEOUT_MS = process.env[SCALE_VARIABLE] === '1' ? 3_600_000 : 600_000;
 
 const { values: options, positionals: patterns } = parseArgs({
   options: {

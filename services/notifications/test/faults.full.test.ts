@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { atScale } from '@gatehouse/testing/repetitions';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { startTestService } from '@gatehouse/testing/test-service';
 import { createUsersService } from '@gatehouse/users';
@@ -192,7 +193,7 @@ t.test(
   'kill -9 of the worker, the API and NATS: each ends, and a duplicate is explained',
   { skip },
   async (t) => {
-    const count = 10_000;
+    const count = atScale(10_000);
     const { all, lost, unexplained, statuses, about } = await run(t, count, ['api', 'nats', 'worker']);
     t.comment(about);
     t.equal(all.length, count);
