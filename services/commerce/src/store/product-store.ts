@@ -37,12 +37,13 @@ export function createProductStore(connection: Connection): ProductStore {
   });
   const collection = connection.collection<StoredDocument>('products');
   const search = createProductSearch(collection);
-  /** A write after which this process counts the categories anew. */
+  /** A write after which this process counts the categories, and what searches find, anew. */
   async function forgetting<T>(write: Promise<T>): Promise<T> {
     try {
       return await write;
     } finally {
       categories = undefined;
+      search.forget();
     }
   }
 
