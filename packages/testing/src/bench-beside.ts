@@ -199,6 +199,7 @@ export async function benchBeside(
     teardown.teardown(() => mongo.stop());
     const issuer = await createTestIssuer(teardown, name);
     machine = await issuer.sign({ trusted: true, scope, exp: Date.now() });
+    const nats = await natsUrl();
     const { CPU_PROF } = process.env;
     const profiling = CPU_PROF ? ['--cpu-prof', `--cpu-prof-dir=${CPU_PROF}`] : [];
     const service = await start([...profiling, main], '/health/ready', {
@@ -206,13 +207,13 @@ export async function benchBeside(
       IDENTITY_URL: issuer.issuer,
       [`${name.toUpperCase()}_CLIENT_SECRET`]: issuer.client.secret,
       [`${name.toUpperCase()}_MONGODB_URI`]: mongo.uri,
-      NATS_URL: await natsUrl(),
+      NATS_URL: nats,
       TRUSTED_PROXIES: '127.0.0.1',
       RATE_LIMIT: 'off',
       ...options.settings,
     });
     await fill(mongo.uri);
-    const bare = await start([options.bare], `/${name}`, { MONGODB_URI: mongo.uri });
+    const bare = await start([options.bare], `/${name}`, { MONGODB_URI: mongo.uri, NATS_URL: nats });
     print(title, ['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs']);
     const before = megabytesOf(service);
     await run({
