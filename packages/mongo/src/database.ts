@@ -141,7 +141,8 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       if (connection.db === undefined) return 'not yet connected to its database';
       return (await responds()) ? undefined : 'its database cannot be reached';
     },
-    unavailable(error) {
+    unavailable(thrown) {
+      const error = ofDriver(thrown);
       if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {
         return unavailable('This takes too long: ask for less, by narrower filters or another sort.', error);
       }
@@ -175,6 +176,14 @@ const STATE_CHANGE_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602
 /** Their classes are not exported by the driver. */
 const POOL_ERRORS = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClosedError']);
 const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
+
+/** The driver's own error, where a bulk write could not be sent: it wraps that in another one. */
+function ofDriver(error: unknown): unknown {
+  const { MongoBulkWriteError } = mongoose.mongo;
+  return error instanceof MongoBulkWriteError && error.errorResponse instanceof Error
+    ? error.errorResponse
+    : error;
+}
 
 /** Whether an error of the driver or of mongoose means that no server could be reached. */
 function isUnreachable(error: unknown, connection: Connection): boolean {

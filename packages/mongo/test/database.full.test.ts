@@ -318,7 +318,9 @@ t.test('what waits for a connection of the pool when it is closed is unavailable
   const { database } = open(t, await testDatabase(t));
   await database.start();
   const things = database.connection.collection('things');
-  const operations = Array.from({ length: 500 }, (_, i) => things.insertOne({ i }));
+  const operations = Array.from({ length: 500 }, (_, i) =>
+    i % 2 === 0 ? things.insertOne({ i }) : things.bulkWrite([{ insertOne: { document: { i } } }]),
+  );
   const ended = outcomes(database, operations);
   await database.stop();
   const { failures, untold } = await ended;

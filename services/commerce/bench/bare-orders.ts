@@ -1,19 +1,28 @@
 // What bench/orders.ts compares the service with: Fastify and the driver, which place orders by the same requests to the
-// database in the same order, without credentials, checks and events. Listens on PORT, with the MongoDB of MONGODB_URI.
+// database in the same order, without credentials and checks. At /publishing they also publish the event of each order, to the
+// stream that the service has made, and remove it from the order once it is stored, as the service does; at /commerce they
+// only remove it. Listens on PORT, with the MongoDB of MONGODB_URI and the NATS of NATS_URL.
 
 import { createBatches } from '@gatehouse/kit/batches';
 import { newId } from '@gatehouse/kit/ids';
-import Fastify from 'fastify';
+import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import { jetstream } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import mongoose from 'mongoose';
-import { PRODUCT_FIELDS, type ProductDocument } from '../src/store/product-document.ts';
+import { OFFER_FIELDS, type ProductDocument } from '../src/store/product-document.ts';
+import { reservationOf } from '../src/store/stock-reservation.ts';
 
 type Items = { product_id: string; quantity: number }[];
 
-const { PORT = '', MONGODB_URI = '' } = process.env;
+const { PORT = '', MONGODB_URI = '', NATS_URL = '' } = process.env;
 const options = { maxPoolSize: 50, writeConcern: { w: 'majority', journal: true } } as const;
 const client = await new mongoose.mongo.MongoClient(MONGODB_URI, options).connect();
 const products = client.db('bare').collection<ProductDocument>('products');
 const orders = client.db('bare').collection<{ _id: string }>('orders');
+// Without NATS, the events of the service wait, too.
+const nats = await connect({ servers: NATS_URL }).catch(() => undefined);
+const stream = nats && jetstream(nats);
 const app = Fastify();
 
 const settle = createBatches({
@@ -29,18 +38,25 @@ const settle = createBatches({
   },
 });
 
-async function empty(_id: string): Promise<void> {
-  await orders.findOne({ _id }, { projection: { outbox: 1 } });
+async function empty(_id: string, isPublishing: boolean): Promise<void> {
+  const order = await orders.findOne({ _id }, { projection: { outbox: 1 } });
+  const [event] = (order as unknown as { outbox: OutboxEvent[] }).outbox;
+  if (isPublishing && event !== undefined) {
+    const { id, at, data } = event;
+    await stream?.publish(event.subject, JSON.stringify({ id, at, data }), { msgID: id });
+  }
   const pull = { $pull: { outbox: { id: _id } } };
   await orders.findOneAndUpdate({ _id }, pull as never, { projection: { outbox: 1 } });
 }
 
 app.get('/commerce', async () => ({}));
-app.post<{ Body: { items: Items; currency: string } }>('/commerce', async ({ body }, reply) => {
+type Body = { items: Items; currency: string };
+
+async function place(body: Body, isPublishing: boolean, reply: FastifyReply) {
   const { items, currency } = body;
   const ids = items.map(({ product_id }) => product_id);
   const found = await products
-    .find({ _id: { $in: ids }, name_key: { $gt: '' } }, { projection: PRODUCT_FIELDS })
+    .find({ _id: { $in: ids }, name_key: { $gt: '' } }, { projection: OFFER_FIELDS })
     .toArray();
   const prices = new Map(found.map(({ _id, price_minor }) => [_id, price_minor]));
   const lines = items.map((item) => ({ ...item, unit_price_minor: prices.get(item.product_id) ?? 0 }));
@@ -53,19 +69,8 @@ app.post<{ Body: { items: Items; currency: string } }>('/commerce', async ({ bod
     _id: string;
   });
   const { matchedCount } = await products.bulkWrite(
-    items.map(({ product_id, quantity }) => ({
-      updateOne: {
-        filter: {
-          ...{ _id: product_id, name_key: { $gt: '' }, status: 'active', stock: { $gte: quantity } },
-          'reservations.order_id': { $ne: _id } as never,
-        },
-        update: {
-          $inc: { stock: -quantity, version: 1 },
-          $max: { updated_at: now },
-          $push: { reservations: { order_id: _id, quantity, at: now } } as never,
-        },
-      },
-    })),
+    items.map((line) => ({ updateOne: reservationOf(_id, line) })) as never,
+    { ordered: true },
   );
   if (matchedCount < items.length) return reply.code(409).send({});
   const order = {
@@ -85,8 +90,11 @@ app.post<{ Body: { items: Items; currency: string } }>('/commerce', async ({ bod
     $push: { outbox: event },
   } as never);
   void settle({ id: _id, ids });
-  void empty(_id);
+  void empty(_id, isPublishing);
   return reply.code(201).send({ id: _id, ...order, items: lines, status_history: history });
-});
+}
+
+for (const path of ['/commerce', '/publishing'])
+  app.post(path, ({ body }: FastifyRequest, reply) => place(body as Body, path === '/publishing', reply));
 
 await app.listen({ host: '127.0.0.1', port: Number(PORT) });

@@ -1,5 +1,6 @@
 // `npm run bench:orders [-- ROUNDS]`: what placing an order costs beside bare-orders.ts, which sends the database the same
-// in the same order. The products are many, so that no two orders wait for one of them.
+// in the same order: without publishing events, as a route would that has none, and publishing them. The products are many, so that
+// no two orders wait for one of them.
 import { newId } from '@gatehouse/kit/ids';
 import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
@@ -73,6 +74,7 @@ await benchBeside(bench, async ({ service, bare, sign, ask, compare }) => {
   ] as const) {
     await compare({
       [`bare, ${label}`]: { server: bare, next: orderAt('/commerce', lines) },
+      [`publishing, ${label}`]: { server: bare, next: orderAt('/publishing', lines) },
       [`order, ${label}`]: { server: service, next: orderAt('/v2/orders', lines) },
     });
   }

@@ -17,7 +17,7 @@ import {
   type OrderField,
   type OrderStore,
 } from './order.ts';
-import type { Product } from './product.ts';
+import type { Offer } from './product.ts';
 
 /** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
 export type Actor = { person: { id: string; role: string } | undefined };
@@ -35,7 +35,7 @@ export type OrderService = {
 export function createOrderService(options: {
   store: OrderStore;
   /** The products with these ids that exist. */
-  findProducts: (ids: readonly string[]) => Promise<ReadonlyMap<string, Product>>;
+  findProducts: (ids: readonly string[]) => Promise<ReadonlyMap<string, Offer>>;
   /** Throws `unavailable` when the users service cannot be asked. */
   userExists: (id: string) => Promise<boolean>;
   /** How many pending orders, which hold stock, a person may have placed for themselves. */
@@ -124,7 +124,7 @@ export function createOrderService(options: {
   };
 }
 
-function notEnough(productId: string, products: ReadonlyMap<string, Product>): ServiceError {
+function notEnough(productId: string, products: ReadonlyMap<string, Offer>): ServiceError {
   const name = products.get(productId)?.name;
   return new ServiceError('conflict', `There is not enough stock of ${name} (${productId}).`);
 }

@@ -3,7 +3,7 @@ import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { MAX_MINOR_UNITS } from './money.ts';
-import type { Product } from './product.ts';
+import type { Offer } from './product.ts';
 
 export const ORDER_STATUSES = [
   'pending',
@@ -108,7 +108,7 @@ export function itemProblems(items: readonly OrderItem[]): FieldProblem[] {
  */
 export function linesOf(
   { items, currency }: NewOrder,
-  products: ReadonlyMap<string, Product>,
+  products: ReadonlyMap<string, Offer>,
 ): { lines: OrderLine[]; total: number } | { problems: FieldProblem[] } {
   const problems: FieldProblem[] = [];
   const lines = new Map<string, OrderLine>();

@@ -25,6 +25,9 @@ export type Product = {
   updatedAt: Date;
 };
 
+/** What an order needs of a product. */
+export type Offer = Pick<Product, 'name' | 'price' | 'currency' | 'stock' | 'status'>;
+
 /** The fields of a product that lists are sorted and filtered by. */
 export type StoredField =
   | 'id'
@@ -60,7 +63,7 @@ export type ProductStore = ListSource<ProductField, Product> & {
   /** The id of the product that has this sku, in whatever case. */
   findIdBySku(sku: string): Promise<string | undefined>;
   /** Those of the ids that exist. */
-  findAll(ids: readonly string[]): Promise<ReadonlyMap<string, Product>>;
+  findOffers(ids: readonly string[]): Promise<ReadonlyMap<string, Offer>>;
   /** Calls `decide` with the current product. Throws `not_found`, `precondition_failed`, and what `insert` and `decide` throw. */
   update(id: string, decide: (current: Product) => Product, ifVersion: IfVersion): Promise<Product>;
   remove(id: string, ifVersion: IfVersion): Promise<void>;

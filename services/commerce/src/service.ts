@@ -81,7 +81,7 @@ export function createCommerceService(
     const publishedOrders = orderEvents.publishing(orderStore, ['place', 'update']);
     const orders = createOrderService({
       store: publishedOrders,
-      findProducts: productStore.findAll,
+      findProducts: productStore.findOffers,
       userExists: createUsersClient(context.clientOf('users', config.usersUrl)).exists,
       maxPending: maxPendingOrders,
     });

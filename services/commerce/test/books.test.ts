@@ -33,7 +33,7 @@ const orders = connection.collection('orders');
 function processOn(own: Connection) {
   const productStore = createProductStore(own);
   const { sweeper, ...store } = createOrderStore(own, { logger });
-  const findProducts = productStore.findAll;
+  const findProducts = productStore.findOffers;
   return {
     productStore,
     products: createProductService(productStore),

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, until } from '@gatehouse/testing/processes';
+import { until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import mongoose from 'mongoose';
 import root, { type Test } from 'tap';
 import { ALL, ANN } from './build.ts';
 import { type CommerceProcess, startCommerce } from './commerce-process.ts';
-import { CRASH_POINTS, dyingAt } from './crash-points.ts';
+import { type CRASH_POINTS, dyingAt } from './crash-points.ts';
 
 const issuer = await createTestIssuer(root, 'commerce');
 const mongodbUri = await testDatabase(root);
@@ -16,17 +16,26 @@ const products = client.db().collection('products');
 const orders = client.db().collection('orders');
 const machine = await issuer.machine(ALL);
 const ann = await issuer.person(ANN, 'user', ALL);
-const port = await freePort();
-const base = `http://127.0.0.1:${port}`;
-/** Between the rounds, a process that does not die. */
-let healthy = await startCommerce(root, { issuer, mongodbUri, port });
+/** Runs all the time, and takes over from those that die. */
+const healthy = await startCommerce(root, { issuer, mongodbUri });
 
-const ORDERS = 1000;
+/** How many orders are placed at once, at each named point and where the moment is random. */
+const [FEW, MANY] = [100, 1000];
 const RANDOM_KILLS = 4;
-/** The writes of placing come at least so often, those of undoing and cancelling less. */
-const [OFTEN, SELDOM] = [250, 60];
-/** The first product suffices for all; of the second there is too little, so that orders have to be undone. */
-const STOCKS = [ORDERS * 3, ORDERS / 2];
+/** How often, among so few orders, a write comes at least. Some are done for many orders together. */
+const AT_LEAST: Record<keyof typeof CRASH_POINTS, number> = {
+  'the order is stored as an intent': 50,
+  'the stock of a product is reserved': 50,
+  'the order is placed': 40,
+  'the reservations are removed': 2,
+  'the order is settled': 2,
+  'an order is to be undone': 3,
+  'the stock of a product is released': 5,
+  'an order that was undone is deleted': 3,
+  'an order is cancelled': 5,
+  'the stock of a product is returned': 1,
+  'all stock is returned': 1,
+};
 
 type Body = {
   id: string;
@@ -37,30 +46,37 @@ type Body = {
   data: Body[];
   links: { next?: string };
 };
-type Answer = { status: number; body: Body };
+type Answer = { status: number; body: Body; isReplayed: boolean; isForLater: boolean };
 
 /** Undefined if there is no answer. */
-async function send(method: string, path: string, token: string, body?: object): Promise<Answer | undefined> {
+async function send(
+  { base }: CommerceProcess,
+  [method, path, token]: [method: string, path: string, token: string],
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<Answer | undefined> {
   try {
     const response = await fetch(base + path, {
       method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: (await response.json()) as Body };
+    const isReplayed = response.headers.get('idempotency-replayed') === 'true';
+    const isForLater = response.headers.has('retry-after');
+    return { status: response.status, body: (await response.json()) as Body, isReplayed, isForLater };
   } catch {
     return undefined;
   }
 }
 
 /** All orders since a time, by way of the interface. */
-async function ordersSince(begin: string): Promise<Body[]> {
-  const found: Body[] = [];
+async function ordersSince(begin: string): Promise<Map<string, Body>> {
+  const found = new Map<string, Body>();
   let next: string | undefined = `/v2/orders?limit=100&cursor=&filter[created_at][gte]=${begin}`;
   while (next !== undefined) {
-    const answer: Answer | undefined = await send('GET', next, machine);
+    const answer: Answer | undefined = await send(healthy, ['GET', next, machine]);
     if (answer?.status !== 200) throw new Error(`${next}: ${JSON.stringify(answer)}`);
-    found.push(...answer.body.data);
+    for (const order of answer.body.data) found.set(order.id, order);
     next = answer.body.links.next;
   }
   return found;
@@ -83,66 +99,109 @@ async function left(): Promise<number> {
   return open + (await products.countDocuments({ 'reservations.0': { $exists: true } }));
 }
 
-/** A thousand orders at once, some of which are cancelled, while `die` ends the process; then another takes over. */
+/** So many orders at once, each with a key, some of which are cancelled, while `die` ends the process; then another takes over. */
 async function round(
   t: Test,
-  script: readonly string[] | undefined,
-  die: (commerce: CommerceProcess) => Promise<unknown>,
+  count: number,
+  options: { script?: readonly string[]; die(commerce: CommerceProcess): Promise<unknown> },
 ) {
+  // The first product suffices for all; of the second there is too little, so that orders have to be undone.
+  const stocks = [count * 2, count];
   const ids: string[] = [];
-  for (const stock of STOCKS) {
+  for (const stock of stocks) {
     const product = { name: 'Tea', price: 12.5, currency: 'USD', stock };
-    ids.push((await send('POST', '/v2/products', machine, product))?.body.id ?? '');
+    ids.push((await send(healthy, ['POST', '/v2/products', machine], product))?.body.id ?? '');
   }
-  await healthy.kill('SIGTERM');
   const begin = new Date().toISOString();
-  const commerce = await startCommerce(t, {
-    ...{ issuer, mongodbUri, port },
-    ...(script === undefined ? {} : { script }),
-  });
-  const placed = new Set<string>();
+  const { script } = options;
+  const commerce = await startCommerce(t, { issuer, mongodbUri, ...(script && { script }) });
+  const order = (to: CommerceProcess, i: number) =>
+    send(
+      to,
+      ['POST', '/v2/orders', ann],
+      { items: ids.map((product_id, n) => ({ product_id, quantity: 1 + ((i + n) % 2) })), currency: 'USD' },
+      { 'idempotency-key': `${ids[0]}-${i}` },
+    );
+  /** The id of the order of each client, once it is acknowledged. */
+  const placed = new Map<number, string>();
+  const refused = new Set<number>();
   const cancelled = new Set<string>();
-  const refusals: number[] = [];
-  const clients = Array.from({ length: ORDERS }, async (_, i) => {
-    const items = ids.map((product_id, n) => ({ product_id, quantity: 1 + ((i + n) % 2) }));
-    const answer = await send('POST', '/v2/orders', ann, { items, currency: 'USD' });
+  const others: Answer[] = [];
+  const note = (i: number, answer: Answer): void => {
+    if (answer.status === 201) placed.set(i, answer.body.id);
+    else if (answer.status === 409) refused.add(i);
+    // A slow machine may keep requests waiting for the database for too long.
+    else if (answer.status !== 503) others.push(answer);
+  };
+  const clients = Array.from({ length: count }, async (_, i) => {
+    const answer = await order(commerce, i);
     if (answer === undefined) return;
-    if (answer.status !== 201) return void refusals.push(answer.status);
-    placed.add(answer.body.id);
-    if (i % 3 > 0) return;
+    note(i, answer);
+    if (answer.status !== 201 || i % 3 > 0) return;
     const path = `/v2/orders/${answer.body.id}/status`;
-    if ((await send('PATCH', path, machine, { status: 'cancelled' }))?.status === 200)
-      cancelled.add(answer.body.id);
+    const cancellation = await send(commerce, ['PATCH', path, machine], { status: 'cancelled' });
+    if (cancellation?.status === 200) cancelled.add(answer.body.id);
   });
   const all = Promise.all(clients);
-  const died = die(commerce).then(() => true);
+  const died = options.die(commerce).then(() => true);
   t.ok(await Promise.race([died, all.then(() => sleep(2000, false))]), 'it has died');
   await commerce.kill();
   await all;
-  // A slow machine may keep requests waiting for the database for too long.
-  const others = refusals.filter((status) => status !== 409 && status !== 503);
-  t.same(others, [], commerce.output().match(/.*"msg":"fault".*/)?.[0] ?? 'nobody met a fault');
 
   await passTime();
-  healthy = await startCommerce(root, { issuer, mongodbUri, port });
+  const written = await ordersSince(begin);
+  const acknowledged = new Set(placed.values());
+  t.same(
+    [...acknowledged].filter((id) => !written.has(id)),
+    [],
+    'all acknowledged orders are there',
+  );
+  const unanswered = new Set([...written.keys()].filter((id) => !acknowledged.has(id)));
+  const writtenOnly = unanswered.size;
+  // All clients without an answer repeat their requests, and some others do.
+  const again = Array.from({ length: count }, (_, i) => i).filter((i) => !refused.has(i));
+  const repeat = async (i: number) => {
+    const first = placed.get(i);
+    let answer: Answer | undefined;
+    await until(async () => {
+      answer = await order(healthy, i);
+      return answer?.isForLater === false;
+    }, 60_000);
+    if (answer === undefined) return;
+    note(i, answer);
+    const { body, isReplayed } = answer;
+    if (first !== undefined && body.id !== first) t.fail(`${first} was repeated as ${JSON.stringify(body)}`);
+    if (written.has(body.id) && !isReplayed) t.fail(`${body.id} was placed anew`);
+    unanswered.delete(body.id);
+  };
+  const queue = again.filter((i) => !placed.has(i) || i % 10 === 0);
+  await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      for (let i = queue.pop(); i !== undefined; i = queue.pop()) await repeat(i);
+    }),
+  );
+  t.same([...unanswered], [], `${writtenOnly} written without an answer: each is the answer to its key`);
+  const fault = `${commerce.output()}\n${healthy.output()}`.match(/.*"msg":"fault".*/)?.[0];
+  t.same(others, [], fault ?? 'nobody met a fault');
+
   await until(async () => {
     await passTime();
     return (await left()) === 0;
   }, 60_000);
-  const found = new Map((await ordersSince(begin)).map((order) => [order.id, order]));
+  const found = await ordersSince(begin);
+  t.same(
+    [...found.keys()].sort(),
+    [...placed.values()].sort(),
+    'each order has been acknowledged to one client',
+  );
   for (const [i, id] of ids.entries()) {
-    const stock = (await send('GET', `/v2/products/${id}`, machine))?.body.stock;
+    const stock = (await send(healthy, ['GET', `/v2/products/${id}`, machine]))?.body.stock;
     let sold = 0;
     for (const { status, items } of found.values()) {
       if (status !== 'cancelled') sold += items.find(({ product_id }) => product_id === id)?.quantity ?? 0;
     }
-    t.equal((stock ?? Number.NaN) + sold, STOCKS[i], `product ${i}: ${stock} in stock, ${sold} sold`);
+    t.equal((stock ?? Number.NaN) + sold, stocks[i], `product ${i}: ${stock} in stock, ${sold} sold`);
   }
-  t.same(
-    [...placed].filter((id) => !found.has(id)),
-    [],
-    `all of ${placed.size} acknowledged orders are there`,
-  );
   t.same(
     [...cancelled].filter((id) => found.get(id)?.status !== 'cancelled'),
     [],
@@ -153,14 +212,14 @@ async function round(
     if (JSON.stringify(history.map((it) => it.status)) !== JSON.stringify(statuses))
       t.fail(`a history of ${JSON.stringify(history)}`);
   }
-  t.comment(`${placed.size} placed, ${cancelled.size} cancelled, ${found.size} found`);
+  t.comment(`${acknowledged.size} placed before, ${placed.size} in all, ${cancelled.size} cancelled`);
 }
 
-for (const [i, point] of (Object.keys(CRASH_POINTS) as (keyof typeof CRASH_POINTS)[]).entries()) {
+for (const [point, times] of Object.entries(AT_LEAST) as [keyof typeof CRASH_POINTS, number][]) {
   for (const when of ['before', 'after'] as const) {
-    const nth = 1 + Math.floor(Math.random() * (i < 5 ? OFTEN : SELDOM));
+    const nth = 1 + Math.floor(Math.random() * times);
     root.test(`killed ${when}: ${point} (${nth})`, (t) =>
-      round(t, dyingAt(point, when, nth), ({ ended }) => ended),
+      round(t, FEW, { script: dyingAt(point, when, nth), die: ({ ended }) => ended }),
     );
   }
 }
@@ -168,9 +227,11 @@ for (const [i, point] of (Object.keys(CRASH_POINTS) as (keyof typeof CRASH_POINT
 for (let i = 0; i < RANDOM_KILLS; i += 1) {
   const ms = Math.random() * 3000;
   root.test(`killed after ${ms.toFixed(0)} ms`, (t) =>
-    round(t, undefined, async (commerce) => {
-      await sleep(ms);
-      await commerce.kill();
+    round(t, MANY, {
+      async die(commerce) {
+        await sleep(ms);
+        await commerce.kill();
+      },
     }),
   );
 }

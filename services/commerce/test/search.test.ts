@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { newId } from '@gatehouse/kit/ids';
+import type { Position } from '@gatehouse/kit/list-query';
 import { createLogger } from '@gatehouse/kit/logger';
 import { wordsOf } from '@gatehouse/kit/search-words';
 import { createDatabase } from '@gatehouse/mongo/database';
@@ -8,11 +9,11 @@ import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import mongoose from 'mongoose';
 import t from 'tap';
-import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
+import { type ProductDocument, productOf, storedFields } from '../src/store/product-document.ts';
 import { createProductStore } from '../src/store/product-store.ts';
 import { ALL, build } from './build.ts';
 
-const { call, issuer, mongodbUri } = await build(t);
+const { call, issuer } = await build(t);
 const machine = await issuer.machine(ALL);
 const SEARCH = '/v2/products/search';
 
@@ -133,7 +134,7 @@ t.test('by cursor, in any sort and page size: every product once, forwards and b
   await fc.assert(walk, { numRuns: repetitions(100) });
 });
 
-t.test('matches are counted up to a thousand, and found beyond', async (t) => {
+t.test('many matches', async (t) => {
   const { call, issuer, mongodbUri } = await build(t);
   const machine = await issuer.machine(ALL);
   const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
@@ -151,34 +152,81 @@ t.test('matches are counted up to a thousand, and found beyond', async (t) => {
     return { _id: product.id, version: 1, updated_at: at, ...storedFields(product) };
   });
   await client.db().collection<ProductDocument>('products').insertMany(documents);
-  const page = (query: string) => call('GET', `${SEARCH}?q=many&limit=50&${query}`, machine);
-  t.match((await page('')).body, {
-    meta: { total: 1000, pages: 20 },
-    facets: { category: [{ value: 'Tea', count: 1000 }] },
-  });
-  t.match((await page('page=21')).body.data.map(({ name }) => name).at(-1), 'Many 1049');
-  t.match(await page('page=22'), { status: 400, body: { error: { details: [{ field: 'page' }] } } });
-  t.match((await page('sort=price&order=desc')).body.data[0], { name: 'Many 1099' });
-});
 
-t.test('a search reads indexes', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
-  const store = createProductStore(database.connection);
-  await database.start();
-  t.teardown(() => database.stop());
-  const conditions = [{ field: 'q', operator: 'eq', values: ['green te'] }] as const;
-  const plans = await explainQueries(database.connection, async () => {
-    for (const field of ['relevance', 'price', 'createdAt'] as const) {
-      await store.byOffset({ conditions, sort: { field, descending: false } }, { limit: 5, offset: 0 });
-    }
-    await store.count(conditions);
+  t.test('are counted up to a thousand, and found beyond', async (t) => {
+    const page = (query: string) => call('GET', `${SEARCH}?q=many&limit=50&${query}`, machine);
+    t.match((await page('')).body, {
+      meta: { total: 1000, pages: 20 },
+      facets: { category: [{ value: 'Tea', count: 1000 }] },
+    });
+    t.match((await page('page=21')).body.data.map(({ name }) => name).at(-1), 'Many 1049');
+    t.match(await page('page=22'), { status: 400, body: { error: { details: [{ field: 'page' }] } } });
+    t.match((await page('sort=price&order=desc')).body.data[0], { name: 'Many 1099' });
   });
-  t.ok(plans.length > 0);
-  for (const { stages, indexes, documents } of plans) {
-    t.notMatch(stages, /COLLSCAN/, stages);
-    for (const index of indexes)
-      t.match(index, /^(?:words|name_words|_id_|price_1__id_1|created_at_1__id_1)$/);
-    t.ok(documents < PRODUCTS.length, `${documents} documents`);
-  }
+
+  t.test('each page, by number and by cursor, reads a bounded part of indexes', async (t) => {
+    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+    const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
+    const store = createProductStore(database.connection);
+    await database.start();
+    t.teardown(() => database.stop());
+    const limit = 5;
+    // What the last word is the beginning of is found in another order than that of the results, and is read as a whole.
+    for (const [q, most] of [
+      ['many', limit + 1],
+      ['many 109', 2 * 11],
+    ] as const) {
+      const conditions = [{ field: 'q', operator: 'eq', values: [q] }] as const;
+      for (const field of ['relevance', 'price', 'createdAt'] as const) {
+        for (const descending of [false, true]) {
+          const query = { conditions, sort: { field, descending } };
+          const pageBeside = (position: Position | undefined, direction: 'next' | 'previous') =>
+            store.byKeyset(query, {
+              limit,
+              ...(position && { from: { position, direction, inclusive: false } }),
+            });
+          const plans = await explainQueries(database.connection, async () => {
+            const { last } = await store.byOffset(query, { limit, offset: 0 });
+            const { first } = await pageBeside(last, 'next');
+            await pageBeside(first, 'previous');
+          });
+          t.ok(plans.length >= 5, 'a page by cursor also looks behind itself');
+          // From the worst results on, all matches are read: that a word is not in a name is in no index.
+          const bound = field === 'relevance' && descending ? documents.length : most;
+          for (const { stages, indexes, keys, documents } of plans) {
+            const read = `${q} by ${field}: ${stages} ${indexes}, ${keys} keys, ${documents} documents`;
+            t.notMatch(stages, /COLLSCAN/, read);
+            for (const index of indexes)
+              t.match(index, /^(?:words|name_words_1__id_1|_id_|price_1__id_1|created_at_1__id_1)$/, read);
+            t.ok(documents <= bound, read);
+            // What is counted is in the index alone.
+            t.ok(keys <= (stages.includes('PROJECTION_COVERED') ? 1000 : bound + 2), read);
+          }
+        }
+      }
+    }
+  });
+
+  t.test('the total and the facets are one query of an index, for two seconds', async (t) => {
+    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+    const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
+    const store = createProductStore(database.connection);
+    await database.start();
+    t.teardown(() => database.stop());
+    const conditions = [{ field: 'q', operator: 'eq', values: ['man'] }] as const;
+    const query = { conditions, sort: { field: 'price', descending: false } } as const;
+    const counting = (plans: Awaited<ReturnType<typeof explainQueries>>) =>
+      plans.filter(({ indexes }) => indexes.includes('words'));
+    const plans = await explainQueries(database.connection, () =>
+      Promise.all([
+        store.byOffset(query, { limit: 5, offset: 0 }),
+        store.byOffset(query, { limit: 5, offset: 5 }),
+        store.count(conditions),
+      ]),
+    );
+    t.match(counting(plans), [{ documents: 0, keys: 1000 }]);
+    t.same(counting(await explainQueries(database.connection, () => store.count(conditions))), []);
+    await store.insert(productOf(documents[0] as ProductDocument)).catch(() => {});
+    t.equal(counting(await explainQueries(database.connection, () => store.count(conditions))).length, 1);
+  });
 });

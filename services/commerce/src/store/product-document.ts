@@ -60,6 +60,9 @@ export const PRODUCT_FIELDS = {
   updated_at: 1,
 } as const;
 
+/** The projection of what an order needs of a product. */
+export const OFFER_FIELDS = { name: 1, price_minor: 1, currency: 1, stock: 1, status: 1 } as const;
+
 export function productOf({ _id: id, category, price_minor: price, ...stored }: ProductDocument): Product {
   const { name, description, currency, stock, sku, status, version = 0 } = stored;
   return {

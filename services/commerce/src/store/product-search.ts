@@ -12,22 +12,30 @@ import type {
 import { wordsOf } from '@gatehouse/kit/search-words';
 import type { DocumentCollection, IndexDefinition } from '@gatehouse/mongo/collection';
 import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
+import { LRUCache } from 'lru-cache';
 import type { Product, ProductField, StoredField } from '../product.ts';
 import { PRODUCT_FIELDS, PRODUCT_LISTS, type ProductDocument, productOf } from './product-document.ts';
 
 type Filter = Record<string, unknown>;
 type Found = { document: ProductDocument; tier: number };
+type Counted = { total: number; facets: Facets };
+/** `forget` is called after each write of this process, whose searches then count anew. */
+export type ProductSearch = ListSource<ProductField, Product> & { forget(): void };
 
 /** With the category, so that facets are counted without reading documents. */
 const WORDS_INDEX = { fields: { words: 1, category: 1 }, options: { name: 'words' } } as const;
 export const SEARCH_INDEXES: readonly IndexDefinition[] = [
   WORDS_INDEX,
-  { fields: { name_words: 1 }, options: { name: 'name_words' } },
+  // With the id, so that the products whose names have a word come in the order of results.
+  { fields: { name_words: 1, _id: 1 }, options: { name: 'name_words_1__id_1' } },
 ];
 
 /** A total and facets are counted up to so many matches. */
 export const MAX_COUNTED = 1000;
 const MAX_FACETS = 50;
+/** How long what was counted is kept, and for how many searches: the pages of a search have the same. */
+const COUNTED_MS = 2000;
+const MAX_KEPT = 100;
 
 /** By what a search can be sorted besides relevance, as stored. */
 const SORTS: Partial<Record<ProductField, string>> = { id: '_id', price: 'price', createdAt: 'created_at' };
@@ -38,7 +46,9 @@ const SORTS: Partial<Record<ProductField, string>> = { id: '_id', price: 'price'
  * names have them with the last one as a beginning, and all others. The database chooses for each query between the index
  * of words, for rare ones, and that of the sort, for frequent ones.
  */
-export function createProductSearch(collection: DocumentCollection): ListSource<ProductField, Product> {
+export function createProductSearch(collection: DocumentCollection): ProductSearch {
+  const counted = new LRUCache<string, Promise<Counted>>({ max: MAX_KEPT, ttl: COUNTED_MS });
+
   /** The filters of the lists that the results are made of; none if there can be no result. */
   function tiersOf(conditions: readonly Condition<ProductField>[], byRelevance: boolean): Filter[] {
     const { all, inName, wholeInName, others } = filtersOf(conditions) ?? {};
@@ -81,21 +91,38 @@ export function createProductSearch(collection: DocumentCollection): ListSource<
     return found;
   }
 
-  async function facetsOf(conditions: readonly Condition<ProductField>[]): Promise<Facets> {
+  async function countNow(conditions: readonly Condition<ProductField>[]): Promise<Counted> {
     const { all, others = [] } = filtersOf(conditions) ?? {};
-    if (all === undefined) return { category: [] };
-    const groups = collection.aggregate<{ _id: string; count: number }>(
-      [
-        { $match: { $and: [all, ...others] } },
-        { $limit: MAX_COUNTED },
-        { $group: { _id: '$category', count: { $sum: 1 } } },
-        { $match: { _id: { $gt: '' } } },
-        { $sort: { count: -1, _id: 1 } },
-        { $limit: MAX_FACETS },
-      ],
-      { hint: WORDS_INDEX.options.name, maxTimeMS: MAX_QUERY_MS },
-    );
-    return { category: (await groups.toArray()).map(({ _id: value, count }) => ({ value, count })) };
+    if (all === undefined) return { total: 0, facets: { category: [] } };
+    const groups = await collection
+      .aggregate<{ _id: string; count: number }>(
+        [
+          { $match: { $and: [all, ...others] } },
+          { $limit: MAX_COUNTED },
+          { $group: { _id: '$category', count: { $sum: 1 } } },
+          { $sort: { count: -1, _id: 1 } },
+        ],
+        { hint: WORDS_INDEX.options.name, maxTimeMS: MAX_QUERY_MS },
+      )
+      .toArray();
+    const category = groups
+      .filter(({ _id }) => _id !== '')
+      .slice(0, MAX_FACETS)
+      .map(({ _id: value, count }) => ({ value, count }));
+    return { total: groups.reduce((sum, { count }) => sum + count, 0), facets: { category } };
+  }
+
+  /** The total and the facets of a search are one query, whoever asks for them. */
+  function count(conditions: readonly Condition<ProductField>[]): Promise<Counted> {
+    const key = JSON.stringify(conditions);
+    const known = counted.get(key);
+    if (known !== undefined) return known;
+    const counting = countNow(conditions);
+    counted.set(key, counting);
+    counting.catch(() => {
+      if (counted.peek(key) === counting) counted.delete(key);
+    });
+    return counting;
   }
 
   async function rows(
@@ -125,7 +152,7 @@ export function createProductSearch(collection: DocumentCollection): ListSource<
             { field, isAscending: !isAscending },
             { limit: 1, skip: 0, beyond: { ...beyond, inclusive: !beyond.inclusive } },
           ),
-      'offset' in page ? facetsOf(conditions) : undefined,
+      'offset' in page ? count(conditions).then(({ facets }) => facets) : undefined,
     ]);
     const shown = found.slice(0, page.limit);
     if (isBackward) shown.reverse();
@@ -148,14 +175,8 @@ export function createProductSearch(collection: DocumentCollection): ListSource<
   return {
     byOffset: rows,
     byKeyset: rows,
-    async count(conditions) {
-      const { all, others = [] } = filtersOf(conditions) ?? {};
-      if (all === undefined) return 0;
-      return collection.countDocuments(
-        { $and: [all, ...others] },
-        { limit: MAX_COUNTED, hint: WORDS_INDEX.options.name, maxTimeMS: MAX_QUERY_MS },
-      );
-    },
+    count: async (conditions) => (await count(conditions)).total,
+    forget: () => counted.clear(),
   };
 }
 
@@ -174,9 +195,8 @@ function filtersOf(conditions: readonly Condition<ProductField>[]) {
   const have = (field: 'words' | 'name_words', whole: readonly string[], prefix?: string): Filter => ({
     $and: [
       ...whole.map((word) => ({ [field]: word })),
-      ...(prefix === undefined
-        ? []
-        : [{ [field]: { $elemMatch: { $gte: prefix, $lt: `${prefix}\uffff` } } }]),
+      // Of a quoted prefix the index suffices; of a range of elements, each document would be read. No word has a backslash.
+      ...(prefix === undefined ? [] : [{ [field]: { $regex: `^\\Q${prefix}\\E` } }]),
     ],
   });
   return {

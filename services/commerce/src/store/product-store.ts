@@ -10,6 +10,7 @@ import { amountOf } from '../money.ts';
 import type { Category, Product, ProductStore, StoredField } from '../product.ts';
 import {
   CATEGORY_INDEX,
+  OFFER_FIELDS,
   PRODUCT_FIELDS,
   PRODUCT_LISTS,
   type ProductDocument,
@@ -37,12 +38,13 @@ export function createProductStore(connection: Connection): ProductStore {
   });
   const collection = connection.collection<StoredDocument>('products');
   const search = createProductSearch(collection);
-  /** A write after which this process counts the categories anew. */
+  /** A write after which this process counts the categories, and what searches find, anew. */
   async function forgetting<T>(write: Promise<T>): Promise<T> {
     try {
       return await write;
     } finally {
       categories = undefined;
+      search.forget();
     }
   }
 
@@ -95,14 +97,14 @@ export function createProductStore(connection: Connection): ProductStore {
       const found = await collection.findOne({ sku_key: foldedKey(sku) }, { projection: { _id: 1 } });
       return found?._id;
     },
-    async findAll(ids) {
+    async findOffers(ids) {
       const found = await collection
         .find<ProductDocument>(
           { _id: { $in: [...ids] }, name_key: { $gt: '' } },
-          { projection: PRODUCT_FIELDS },
+          { projection: OFFER_FIELDS },
         )
         .toArray();
-      return new Map(found.map((document) => [document._id, productOf(document)]));
+      return new Map(found.map(({ _id, price_minor: price, ...offer }) => [_id, { ...offer, price }]));
     },
     categories() {
       if (categories === undefined || categories.until < performance.now()) {

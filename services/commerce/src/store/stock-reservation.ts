@@ -185,8 +185,8 @@ function moveStock(by: number) {
   return { $inc: { stock: by, version: 1 }, $max: { updated_at: new Date() } };
 }
 
-/** Takes the stock of a line, and notes for which order. Fails if it does not suffice, which ends an ordered bulk write. */
-function reservationOf(orderId: string, { product_id: _id, quantity }: Line) {
+/** The write that takes the stock of a line, and notes for which order. Fails if it does not suffice, which ends an ordered bulk write. */
+export function reservationOf(orderId: string, { product_id: _id, quantity }: Line) {
   const suffices = { $and: [{ $eq: ['$status', 'active'] }, { $gte: ['$stock', quantity] }] };
   // A condition that does not hold would let the bulk write go on; but no id is a number.
   const $expr = { $cond: [suffices, true, { $toInt: '$_id' }] };
