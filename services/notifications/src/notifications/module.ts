@@ -77,7 +77,7 @@ export function createNotificationsModule(
     userExists: recipients.exists,
     types: new Set(channels.keys()),
   });
-  const handler = createSender({ ledger, channels, answerMs });
+  const handler = createSender({ ledger, channels, logger, answerMs });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
