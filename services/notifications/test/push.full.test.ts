@@ -97,6 +97,20 @@ t.test('a person has ten subscriptions, and an endpoint one person', async (t) =
   t.equal((await count(bob)).length, 9, 'the browser has another user now');
 });
 
+t.test('of registrations of an endpoint at the same time, one remains', async (t) => {
+  for (let i = 0; i < 5; i += 1) {
+    const { subscription } = pushService.subscribe();
+    const tokens = [ann, bob, ann, bob, ann, bob];
+    const answers = await Promise.all(tokens.map((token) => call('POST', PATH, token, subscription)));
+    t.same([...new Set(answers.map(({ status }) => status))], [201]);
+    const all = await Promise.all([ann, bob].map(count));
+    const found = all
+      .flat()
+      .filter((each) => (each as { endpoint?: string }).endpoint === subscription.endpoint);
+    t.equal(found.length, 1);
+  }
+});
+
 t.test('a subscription ends with the credential that registered it', async (t) => {
   const credential = { sub: BOB, roles: ['user'], scope: SCOPES };
   for (const [name, claims, revoked] of [

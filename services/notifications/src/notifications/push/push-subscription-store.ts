@@ -68,11 +68,10 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
     },
     async put(subscription, max) {
       const { id, userId, endpoint, version, updatedAt } = subscription;
-      await collection.deleteMany({ endpoint, user_id: { $ne: userId } });
-      const { created_at, ...fields } = write(subscription);
+      // By the field of the unique index alone: then MongoDB tries an upsert again that another one has overtaken.
       const stored = await collection.findOneAndUpdate(
-        { endpoint, user_id: userId },
-        { $set: { ...fields, updated_at: updatedAt, version }, $setOnInsert: { _id: id, created_at } },
+        { endpoint },
+        { $set: { ...write(subscription), updated_at: updatedAt, version }, $setOnInsert: { _id: id } },
         { upsert: true, returnDocument: 'after' },
       );
       const tooMany = await findOf(userId).skip(max).project({ _id: 1 }).toArray();
