@@ -40,10 +40,10 @@ export async function* readLines(request: IncomingMessage, limits: LineLimits): 
     if (request.destroyed) onClose();
     for await (const bytes of split(body, limits.bytes)) {
       number += 1;
-      if (bytes?.some((byte) => byte > SPACE) === false) continue;
       if (number > limits.lines) {
         throw new ServiceError('too_large', `A body has at most ${limits.lines} lines.`);
       }
+      if (bytes?.some((byte) => byte > SPACE) === false) continue;
       await checkAgain(request);
       const problem = new ServiceError('too_large', `The line is larger than ${limits.bytes} bytes.`);
       yield bytes === undefined ? { number, problem, isLast: false } : { number, bytes };

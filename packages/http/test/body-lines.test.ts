@@ -134,3 +134,8 @@ t.test('they end when the client goes away', async () => {
   await ended.promise;
   take = () => {};
 });
+
+t.test('empty lines count', async (t) => {
+  t.same(await linesOf('\n'.repeat(LIMITS.lines), 'a\n'), [`${LIMITS.lines + 1}:end too_large`]);
+  t.same(await linesOf('\n'.repeat(100_000)), [`${LIMITS.lines + 1}:end too_large`]);
+});

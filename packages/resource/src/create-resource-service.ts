@@ -26,7 +26,7 @@ import {
   type InternalClient,
 } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
-import type { RevocationSet } from '@gatehouse/tokens/revocations';
+import type { Revocation, RevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
@@ -88,6 +88,8 @@ export type ResourceParts = {
   background?: readonly { start(): void; stop(): Promise<void> }[];
   /** Collections whose documents are removed once `expires_at` has passed. */
   expiring?: readonly string[];
+  /** Called for each revocation, more than once for some; not necessarily after prepare(). */
+  onRevocation?(revocation: Revocation): void;
   /** What operators see at /metrics. */
   metrics?: Service['metrics'];
 };
@@ -136,6 +138,7 @@ export function createResourceService(
     broadcast: dependencies.broadcast ?? (ownBroadcast as RevocationBroadcast),
     fetch: revocations,
     logger,
+    onRevocation: (revocation) => parts.onRevocation?.(revocation),
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
   const idempotencyKeys = createIdempotencyStore(connection);
@@ -157,7 +160,7 @@ export function createResourceService(
     events: dependencies.events,
     nats: ownBroadcast?.connection,
   });
-  const parts = build({
+  const parts: ResourceParts = build({
     ...{ connection, logger, identity, clientOf, revocations: feed.set, events },
     ...{ counters, queues },
     subscribe:

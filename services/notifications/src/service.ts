@@ -92,6 +92,9 @@ export function createNotificationsService(
       },
       background: rooms.flatMap(({ background = [] }) => background),
       expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      onRevocation(revocation) {
+        for (const { onRevocation } of rooms) onRevocation?.(revocation);
+      },
       async metrics() {
         return (await Promise.all(rooms.map(({ metrics }) => metrics?.() ?? []))).flat();
       },

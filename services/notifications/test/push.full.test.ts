@@ -1,3 +1,4 @@
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import webPush from 'web-push';
 import { createPushProvider } from '../src/notifications/channels/push-provider.ts';
@@ -94,6 +95,39 @@ t.test('a person has ten subscriptions, and an endpoint one person', async (t) =
   t.equal(again.body.id, last?.id, 'the same endpoint again');
   t.equal((await call('POST', PATH, ann, last?.subscription)).status, 201);
   t.equal((await count(bob)).length, 9, 'the browser has another user now');
+});
+
+t.test('of registrations of an endpoint at the same time, one remains', async (t) => {
+  for (let i = 0; i < 5; i += 1) {
+    const { subscription } = pushService.subscribe();
+    const tokens = [ann, bob, ann, bob, ann, bob];
+    const answers = await Promise.all(tokens.map((token) => call('POST', PATH, token, subscription)));
+    t.same([...new Set(answers.map(({ status }) => status))], [201]);
+    const all = await Promise.all([ann, bob].map(count));
+    const found = all
+      .flat()
+      .filter((each) => (each as { endpoint?: string }).endpoint === subscription.endpoint);
+    t.equal(found.length, 1);
+  }
+});
+
+t.test('a subscription ends with the credential that registered it', async (t) => {
+  const credential = { sub: BOB, roles: ['user'], scope: SCOPES };
+  for (const [name, claims, revoked] of [
+    ['a grant or login', { gid: 'gnt_1' }, { kind: 'grant', id: 'gnt_1' }],
+    ['an application', { client_id: 'app_1' }, { kind: 'client', id: 'app_1', epoch: 1 }],
+    ['an account', {}, { kind: 'subject', id: BOB, epoch: 1 }],
+  ] as const) {
+    const fresh = await issuer.sign({ ...credential, epoch: { client: 0, subject: 1 } });
+    const before = (await count(fresh)).length;
+    const { path } = await subscribe(await issuer.sign({ ...credential, ...claims }));
+    const { path: other } = await subscribe(fresh);
+    await issuer.revoke(revoked);
+    await until(async () => (await count(fresh)).length <= before + 1, 5000).catch(() => {});
+    t.equal(await ended(await notify({ type: 'push', user_id: BOB })).then(({ status }) => status), 'sent');
+    t.equal(receivedAt(path).length, 0, name);
+    t.equal(receivedAt(other).length, 1, `${name}: other credentials' stay`);
+  }
 });
 
 t.test('endpoints in private networks are neither registered nor reached', async (t) => {

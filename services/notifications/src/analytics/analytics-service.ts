@@ -24,6 +24,7 @@ export type Analytics = {
   query(query: AnalyticsQuery, caller: Caller): Promise<AnalyticsAnswer>;
 };
 
+type PartOfGroup = ReturnType<typeof partsOf> extends Iterable<infer P> ? P : never;
 type GroupSums = { total: Sum; points: Map<number, Sum> };
 
 /**
@@ -53,8 +54,12 @@ export function createAnalytics(options: {
     throw new ServiceError('forbidden', 'You see the metrics of your own applications.');
   }
 
-  async function sumsOf(query: AnalyticsQuery, clients: readonly string[] | 'each', metric: Metric) {
-    const groups = new Map<string | null, GroupSums>();
+  /** Calls `take` with each part of what is asked for. */
+  async function read(
+    query: AnalyticsQuery,
+    { clients, metric }: { clients: readonly string[] | 'each'; metric: Metric },
+    take: (key: string | null, part: PartOfGroup, at: number) => void,
+  ): Promise<void> {
     const { interval, from, to } = query;
     const group = groupingOf(query);
     const found = store.buckets({
@@ -63,17 +68,29 @@ export function createAnalytics(options: {
       latency: metric.needsLatency === true || metric.unit === 'currency',
     });
     for await (const bucket of found) {
-      for (const part of partsOf(metric, bucket, group)) {
-        const sums = groups.get(part.key) ?? { total: emptySum(), points: new Map<number, Sum>() };
-        groups.set(part.key, sums);
-        const at = bucket.start.getTime();
-        const point = sums.points.get(at) ?? emptySum();
-        sums.points.set(at, point);
-        addPart(point, part);
-        addPart(sums.total, part);
-      }
+      const at = bucket.start.getTime();
+      for (const part of partsOf(metric, bucket, group)) take(part.key, part, at);
     }
-    return largest(groups);
+  }
+
+  /**
+   * The largest groups, and what the others add up to. Read twice: there may be as many groups as applications, of which
+   * only the totals fit into memory.
+   */
+  async function sumsOf(query: AnalyticsQuery, of: { clients: readonly string[] | 'each'; metric: Metric }) {
+    let names: readonly (string | null)[] = [null];
+    if (groupingOf(query) !== undefined) {
+      const totals = new Map<string | null, Sum>();
+      await read(query, of, (key, part) => addPart(entryOf(totals, key, emptySum), part));
+      names = largest(totals);
+    }
+    const groups = new Map(names.map((name): [string | null, GroupSums] => [name, newGroup()]));
+    await read(query, of, (key, part, at) => {
+      const { total, points } = groups.get(key) ?? entryOf(groups, REST, newGroup);
+      addPart(entryOf(points, at, emptySum), part);
+      addPart(total, part);
+    });
+    return [...groups];
   }
 
   return {
@@ -83,9 +100,8 @@ export function createAnalytics(options: {
       // Read first, so that it is not later than what was read.
       const askedAt = new Date();
       const state = await store.state(query.interval);
-      const groups = await sumsOf(query, clients, metric);
+      const groups = await sumsOf(query, { clients, metric });
       const isGrouped = groupingOf(query) !== undefined;
-      if (!isGrouped && groups.length === 0) groups.push([null, { total: emptySum(), points: new Map() }]);
 
       const all = emptySum();
       for (const [, { total }] of groups) addSum(all, total);
@@ -106,27 +122,21 @@ export function createAnalytics(options: {
   };
 }
 
-/** The groups by their totals, the smallest ones as one. */
-function largest(groups: ReadonlyMap<string | null, GroupSums>): [string | null, GroupSums][] {
+/** The names of the groups with the largest totals. */
+function largest(totals: ReadonlyMap<string | null, Sum>): (string | null)[] {
   const weight = ({ count, latency, amount }: Sum) =>
     count + latency.reduce((sum, n) => sum + n, 0) + Number(amount);
-  const sorted = [...groups].sort(
-    ([a, { total }], [b, { total: other }]) =>
-      weight(other) - weight(total) || (String(a) < String(b) ? -1 : 1),
-  );
-  if (sorted.length <= MAX_GROUPS) return sorted;
-  const first = sorted.slice(0, MAX_GROUPS);
-  const rest: GroupSums = first.find(([key]) => key === REST)?.[1] ?? {
-    total: emptySum(),
-    points: new Map(),
-  };
-  for (const [, { total, points }] of sorted.slice(MAX_GROUPS)) {
-    addSum(rest.total, total);
-    for (const [at, sum] of points) {
-      const point = rest.points.get(at) ?? emptySum();
-      rest.points.set(at, point);
-      addSum(point, sum);
-    }
-  }
-  return first.some(([key]) => key === REST) ? first : [...first, [REST, rest]];
+  return [...totals]
+    .sort(([a, total], [b, other]) => weight(other) - weight(total) || (String(a) < String(b) ? -1 : 1))
+    .slice(0, MAX_GROUPS)
+    .map(([name]) => name);
+}
+
+const newGroup = (): GroupSums => ({ total: emptySum(), points: new Map() });
+
+/** The value of a key, which is made if there is none. */
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key) ?? make();
+  map.set(key, found);
+  return found;
 }

@@ -11,6 +11,7 @@ import { createNotificationService } from './notification-service.ts';
 import { createNotificationResource, NOTIFICATION_PATHS } from './profiles/notification-resource.ts';
 import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resource.ts';
 import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
+import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
 import { createRepublisher } from './republishing.ts';
 import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
@@ -26,7 +27,7 @@ const BACKOFF_MS = { first: 10_000, max: 15 * 60_000 };
 
 /** Notifications: accepting them, sending them, and saying what became of them. */
 export function createNotificationsModule(
-  { connection, logger, clientOf, queues }: ResourceContext,
+  { connection, logger, clientOf, queues, revocations }: ResourceContext,
   options: {
     usersUrl: string;
     publicUrl: string;
@@ -37,6 +38,7 @@ export function createNotificationsModule(
   const { usersUrl, publicUrl, sending, lanes } = options;
   const { providers, slots, backoffMs = BACKOFF_MS, answerMs = ANSWER_MS, leaseMs } = sending;
   const subscriptions = createPushSubscriptionStore(connection);
+  const revokedSubscriptions = createRevokedSubscriptions(subscriptions, { logger });
   const recipients = createRecipients(clientOf('users', usersUrl));
   const channels = createChannels(providers, {
     recipients,
@@ -72,7 +74,7 @@ export function createNotificationsModule(
     userExists: recipients.exists,
     types: new Set(channels.keys()),
   });
-  const handler = createSender({ ledger, channels, answerMs });
+  const handler = createSender({ ledger, channels, logger, answerMs });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
@@ -102,10 +104,15 @@ export function createNotificationsModule(
       const { authenticate } = mountOptions;
       mountResource(app, createNotificationResource(notifications), mountOptions);
       mountPushKey(app, { publicKey: push && vapidPublicKey(push.privateKey), authenticate });
-      mountResource(app, createPushResource({ store: subscriptions, isAllowedHost }), mountOptions);
+      mountResource(
+        app,
+        createPushResource({ store: subscriptions, isAllowedHost, isRevoked: revocations.isRevoked }),
+        mountOptions,
+      );
     },
     // Stopped in the reverse order: the channels when no worker uses them any more.
-    background: [stopChannels, publisher, store.keySweeper, republisher, ...workers],
+    onRevocation: revokedSubscriptions.add,
+    background: [stopChannels, publisher, revokedSubscriptions, store.keySweeper, republisher, ...workers],
   };
   return {
     parts,

@@ -1,7 +1,9 @@
-import { type JobHandler, PermanentError, PostponedError } from '@gatehouse/events/job';
+import { type JobHandler, PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
+import type { Logger } from '@gatehouse/kit/logger';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Channel } from './channels/channel.ts';
 import type { ProviderSettings } from './channels/create-channels.ts';
+import { ProviderError } from './channels/provider.ts';
 import type { Notification } from './notification.ts';
 
 /** How notifications are sent. */
@@ -30,9 +32,10 @@ export const ATTEMPT_MS = 30_000;
 export function createSender(options: {
   ledger: AttemptLedger;
   channels: ReadonlyMap<Notification['type'], Channel>;
+  logger: Logger;
   answerMs?: number;
 }): JobHandler {
-  const { ledger, channels, answerMs = ANSWER_MS } = options;
+  const { ledger, channels, logger, answerMs = ANSWER_MS } = options;
   return async (job, { signal }) => {
     const attempt = ledger.currentAttempt(job);
     const { notification } = attempt;
@@ -49,8 +52,18 @@ export function createSender(options: {
       attempt.providerId = providerId;
     } catch (error) {
       const waitedMs = Date.now() - notification.createdAt.getTime();
+      if (!isTold(error)) {
+        logger.warn({ err: error, notification: notification.id }, 'a notification could not be sent');
+        throw new Error('The message could not be sent.', { cause: error });
+      }
       if (!(error instanceof PostponedError) || waitedMs < MAX_WAIT_MS) throw error;
       throw new PermanentError(`It has waited for three days. ${error.message}`, { cause: error });
     }
   };
+}
+
+/** Whether the message of an error is written for those who see the notification; others may name hosts and paths. */
+function isTold(error: unknown): boolean {
+  const kinds = [ProviderError, PermanentError, PostponedError, RetryLaterError];
+  return kinds.some((kind) => error instanceof kind);
 }

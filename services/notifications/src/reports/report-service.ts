@@ -2,7 +2,9 @@ import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
+import { ROLES } from '@gatehouse/tokens/scopes';
 import {
+  MAX_UNFINISHED,
   ownerOf,
   periodProblems,
   type Report,
@@ -26,18 +28,15 @@ export type ReportService = {
    */
   request(
     draft: ReportRequest & { id: string },
-    requester: Requester & { scopes: ReadonlySet<string> },
+    requester: Requester,
     delegate: () => Promise<string>,
   ): Promise<Report>;
   read(id: string, requester: Requester): Promise<Report>;
   /** Cancels a report that is not finished, and removes the file of one that is. */
   remove(id: string, requester: Requester): Promise<void>;
-  /** The file of a completed report; throws `conflict` while there is none. */
+  /** The file of a completed report; throws `conflict` while there is none, and `forbidden` as `request` does. */
   file(id: string, requester: Requester): Promise<{ report: Report; fileId: string; bytes: number }>;
 };
-
-/** How many reports of one asker may be unfinished at a time. */
-const MAX_UNFINISHED = 20;
 
 export function createReportService(options: {
   store: ReportStore;
@@ -53,15 +52,6 @@ export function createReportService(options: {
     return report;
   }
 
-  async function refuseTooMany(requester: string): Promise<void> {
-    const unfinished = [{ field: 'status', operator: 'in', values: ['queued', 'running'] } as const];
-    if ((await store.within(requester).count(unfinished)) < MAX_UNFINISHED) return;
-    throw new ServiceError(
-      'conflict',
-      `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,
-    );
-  }
-
   return {
     listFor(requester) {
       requireStaff(requester);
@@ -72,24 +62,21 @@ export function createReportService(options: {
       requireStaff(requester);
       const problems = [...periodProblems({ from, to }), ...filterProblems({ type, filters })];
       if (problems.length > 0) throw invalidFields(problems);
-      const { scopes } = REPORTS[type];
-      if (!scopes.some((scope) => requester.scopes.has(scope))) {
-        throw new ServiceError(
-          'forbidden',
-          `A report of this type needs the scope ${scopes.join(' or ')}, too.`,
-        );
-      }
+      requireScopesOf(REPORTS[type].scopes, requester);
       const owner = ownerOf(requester);
-      await refuseTooMany(owner);
       const now = new Date();
       const report: Report = {
         ...{ id, type, format, from, to, filters, requester: owner },
+        role: requester.person?.role ?? null,
         ...{ delegation: await delegate(), jobId: options.newJobId() },
         ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
         ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
       };
-      await store.insert(report);
-      return report;
+      if (await store.insert(report)) return report;
+      throw new ServiceError(
+        'conflict',
+        `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,
+      );
     },
 
     read,
@@ -103,6 +90,7 @@ export function createReportService(options: {
 
     async file(id, requester) {
       const report = await read(id, requester);
+      requireSight(report, REPORTS[report.type].scopes, requester);
       const { status, fileId, bytes } = report;
       if (status !== 'completed' || fileId === null || bytes === null) {
         throw new ServiceError('conflict', `The report has no file: it is ${status}.`);
@@ -111,3 +99,22 @@ export function createReportService(options: {
     },
   };
 }
+
+/**
+ * Throws `forbidden` unless the reader may see as much as the asker of the report could. `scopes` are those that its type
+ * needs, as the credential that reads it may be another one than that which asked for it.
+ */
+function requireSight({ role }: Report, scopes: readonly string[], reader: Requester): void {
+  requireScopesOf(scopes, reader);
+  if (role === null || reader.person === undefined) return;
+  if (rankOf(reader.person.role) >= rankOf(role)) return;
+  throw new ServiceError('forbidden', `The report shows what only the role ${role} may read.`);
+}
+
+/** Throws `forbidden` unless the requester has one of the scopes that a type of report needs. */
+function requireScopesOf(needed: readonly string[], { scopes }: Pick<Requester, 'scopes'>): void {
+  if (needed.some((scope) => scopes.has(scope))) return;
+  throw new ServiceError('forbidden', `A report of this type needs the scope ${needed.join(' or ')}, too.`);
+}
+
+const rankOf = (role: string) => ROLES.findIndex((each) => each === role);

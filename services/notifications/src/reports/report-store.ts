@@ -1,12 +1,14 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
-import type { StoredDocument } from '@gatehouse/mongo/collection';
+import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
+import { insertInSlot } from '@gatehouse/mongo/slots';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import {
+  MAX_UNFINISHED,
   REPORT_FORMATS,
   REPORT_STATUSES,
   REPORT_TYPES,
@@ -22,6 +24,9 @@ export const REPORTS = 'reports';
 
 type ReportDocument = VersionedDocument & {
   requester: string;
+  role?: Report['role'];
+  /** Its place among those of the requester that have not ended. */
+  unfinished?: { requester: string; slot: number } | null;
   delegation: string | null;
   job_id: string;
   type: ReportType;
@@ -72,6 +77,10 @@ const FILE_INDEX = {
   fields: { file_expires_at: 1 },
   options: { name: 'file_expires_at', partialFilterExpression: { file_expires_at: { $gt: new Date(0) } } },
 } as const;
+const UNFINISHED_INDEX: IndexDefinition = {
+  fields: { 'unfinished.requester': 1, 'unfinished.slot': 1 },
+  options: { name: 'unfinished', unique: true, partialFilterExpression: { 'unfinished.slot': { $gte: 0 } } },
+};
 const EXPIRY_INDEX = { fields: { expires_at: 1 }, options: { name: 'expires_at' } } as const;
 
 /** Reports in MongoDB; defines its collection on the connection. `jobSubject` is that of the jobs that make them. */
@@ -83,9 +92,9 @@ export function createReportStore(
     name: REPORTS,
     noun: 'report',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, HEARD_INDEX, FILE_INDEX, EXPIRY_INDEX],
+    indexes: [OUTBOX_INDEX, HEARD_INDEX, FILE_INDEX, UNFINISHED_INDEX, EXPIRY_INDEX],
     projection: {
-      ...{ requester: 1, delegation: 1, job_id: 1, type: 1, format: 1, from: 1, to: 1, filters: 1 },
+      ...{ requester: 1, role: 1, delegation: 1, job_id: 1, type: 1, format: 1, from: 1, to: 1, filters: 1 },
       ...{ status: 1, progress: 1, rows: 1, bytes: 1, file_id: 1, error: 1 },
       ...{ created_at: 1, started_at: 1, completed_at: 1, file_expires_at: 1, expires_at: 1 },
     },
@@ -117,7 +126,10 @@ export function createReportStore(
   }
 
   /** The fields of a report that has ended. */
-  const ended = () => ({ delegation: null, expires_at: new Date(Date.now() + KEPT_MS) });
+  const ended = () => ({
+    ...{ delegation: null, unfinished: null },
+    expires_at: new Date(Date.now() + KEPT_MS),
+  });
   const silent = { $unset: { heard_at: '' } };
 
   return {
@@ -128,15 +140,23 @@ export function createReportStore(
     within: store.within,
     findById: store.findById,
     async insert(report) {
-      const { id, version, updatedAt, jobId } = report;
-      await reports.insertOne({
-        _id: id,
-        version,
-        updated_at: updatedAt,
-        ...write(report),
-        heard_at: updatedAt,
-        outbox: [jobEvent(id, jobId)],
-      } as unknown as StoredDocument);
+      const { id, requester, version, updatedAt, jobId } = report;
+      return insertInSlot({
+        limit: MAX_UNFINISHED,
+        field: 'unfinished.requester',
+        async taken() {
+          const filter = { 'unfinished.requester': requester, 'unfinished.slot': { $gte: 0 } };
+          const found = reports.find(filter, { projection: { _id: 0, 'unfinished.slot': 1 } });
+          return (await found.toArray()).map(({ unfinished }) => Object(unfinished) as { slot?: number });
+        },
+        insert: (slot) =>
+          reports.insertOne({
+            ...write(report),
+            ...{ _id: id, version, updated_at: updatedAt, heard_at: updatedAt },
+            unfinished: { requester, slot },
+            outbox: [jobEvent(id, jobId)],
+          } as unknown as StoredDocument),
+      });
     },
     start: (id) =>
       change(id, UNFINISHED, {
@@ -159,8 +179,8 @@ export function createReportStore(
     },
     async fail(id, error) {
       // The delegation is kept: it may be made after all.
-      const { expires_at } = ended();
-      return (await change(id, UNFINISHED, { expires_at, status: 'failed', error }, silent)) !== undefined;
+      const { delegation: _, ...fields } = ended();
+      return (await change(id, UNFINISHED, { ...fields, status: 'failed', error }, silent)) !== undefined;
     },
     async requeue(id) {
       const fields = { status: 'queued', error: null, progress: 0, rows: 0, heard_at: new Date() } as const;
@@ -208,7 +228,21 @@ export const newJobId = () => newId('job');
 function read({ _id: id, from, to, ...stored }: ReportDocument): Report {
   const { requester, delegation, type, format, status, progress, rows, bytes, error } = stored;
   return {
-    ...{ id, requester, delegation, type, format, from, to, status, progress, rows, bytes, error },
+    ...{
+      id,
+      requester,
+      role: stored.role ?? null,
+      delegation,
+      type,
+      format,
+      from,
+      to,
+      status,
+      progress,
+      rows,
+      bytes,
+      error,
+    },
     jobId: stored.job_id,
     filters: JSON.parse(stored.filters),
     fileId: stored.file_id,
@@ -222,9 +256,10 @@ function read({ _id: id, from, to, ...stored }: ReportDocument): Report {
 }
 
 function write(report: Report): Omit<ReportDocument, keyof VersionedDocument> {
-  const { requester, delegation, type, format, from, to, status, progress, rows, bytes, error } = report;
+  const { requester, role, delegation, type, format, from, to, status, progress, rows, bytes, error } =
+    report;
   return {
-    ...{ requester, delegation, type, format, from, to, status, progress, rows, bytes, error },
+    ...{ requester, role, delegation, type, format, from, to, status, progress, rows, bytes, error },
     job_id: report.jobId,
     filters: JSON.stringify(report.filters),
     file_id: report.fileId,

@@ -150,7 +150,7 @@ export const reportList = {
 export const EXAMPLE: Report = {
   id: 'rpt_06f2k1c8w0h3v5n7q9t1x3z5b7',
   ...{ type: 'orders', format: 'csv', from: new Date('2026-03-01T00:00:00Z'), to: null },
-  ...{ filters: { status: 'shipped' }, requester: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7' },
+  ...{ filters: { status: 'shipped' }, requester: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7', role: 'admin' },
   ...{ delegation: null, jobId: 'job_1', status: 'completed', progress: 100, rows: 1250, bytes: 98_304 },
   ...{ fileId: 'file', error: null, version: 3 },
   createdAt: new Date('2026-03-08T09:30:00Z'),

@@ -24,6 +24,8 @@ export type Report = ReportRequest & {
   id: string;
   /** Who asked for it: a person, or a machine by its client id. */
   requester: string;
+  /** What the asker was then, whose view the report is; null for a machine. */
+  role: string | null;
   /** By which it is read for them; a secret, forgotten when the report has ended. */
   delegation: string | null;
   /** The id of the job that makes it. */
@@ -51,7 +53,8 @@ export type ReportField = 'id' | 'type' | 'status' | 'format' | 'createdAt';
 /** What the use cases need of a store. Each change is one conditional write, and undefined when the report was not in a state for it. */
 export type ReportStore = ListSource<ReportField, Report> & {
   within(requester: string): ListSource<ReportField, Report>;
-  insert(report: Report): Promise<void>;
+  /** Resolves to false, and stores nothing, when the requester has MAX_UNFINISHED that have not ended. */
+  insert(report: Report): Promise<boolean>;
   /** With a requester, undefined for a report of another. */
   findById(id: string, requester?: string): Promise<Report | undefined>;
   /** Queued or running becomes running, from the beginning. */
@@ -86,7 +89,14 @@ export type ReportFileStore = {
 };
 
 /** The caller: a person, limited by role, or a machine (undefined person), by its client id. */
-export type Requester = { person: { id: string; role: string } | undefined; clientId: string };
+export type Requester = {
+  person: { id: string; role: string } | undefined;
+  clientId: string;
+  scopes: ReadonlySet<string>;
+};
+
+/** How many reports of one asker may be unfinished at a time. */
+export const MAX_UNFINISHED = 20;
 
 /** Whose reports the requester makes and sees. */
 export function ownerOf({ person, clientId }: Requester): string {
@@ -99,7 +109,7 @@ export function requiredRequester(requester: Requester): string | undefined {
 }
 
 /** Reports are for machines, editors and admins: they show what is not the asker's own. */
-export function requireStaff({ person }: Requester): void {
+export function requireStaff({ person }: Pick<Requester, 'person'>): void {
   if (person?.role !== 'user') return;
   throw new ServiceError('forbidden', 'Reports are for editors, admins and trusted applications.');
 }

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { MAX_UNFINISHED } from '../../src/reports/report.ts';
 import { ADMIN, ALL, build } from './service.ts';
 
 const { call, base, elsewhere, issuer, token, generate, ended, download } = await build(t);
@@ -174,6 +175,42 @@ t.test('a report needs the scope for what it shows', async (t) => {
   t.match(await generate({ type: 'orders', format: 'csv' }, data), { status: 'completed' });
   const read = await issuer.person(ADMIN, 'admin', 'read:data');
   t.equal((await call('POST', '/v2/reports/generate', read, { type: 'orders', format: 'csv' })).status, 403);
+});
+
+t.test('downloading a report needs what asking for it does', async (t) => {
+  const { id } = await generate({ type: 'users', format: 'csv' });
+  const [data, demoted] = [
+    await issuer.person(ADMIN, 'admin', 'read:data write:data'),
+    await issuer.person(ADMIN, 'editor', ALL),
+  ];
+  t.equal((await call('GET', `/v2/reports/${id}`, data)).status, 200, 'that there is one is no secret');
+  t.match(await call('GET', `/v2/reports/${id}/download`, data), {
+    status: 403,
+    body: { error: { message: /read:users or read:all/ } },
+  });
+  t.match(await call('GET', `/v2/reports/${id}/download`, demoted), {
+    status: 403,
+    body: { error: { message: /only the role admin/ } },
+  });
+  t.equal((await download(id)).status, 200);
+});
+
+t.test('of requests at the same time, no more are accepted than the limit', async (t) => {
+  const lane = '/api/v1/queues/reports/all';
+  const asker = await issuer.person('usr_busy', 'editor', ALL);
+  t.equal((await call('PUT', lane, token, { paused: true })).status, 200);
+  const body = { type: 'products', format: 'csv' };
+  const ask = () => call('POST', '/v2/reports/generate', asker, body);
+  const answers = await Promise.all(Array.from({ length: MAX_UNFINISHED + 5 }, ask));
+  const accepted = answers.filter(({ status }) => status === 202);
+  t.equal(accepted.length, MAX_UNFINISHED);
+  t.match(answers.find(({ status }) => status === 409)?.body.error, { message: /not finished/ });
+  const [first] = accepted;
+  t.equal((await call('DELETE', `/v2/reports/${first?.body.id}`, asker)).status, 204);
+  t.equal((await ask()).status, 202, 'one that is cancelled makes room');
+  t.equal((await ask()).status, 409);
+  for (const { body } of accepted) await call('DELETE', `/v2/reports/${body.id}`, asker);
+  t.equal((await call('PUT', lane, token, { paused: false })).status, 200);
 });
 
 t.test('what was revoked meanwhile is not read', async (t) => {

@@ -6,6 +6,7 @@ import { documented } from '@gatehouse/openapi/operation';
 import { send } from '@gatehouse/resource/answer';
 import { type Profile, requestBody, view } from '@gatehouse/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import type { Caller } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import {
@@ -86,15 +87,14 @@ const plain: Profile<PushTypes> = {
 
 export const PUSH_PATHS: readonly ResourcePath<PushTypes>[] = [{ prefix: PREFIX, profiles: [plain] }];
 
-type Caller = { person: { id: string } | undefined };
-
 /** People's own push subscriptions as a resource. */
 export function createPushResource(options: {
   store: PushSubscriptionStore;
   /** Whether an endpoint may be at this host. */
   isAllowedHost: (hostname: string) => boolean;
+  isRevoked: (caller: Caller) => boolean;
 }): Resource<PushTypes> {
-  const { store, isAllowedHost } = options;
+  const { store, isAllowedHost, isRevoked } = options;
   const missing = () => new ServiceError('not_found', 'There is no such subscription.');
   return {
     noun: { one: 'a push subscription', many: 'push subscriptions' },
@@ -111,14 +111,21 @@ export function createPushResource(options: {
         authorize: (caller) => void ownerOf(caller),
         description:
           'The caller gets notifications of the type push in this browser from now on. One that has the same endpoint is ' +
-          `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest goes.`,
+          `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest goes. It ends with the credential that ` +
+          'registers it: when its login, grant, application or key is ended, or the password, role or status of the person changes.',
         async run({ id, endpoint, keys }, caller) {
           const problems = subscriptionProblems({ endpoint, keys }, isAllowedHost);
           if (problems.length > 0) throw invalidFields(problems);
           const now = new Date();
           const dates = { createdAt: now, updatedAt: now };
-          const subscription = { id, userId: ownerOf(caller), endpoint, keys, version: 1, ...dates };
-          return store.put(subscription, PUSH_LIMITS.perUser);
+          const { clientId, grantId = null, keyId = null, epoch } = caller;
+          const by = { clientId, grantId, keyId, epoch };
+          const subscription = { id, userId: ownerOf(caller), endpoint, keys, by, version: 1, ...dates };
+          const stored = await store.put(subscription, PUSH_LIMITS.perUser);
+          // A revocation that comes from now on finds it; one that came during the write has not.
+          if (!isRevoked(caller)) return stored;
+          await store.remove(stored.id, subscription.userId);
+          throw new ServiceError('unauthenticated', 'The credential is not valid any more.');
         },
       },
       read: {
@@ -172,7 +179,7 @@ export function mountPushKey(
   );
 }
 
-function ownerOf({ person }: Caller): string {
+function ownerOf({ person }: Pick<Caller, 'person'>): string {
   if (person !== undefined) return person.id;
   throw new ServiceError('forbidden', 'Push subscriptions belong to people.');
 }
@@ -182,6 +189,7 @@ const EXAMPLE: PushSubscription = {
   userId: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   endpoint: 'https://push.example.com/send/f3kd9',
   keys: BODY.keys,
+  by: { clientId: 'app_1', grantId: null, keyId: null, epoch: { client: 0, subject: 0 } },
   version: 1,
   createdAt: new Date('2026-03-01T09:30:00Z'),
   updatedAt: new Date('2026-03-01T09:30:00Z'),

@@ -3,7 +3,12 @@ import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
-import type { PushSubscription, PushSubscriptionField, PushSubscriptionStore } from './push-subscription.ts';
+import type {
+  PushSubscription,
+  PushSubscriptionField,
+  PushSubscriptionStore,
+  Revoked,
+} from './push-subscription.ts';
 
 const COLLECTION = 'push_subscriptions';
 
@@ -12,6 +17,11 @@ type SubscriptionDocument = VersionedDocument & {
   endpoint: string;
   p256dh: string;
   auth: string;
+  client_id: string;
+  grant_id: string | null;
+  key_id: string | null;
+  client_epoch: number;
+  subject_epoch: number;
   created_at: Date;
 };
 
@@ -32,8 +42,16 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
       name: COLLECTION,
       noun: 'subscription',
       plan: LISTS,
-      indexes: [{ fields: { endpoint: 1 }, options: { name: 'endpoint', unique: true } }],
-      projection: { user_id: 1, endpoint: 1, p256dh: 1, auth: 1, created_at: 1 },
+      indexes: [
+        { fields: { endpoint: 1 }, options: { name: 'endpoint', unique: true } },
+        { fields: { client_id: 1, client_epoch: 1 }, options: { name: 'client' } },
+        { fields: { grant_id: 1 }, options: { name: 'grant' } },
+        { fields: { key_id: 1 }, options: { name: 'key' } },
+      ],
+      projection: {
+        ...{ user_id: 1, endpoint: 1, p256dh: 1, auth: 1, created_at: 1 },
+        ...{ client_id: 1, grant_id: 1, key_id: 1, client_epoch: 1, subject_epoch: 1 },
+      },
       read,
       write,
     },
@@ -50,11 +68,10 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
     },
     async put(subscription, max) {
       const { id, userId, endpoint, version, updatedAt } = subscription;
-      await collection.deleteMany({ endpoint, user_id: { $ne: userId } });
-      const { created_at, ...fields } = write(subscription);
+      // By the field of the unique index alone: then MongoDB tries an upsert again that another one has overtaken.
       const stored = await collection.findOneAndUpdate(
-        { endpoint, user_id: userId },
-        { $set: { ...fields, updated_at: updatedAt, version }, $setOnInsert: { _id: id, created_at } },
+        { endpoint },
+        { $set: { ...write(subscription), updated_at: updatedAt, version }, $setOnInsert: { _id: id } },
         { upsert: true, returnDocument: 'after' },
       );
       const tooMany = await findOf(userId).skip(max).project({ _id: 1 }).toArray();
@@ -64,19 +81,42 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
     async remove(id, userId) {
       return (await collection.deleteOne({ _id: id, user_id: userId })).deletedCount === 1;
     },
+    async removeRevoked(revoked) {
+      if (revoked.length > 0) await collection.deleteMany({ $or: revoked.map(filterOf) } as never);
+    },
   };
 }
+
+function filterOf({ kind, id, epoch }: Revoked): Record<string, unknown> {
+  const { field, epochField } = FIELDS[kind];
+  return { [field]: id, ...(epoch === undefined ? {} : { [epochField]: { $lt: epoch } }) };
+}
+
+const FIELDS = {
+  grant: { field: 'grant_id', epochField: 'subject_epoch' },
+  api_key: { field: 'key_id', epochField: 'client_epoch' },
+  client: { field: 'client_id', epochField: 'client_epoch' },
+  subject: { field: 'user_id', epochField: 'subject_epoch' },
+} as const;
 
 function read(document: SubscriptionDocument): PushSubscription {
   const { _id: id, user_id: userId, endpoint, p256dh, auth } = document;
   return {
     ...{ id, userId, endpoint, keys: { p256dh, auth } },
+    by: {
+      ...{ clientId: document.client_id, grantId: document.grant_id, keyId: document.key_id },
+      epoch: { client: document.client_epoch, subject: document.subject_epoch },
+    },
     version: document.version ?? 0,
     createdAt: document.created_at,
     updatedAt: document.updated_at,
   };
 }
 
-function write({ userId, endpoint, keys, createdAt }: PushSubscription) {
-  return { user_id: userId, endpoint, p256dh: keys.p256dh, auth: keys.auth, created_at: createdAt };
+function write({ userId, endpoint, keys, by, createdAt }: PushSubscription) {
+  return {
+    ...{ user_id: userId, endpoint, p256dh: keys.p256dh, auth: keys.auth, created_at: createdAt },
+    ...{ client_id: by.clientId, grant_id: by.grantId, key_id: by.keyId },
+    ...{ client_epoch: by.epoch.client, subject_epoch: by.epoch.subject },
+  };
 }

@@ -8,10 +8,23 @@ export type PushSubscription = {
   /** A capability: who knows it, and has our VAPID key, can send to the browser. */
   endpoint: string;
   keys: { p256dh: string; auth: string };
+  /** The credential that registered it, with which it ends. */
+  by: PushCredential;
   version: number;
   createdAt: Date;
   updatedAt: Date;
 };
+
+/** What a revocation may name: the epochs and ids of a credential. */
+export type PushCredential = {
+  clientId: string;
+  grantId: string | null;
+  keyId: string | null;
+  epoch: { client: number; subject: number };
+};
+
+/** What has been revoked: credentials with a lower epoch or, without one, all with this id. */
+export type Revoked = { kind: 'grant' | 'api_key' | 'client' | 'subject'; id: string; epoch?: number };
 
 export type PushSubscriptionField = 'id' | 'createdAt' | 'userId';
 export type NewPushSubscription = Pick<PushSubscription, 'endpoint' | 'keys'>;
@@ -28,6 +41,8 @@ export type PushSubscriptionStore = {
   put(subscription: PushSubscription, max: number): Promise<PushSubscription>;
   /** Resolves to false when the person has none with this id. */
   remove(id: string, userId: string): Promise<boolean>;
+  /** Removes those whose credentials are revoked. */
+  removeRevoked(revoked: readonly Revoked[]): Promise<void>;
 };
 
 export const PUSH_LIMITS = { perUser: 10, endpoint: 2000 };

@@ -1,0 +1,25 @@
+import { PermanentError } from '@gatehouse/events/job';
+import { createLogger } from '@gatehouse/kit/logger';
+import t from 'tap';
+import type { AttemptLedger } from '../src/notifications/attempt-ledger.ts';
+import type { Channel } from '../src/notifications/channels/channel.ts';
+import { ProviderError } from '../src/notifications/channels/provider.ts';
+import { createSender } from '../src/notifications/sending.ts';
+
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const notification = { id: 'ntf_1', type: 'email', createdAt: new Date() };
+
+t.test('the error of a notification names no host or path', async (t) => {
+  for (const [thrown, told] of [
+    [new Error('connect ECONNREFUSED 10.0.0.5:27017'), 'The message could not be sent.'],
+    [new PermanentError('The recipient has no phone number.'), 'The recipient has no phone number.'],
+    [new ProviderError('failing', 'The mail server fails.'), 'The mail server fails.'],
+  ] as const) {
+    const channel = { send: () => Promise.reject(thrown) } as unknown as Channel;
+    const ledger = { currentAttempt: () => ({ notification }) } as unknown as AttemptLedger;
+    const send = createSender({ ledger, logger, channels: new Map([['email', channel]]) });
+    const job = { id: 'ntf_1-1' } as Parameters<typeof send>[0];
+    const attempt = { number: 1, signal: AbortSignal.timeout(5000) };
+    await t.rejects(async () => send(job, attempt), { message: told });
+  }
+});
