@@ -94,6 +94,20 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
   }
   await start([identity, users, items, commerce, createDashboardService(config, logger)], port);
 
+  const logins = new Map<string, string>();
+  async function tokenOf(username: string, again = false): Promise<string> {
+    const known = logins.get(username);
+    if (known !== undefined && !again) return known;
+    const login = await fetch(`${base}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password: PASSWORD }),
+    });
+    const { token } = (await login.json()) as { token: string };
+    logins.set(username, token);
+    return token;
+  }
+
   return {
     base,
     config,
@@ -118,17 +132,15 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
       username = 'admin',
       body?: unknown,
     ) {
-      const login = await fetch(`${base}/api/v1/auth/login`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ username, password: PASSWORD }),
-      });
-      const { token } = (await login.json()) as { token: string };
-      const response = await fetch(base + path, {
-        method,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
+      const ask = (token: string) =>
+        fetch(base + path, {
+          method,
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      let response = await ask(await tokenOf(username));
+      // A token ends with a change of the account.
+      if (response.status === 401) response = await ask(await tokenOf(username, true));
       const text = await response.text();
       return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T };
     },

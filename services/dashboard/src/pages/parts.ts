@@ -2,8 +2,18 @@ import { moment } from '@gatehouse/ui/formatting';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 
-const GOOD = new Set(['active', 'ok', 'sent', 'delivered', 'completed', 'confirmed', 'shipped', 'current']);
-const BAD = new Set(['failed', 'error', 'refunded', 'dead']);
+const GOOD = new Set([
+  'active',
+  'ok',
+  'sent',
+  'delivered',
+  'completed',
+  'confirmed',
+  'shipped',
+  'current',
+  'accepted',
+]);
+const BAD = new Set(['failed', 'error', 'rejected', 'refunded']);
 const QUIET = new Set(['inactive', 'cancelled', 'expired', 'unconfigured', 'previous', 'retired']);
 
 /** A state in one word. */
