@@ -65,10 +65,13 @@ export function createReportHandler(options: {
   }
 
   return async ({ data }, { signal }) => {
-    const report = await store.start(String(data.report));
-    // It has ended.
-    if (report === undefined) return;
-    const { id } = report;
+    const id = String(data.report);
+    const report = await store.start(id);
+    if (report === undefined) {
+      // It has ended, perhaps after a process that made it was killed.
+      const ended = await store.findById(id);
+      return files.removeOthers(id, ended?.status === 'completed' ? (ended.fileId ?? undefined) : undefined);
+    }
     const fileId = `${id}.${randomUUID()}`;
     try {
       const made = await make(report, fileId, signal);
