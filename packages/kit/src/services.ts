@@ -23,6 +23,7 @@ const TABLE = {
       '/sign-in',
       '/consent',
       '/account',
+      '/openapi/identity.json',
     ],
     internalRoutes: {
       '/internal/identity/revocations': 'every other service',

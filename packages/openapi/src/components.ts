@@ -1,4 +1,3 @@
-import type { ErrorBody } from '@gatehouse/http/error-bodies';
 import { type ErrorKind, ServiceError } from '@gatehouse/kit/errors';
 import { alternatives, type JsonSchema } from './alternatives.ts';
 import { DESCRIPTIONS, ERROR_HEADERS, MESSAGES } from './errors.ts';
@@ -25,15 +24,22 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  function contentOf(shapes: readonly Shape[], side: 'written' | 'read') {
+  function contentOf(
+    shapes: readonly Shape[],
+    side: 'written' | 'read',
+    mediaTypes: readonly string[] = [JSON_TYPE],
+  ) {
     const shown = shapes.filter(({ example }) => example !== undefined);
     const examples = Object.fromEntries(shown.map(({ name, example: value }) => [name, { value }]));
     const schema = alternatives(shapes, side, refer);
-    return { [JSON_TYPE]: { schema, examples: shown.length > 0 ? examples : undefined } };
+    const content = { schema, examples: shown.length > 0 ? examples : undefined };
+    return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, content]));
   }
 
   return {
-    body: (shapes: readonly Shape[]) => ({ required: true, content: contentOf(shapes, 'read') }),
+    body: (shapes: readonly Shape[], mediaTypes?: readonly string[]) => {
+      return { required: true, content: contentOf(shapes, 'read', mediaTypes) };
+    },
 
     answer({ description, shapes, mediaType, headers }: DocumentedAnswer, operation: Operation) {
       const limits = operation.scopes && LIMITS;
@@ -47,7 +53,8 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
     },
 
     /** A reference to the answer for an error of an operation with these scopes. */
-    error({ schema, write }: ErrorBody, kind: ErrorKind, scopes: readonly string[] = []) {
+    error({ body, headers }: Operation['errors'], kind: ErrorKind, scopes: readonly string[] = []) {
+      const { schema, write } = body;
       const { title } = schema as { title?: string };
       if (title === undefined) throw new Error('the schema of an error has no title');
       // The example of `forbidden` names the missing scopes.
@@ -57,7 +64,11 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
       const example = write(errorExamples[kind] ?? new ServiceError(kind, message));
       responses[name] = {
         description: DESCRIPTIONS[kind],
-        headers: headersOf({ 'X-Request-Id': 'always', ...LIMITS, ...ERROR_HEADERS[kind] }),
+        headers: headersOf({
+          'X-Request-Id': 'always',
+          ...LIMITS,
+          ...(headers?.[kind] ?? ERROR_HEADERS[kind]),
+        }),
         content: { [JSON_TYPE]: { schema: refer({ name: title, schema }), example } },
       };
       return { $ref: `#/components/responses/${name}` };

@@ -4,7 +4,13 @@ import { createComponents } from './components.ts';
 import { errorKindsOf } from './errors.ts';
 import type { OpenApiOptions, Operation } from './operation.ts';
 import { parametersOf } from './parameters.ts';
-import { scopesNeeded, securityOf, securitySchemes } from './security.ts';
+import {
+  CLIENT_AUTHENTICATION,
+  clientScheme,
+  scopesNeeded,
+  securityOf,
+  securitySchemes,
+} from './security.ts';
 
 /** A mounted route: `url` is Fastify's pattern, such as /v1/users/:id. */
 export type Route = { url: string; method: string; operation: Operation };
@@ -33,17 +39,22 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
   const used = new Set(routes.map(({ operation }) => operation.tag));
   const described = tags.filter(({ name }) => used.has(name));
   for (const { name } of described) used.delete(name);
+  const hasClients = routes.some(({ operation }) => operation.clientAuthentication === true);
   return {
     openapi: '3.1.1',
     info: { title, version, description, license },
     servers: origin === undefined ? undefined : [{ url: origin }],
     tags: [...described, ...[...used].map((name) => ({ name }))],
     paths,
-    components: { ...components.written(), securitySchemes: securitySchemes(origin ?? '') },
+    components: {
+      ...components.written(),
+      securitySchemes: { ...securitySchemes(origin ?? ''), ...(hasClients ? clientScheme : {}) },
+    },
   };
 
   function write(url: string, method: string, operation: Operation) {
-    const { operationId, summary, description, tag, scopes, body, conditional, errors } = operation;
+    const { operationId, summary, description, tag, scopes, body, bodyTypes, conditional, errors } =
+      operation;
     const answers = { ...operation.answers, ...(conditional === 'read' && { 304: NOT_MODIFIED }) };
     const parameters = parametersOf(url, operation);
     const responses: JsonSchema = {};
@@ -51,16 +62,16 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
       responses[status] = components.answer(answer, operation);
     }
     for (const kind of errorKindsOf(operation, method)) {
-      responses[STATUS_OF_KIND[kind]] = components.error(errors.body, kind, scopes);
+      responses[STATUS_OF_KIND[kind]] ??= components.error(errors, kind, scopes);
     }
     return {
       operationId,
       summary,
       description: [description, scopesNeeded(scopes)].filter(Boolean).join(' ') || undefined,
       tags: [tag],
-      security: securityOf(scopes),
+      security: operation.clientAuthentication ? CLIENT_AUTHENTICATION : securityOf(scopes),
       parameters: parameters.length > 0 ? parameters : undefined,
-      requestBody: body && components.body(body),
+      requestBody: body && components.body(body, bodyTypes),
       responses,
     };
   }

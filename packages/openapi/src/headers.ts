@@ -1,7 +1,7 @@
 /** The headers of answers, with their descriptions. */
 const HEADERS = {
   ETag: 'The current version, for If-Match and If-None-Match.',
-  Location: 'The path of the new resource.',
+  Location: 'The path of the new resource, or the address to go on at.',
   Link: 'Links (RFC 8288): `next` is the next page, `deprecation` a guide.',
   Deprecation: 'The date since which a parameter of the request is deprecated (RFC 9745).',
   Sunset: 'The date until which deprecated parameters work (RFC 8594).',

@@ -55,14 +55,25 @@ export type Operation = {
   query?: readonly Query[];
   /** The shapes of the body, which is required if there are any. */
   body?: readonly Shape[];
+  /** The media types in which the body may be sent; JSON by default. */
+  bodyTypes?: readonly string[];
+  /** Applications authenticate as at the token endpoint (RFC 6749 §2.3), instead of by a scope. */
+  clientAuthentication?: boolean;
   /** Supports Idempotency-Key. */
   idempotent?: boolean;
   /** `read` supports If-None-Match (304), `write` supports If-Match (412). */
   conditional?: 'read' | 'write';
   /** By status. */
   answers: Readonly<Record<number, DocumentedAnswer>>;
-  /** The form of errors, and the kinds of errors in addition to those that follow from the fields above. */
-  errors: { body: ErrorBody; kinds?: readonly ErrorKind[] };
+  /**
+   * The form of errors, and the kinds of errors in addition to those that follow from the fields above. Where `answers` has
+   * the status of a kind, that is its answer. `headers` are those of the kinds in this form, if not the usual ones.
+   */
+  errors: {
+    body: ErrorBody;
+    kinds?: readonly ErrorKind[];
+    headers?: Partial<Record<ErrorKind, AnswerHeaders>>;
+  };
 };
 
 declare module 'fastify' {

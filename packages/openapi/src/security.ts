@@ -14,12 +14,16 @@ const scopes: Record<Scope, string> = {
 };
 
 /** The security requirements of an operation: any one of the scopes, or no credential if scopes are undefined. */
-export function securityOf(scopes: readonly string[] | undefined) {
-  if (scopes === undefined) return [];
-  // The scheme `bearer` has no scopes of its own.
-  const each = scopes.length === 0 ? [[]] : scopes.map((scope) => [scope]);
+export function securityOf(needed: readonly string[] | undefined) {
+  if (needed === undefined) return [];
+  // The scheme `bearer` has no scopes of its own. Those that no application can have are only in tokens of Gatehouse itself.
+  const grantable = needed.filter((scope) => Object.hasOwn(scopes, scope));
+  const each = needed.length === 0 ? [[]] : grantable.map((scope) => [scope]);
   return [{ bearer: [] }, ...each.map((oauth2) => ({ oauth2 }))];
 }
+
+/** With HTTP Basic, or in the body; an application that cannot keep a secret sends its client_id only. */
+export const CLIENT_AUTHENTICATION = [{ client_secret_basic: [] }, {}];
 
 /** A sentence that names the required scopes; undefined if there are none. */
 export function scopesNeeded(scopes: readonly string[] = []): string | undefined {
@@ -48,3 +52,14 @@ export function securitySchemes(origin: string) {
     },
   };
 }
+
+/** The scheme of CLIENT_AUTHENTICATION. */
+export const clientScheme = {
+  client_secret_basic: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      'The client_id and the client_secret of an application (RFC 6749 §2.3.1). They may also be sent in the body, and an ' +
+      'application with public keys sends a client_assertion instead (RFC 7523).',
+  },
+};

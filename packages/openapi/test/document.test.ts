@@ -2,6 +2,7 @@ import { plainBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodi
 import { ServiceError } from '@gatehouse/kit/errors';
 import { openApiDocument } from '@gatehouse/openapi/document';
 import type { OpenApiOptions, Operation, Shape } from '@gatehouse/openapi/operation';
+import { securityOf } from '@gatehouse/openapi/security';
 import { documentProblems } from '@gatehouse/testing/openapi-check';
 import t from 'tap';
 import { Type } from 'typebox';
@@ -393,4 +394,35 @@ t.test('duplicate ids and names are rejected', async (t) => {
   };
   const named2 = [...ROUTES, { url: '/v2/things', method: 'GET', operation: other }];
   t.throws(() => documentOf(named2), { message: 'two schemas have the name Thing' });
+});
+
+t.test('applications authenticate as at the token endpoint, with a form', async (t) => {
+  const token: Operation = {
+    ...{ operationId: 'token', summary: 'Request tokens', tag: 'oauth', clientAuthentication: true },
+    body: [{ name: 'TokenRequest', schema: Type.Object({ grant_type: Type.String() }) }],
+    bodyTypes: ['application/x-www-form-urlencoded'],
+    answers: { 200: { description: 'The tokens.' }, 429: { description: 'A page.', mediaType: 'text/html' } },
+    errors: {
+      body: upperCaseCodeBody,
+      kinds: ['unauthenticated', 'rate_limited'],
+      headers: { unauthenticated: { 'WWW-Authenticate': 'sometimes' } },
+    },
+  };
+  const route = { url: '/token', method: 'POST', operation: token };
+  const document = JSON.parse(JSON.stringify(openApiDocument(OPTIONS, [route])));
+  t.same(await documentProblems(document), []);
+  const { post } = document.paths['/token'];
+  t.same(post.security, [{ client_secret_basic: [] }, {}]);
+  t.same(Object.keys(post.requestBody.content), ['application/x-www-form-urlencoded']);
+  t.same(Object.keys(post.responses['429'].content), ['text/html'], 'an answer of its own');
+  const unauthenticated = document.components.responses.ApiError_unauthenticated;
+  t.equal(unauthenticated.headers['WWW-Authenticate'].required, false);
+  t.match(document.components.securitySchemes, { client_secret_basic: { scheme: 'basic' } });
+});
+
+t.test('a scope that no application can have needs a token of Gatehouse itself', async (t) => {
+  t.same(securityOf(['manage:apps']), [{ bearer: [] }]);
+  t.same(securityOf(['read:data']), [{ bearer: [] }, { oauth2: ['read:data'] }]);
+  t.same(securityOf([]), [{ bearer: [] }, { oauth2: [] }]);
+  t.same(securityOf(undefined), []);
 });

@@ -13,7 +13,6 @@ import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import { oauthErrors } from './oidc/oauth-errors.ts';
-import { providerRoutes } from './oidc/provider-routes.ts';
 import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
 import type { BrowserCookie } from './sign-in/browser-cookie.ts';
 import type { PageErrors } from './sign-in/page-errors.ts';
@@ -32,7 +31,7 @@ export type AppOptions = {
   /** Where all replicas count them together. */
   sharedLimits: RateLimitStore | undefined;
   routers: readonly Router[];
-  provider: Pick<ReloadableProvider, 'middleware' | 'serverErrorOf'>;
+  provider: Pick<ReloadableProvider, 'serverErrorOf'>;
 };
 
 /** For people rather than programs. */
@@ -74,7 +73,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   app.use(below(OAUTH_PAGES, providerPageHeaders));
   app.use(canonicalPathsOnly);
   if (options.rateLimit) app.use(limitByAddress(options.browser, options.sharedLimits));
-  for (const router of [...options.routers, providerRoutes(provider.middleware)]) mount(app, router);
+  for (const router of options.routers) mount(app, router);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');

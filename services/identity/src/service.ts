@@ -32,7 +32,9 @@ import { LOGIN_CLIENT } from './logins/logins.ts';
 import { createLoginsModule } from './logins/module.ts';
 import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
+import { providerRoutes } from './oidc/provider-routes.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
+import { openApiRoutes } from './openapi/openapi-routes.ts';
 import { createRevocationsModule } from './revocations/module.ts';
 import { createSignInModule } from './sign-in/module.ts';
 
@@ -189,13 +191,14 @@ export function createIdentityService(
       }),
     }),
     ...signIn.routers,
+    providerRoutes(provider.middleware),
   ];
   const app = createIdentityApp({
     ...common,
     provider,
     browser: signIn.browser,
     pageErrors: signIn.pageErrors,
-    routers,
+    routers: [openApiRoutes({ origin: issuer, routers }), ...routers],
   });
 
   const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);

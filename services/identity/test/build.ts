@@ -7,8 +7,9 @@ import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
 import type { Service } from '@gatehouse/kit/service';
-import { CLIENT_SERVICES } from '@gatehouse/kit/services';
+import { CLIENT_SERVICES, isUnder, prefixesOf } from '@gatehouse/kit/services';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
+import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createUsersService } from '@gatehouse/users';
@@ -44,6 +45,8 @@ export const ALL_SCOPES = [
 export const PASSWORD = 'correct horse battery';
 
 type BuildOptions = {
+  /** Compares every answer of identity's to the requests below with its OpenAPI document. */
+  checkAnswers?: boolean;
   rateLimit?: 'on' | 'off';
   mongodbUri?: string;
   masterKey?: Buffer;
@@ -147,15 +150,33 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   }
   await start([identity, users], port);
 
-  async function post(path: string, body: BodyOf, headers: Record<string, string>) {
-    const response = await fetch(base + path, { method: 'POST', headers, body });
+  const problemsOf =
+    options.checkAnswers === true
+      ? createOpenApiCheck((await (await fetch(`${base}/openapi/identity.json`)).json()) as object)
+      : () => [];
+
+  async function send(method: string, path: string, headers: Record<string, string>, sent?: BodyOf) {
+    const response = await fetch(base + path, {
+      method,
+      headers,
+      ...(sent === undefined ? {} : { body: sent }),
+    });
     const text = await response.text();
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
     };
+    const isOfIdentity = prefixesOf('identity').some((prefix) => isUnder(path.split('?')[0] ?? '', prefix));
+    const body = text === '' ? undefined : answer.body;
+    const problems =
+      isOfIdentity && !isUnder(path, '/internal') ? problemsOf({ method, path, ...answer, body }) : [];
+    if (problems.length > 0) throw new Error(`${problems.join('; ')}\n${text}`);
+    return answer;
   }
+
+  const post = (path: string, body: BodyOf, headers: Record<string, string>) =>
+    send('POST', path, headers, body);
   return {
     base,
     config,
@@ -189,21 +210,12 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       }),
     post,
     /** A request with a bearer token. */
-    async call(method: string, path: string, token?: string, body?: unknown) {
-      const response = await fetch(base + path, {
-        method,
-        headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+    call(method: string, path: string, token?: string, body?: unknown) {
+      const headers = {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
+      return send(method, path, headers, body === undefined ? undefined : JSON.stringify(body));
     },
     browser: () => createFormBrowser(base),
   };

@@ -34,7 +34,11 @@ export type AuthRoutesOptions = {
   onTokenIssued(clientId: string): void;
 };
 
-const readLogin = bodyValidator(Type.Object({ username: Type.String(), password: Type.String() }));
+export const Login = Type.Object({
+  username: Type.String({ description: 'A username, or a verified email address.' }),
+  password: Type.String(),
+});
+const readLogin = bodyValidator(Login);
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
 export function authRoutes(options: AuthRoutesOptions): Router {

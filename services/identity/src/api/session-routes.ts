@@ -3,14 +3,34 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { requireFirstParty } from '../http/first-party.ts';
 import type { Logins } from '../logins/logins.ts';
 import type { BrowserSessions } from '../sign-in/browser-sessions.ts';
 
-const readQuery = queryValidator(Type.Object({ user_id: Type.Optional(Type.String()) }));
+export const SessionQuery = Type.Object({
+  user_id: Type.Optional(
+    Type.String({ description: 'Whose sessions: the own ones by default. Others for admins.' }),
+  ),
+});
+const OrNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+const Time = Type.String({ format: 'date-time' });
+/** A session or a login as the API returns it. */
+export const SessionView = Type.Object({
+  id: Type.String(),
+  type: Type.String({
+    enum: ['browser', 'login'],
+    description: 'In a browser, or by POST /api/v1/auth/login.',
+  }),
+  client: OrNull(Type.String({ description: 'The User-Agent header.' })),
+  address: OrNull(Type.String({ description: 'The IP address.' })),
+  created_at: Time,
+  last_used_at: Time,
+  current: Type.Boolean({ description: 'Whether it is that of the token in the request.' }),
+});
+const readQuery = queryValidator(SessionQuery);
 
 /**
  * /api/v1/sessions: where a person is signed in, in browsers and by logins at the API. People see and end their own;

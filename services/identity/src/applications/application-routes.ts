@@ -24,7 +24,7 @@ import type { ApplicationDraft, Applications } from './applications.ts';
 import type { Manager } from './ownership.ts';
 import { readPublicKeys } from './public-keys.ts';
 import type { Transfers } from './transfers.ts';
-import { applicationView, keyView, secretView } from './views.ts';
+import { ApplicationView, applicationView, keyView, secretView } from './views.ts';
 
 const DAY = 86_400;
 const Lifetime = Type.Integer({ minimum: 60, maximum: 3650 * DAY });
@@ -33,7 +33,7 @@ const Texts = Type.Array(Type.String());
 const oneOf = (values: readonly string[]) => Type.Enum([...values]);
 const pins = Object.entries(PROFILE_PINS).map(([pin, names]) => [pin, Type.Optional(oneOf(names))]);
 const Pins = Type.Unsafe<Profiles>(Type.Object(Object.fromEntries(pins)));
-const Changes = Type.Object({
+export const Changes = Type.Object({
   name: Type.Optional(Type.String()),
   redirect_uris: Type.Optional(Texts),
   post_logout_redirect_uris: Type.Optional(Texts),
@@ -46,17 +46,17 @@ const Changes = Type.Object({
   backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
 });
-const Draft = Type.Object({
+export const Draft = Type.Object({
   ...Changes.properties,
   name: Type.String(),
   type: oneOf(APPLICATION_TYPES),
   scopes: Texts,
 });
-const Secret = Type.Object({ expires_in: Type.Optional(Lifetime) });
-const Key = Type.Object({ name: Type.String(), scopes: Texts, expires_in: Type.Optional(Lifetime) });
-const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
+export const Secret = Type.Object({ expires_in: Type.Optional(Lifetime) });
+export const Key = Type.Object({ name: Type.String(), scopes: Texts, expires_in: Type.Optional(Lifetime) });
+export const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
 
-const Transfer = Type.Object({ to: Type.String({ minLength: 1, maxLength: 254 }) });
+export const Transfer = Type.Object({ to: Type.String({ minLength: 1, maxLength: 254 }) });
 
 const readDraft = strictBodyValidator(Draft);
 const readChanges = strictBodyValidator(Changes);
@@ -79,7 +79,7 @@ export const applicationList = createListEndpoint<ApplicationField, Application>
     plain: ['owner', 'q'],
   },
   envelope: cursorEnvelope,
-  item: { schema: Type.Object({}), write: (application) => JSON.stringify(applicationView(application)) },
+  item: { schema: ApplicationView, write: (application) => JSON.stringify(applicationView(application)) },
 });
 
 /** The API for applications, their secrets and their API keys. Errors are thrown. */

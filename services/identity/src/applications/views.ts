@@ -1,12 +1,61 @@
+import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
+import { type TSchema, Type } from 'typebox';
 import type { ApiKey } from './api-key.ts';
-import { type Application, type ClientSecret, isConfidential, type LastUse } from './application.ts';
+import {
+  APPLICATION_TYPES,
+  type Application,
+  type ClientSecret,
+  isConfidential,
+  type LastUse,
+} from './application.ts';
 
 /** How an application authenticates at the token endpoint (RFC 7591 §2); HTTP Basic is accepted, too. */
 function authMethodOf(application: Application): 'none' | 'client_secret_post' | 'private_key_jwt' {
   if (!isConfidential(application)) return 'none';
   return application.jwks === undefined ? 'client_secret_post' : 'private_key_jwt';
 }
+
+const Time = Type.String({ format: 'date-time' });
+const orNull = (schema: TSchema, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+const Texts = Type.Array(Type.String());
+const LastUseFields = {
+  last_used_at: orNull(Time, 'To the minute.'),
+  last_used_address: orNull(Type.String(), 'The IP address that it was used from, if that is known.'),
+};
+
+export const ApplicationView = Type.Object({
+  client_id: Type.String(),
+  name: Type.String(),
+  type: Type.String({ enum: [...APPLICATION_TYPES] }),
+  redirect_uris: Texts,
+  post_logout_redirect_uris: Texts,
+  scopes: Type.Array(Type.String(), { description: 'What it may ask for.' }),
+  profiles: Type.Object(
+    Object.fromEntries(
+      Object.entries(PROFILE_PINS).map(([pin, names]) => [
+        pin,
+        Type.Optional(Type.String({ enum: [...names] })),
+      ]),
+    ),
+    { description: 'The API profiles that it has pinned.' },
+  ),
+  legacy_implicit: Type.Boolean({ description: 'Whether it may use the implicit flow.' }),
+  trusted: Type.Boolean({
+    description: 'Whether it acts in its own right, not under the role of its owner.',
+  }),
+  trusted_by: orNull(Type.String(), 'The id of the admin who granted the trust.'),
+  trusted_at: orNull(Time),
+  owner: orNull(Type.String(), 'The id of the owner; null for an application that the operator has set up.'),
+  token_endpoint_auth_method: Type.String({ enum: ['none', 'client_secret_post', 'private_key_jwt'] }),
+  jwks: orNull(Type.Object({}, { additionalProperties: true }), 'Its public keys (RFC 7517 §5).'),
+  backchannel_logout_uri: orNull(Type.String()),
+  dpop_bound_access_tokens: Type.Boolean(),
+  ...LastUseFields,
+  created_at: Time,
+  updated_at: Time,
+});
 
 /** An application as the API returns it. */
 export function applicationView(application: Application) {
@@ -33,6 +82,10 @@ export function applicationView(application: Application) {
   };
 }
 
+export const SecretView = Type.Object({
+  ...{ id: Type.String(), created_at: Time, expires_at: orNull(Time), ...LastUseFields },
+});
+
 /** A client secret without its text. */
 export function secretView({ id, createdAt, expiresAt, lastUse }: ClientSecret) {
   return { id, created_at: createdAt, expires_at: expiresAt, ...lastUseView(lastUse) };
@@ -41,6 +94,17 @@ export function secretView({ id, createdAt, expiresAt, lastUse }: ClientSecret) 
 function lastUseView(use: LastUse | null) {
   return { last_used_at: use?.at ?? null, last_used_address: use?.address ?? null };
 }
+
+export const KeyView = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scopes: Texts,
+  prefix: Type.String({ description: 'The beginning of the key, by which it can be recognized.' }),
+  created_at: Time,
+  expires_at: orNull(Time),
+  ...LastUseFields,
+  rotated_to: orNull(Type.String(), 'The id of the key that replaces it.'),
+});
 
 /** An API key without its text, whose beginning is `prefix`. */
 export function keyView(key: ApiKey) {

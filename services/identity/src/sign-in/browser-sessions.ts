@@ -29,6 +29,8 @@ export type BrowserSessions = {
    */
   end(accountId: string, uid: string): Promise<boolean>;
   endAll(accountId: string): Promise<void>;
+  /** Ends those that match, however many there are. */
+  endWhere(accountId: string, matches: (session: ListedSession) => boolean): Promise<void>;
   /** Ends all but the one with this uid. */
   endOthers(accountId: string, uid: string): Promise<void>;
   /** The last used MAX_LISTED. */
@@ -134,6 +136,11 @@ export function createBrowserSessions(options: {
     },
     end: endOne,
     endAll: (accountId) => endAllBut(accountId),
+    async endWhere(accountId, matches) {
+      for await (const session of store.sessionsOf(accountId)) {
+        if (matches(listed(session))) await end(accountId, session);
+      }
+    },
     endOthers: endAllBut,
     async list(accountId) {
       const sessions: ListedSession[] = [];

@@ -12,6 +12,7 @@ const uri = await testDatabase(t);
 const masterKey = randomBytes(32);
 const apiKey = newApiKey();
 const built = await build(t, {
+  checkAnswers: true,
   mongodbUri: uri,
   masterKey,
   applications: [

@@ -3,7 +3,7 @@ import t from 'tap';
 import { authorizeUrl, build, PASSWORD } from '../build.ts';
 import { refresh, statusesOf, tokensFor } from '../oidc/actions.ts';
 
-const built = await build(t);
+const built = await build(t, { checkAnswers: true });
 const { call, json, people } = built;
 const login = async (username: string) =>
   String((await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token);

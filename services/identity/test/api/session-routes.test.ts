@@ -6,6 +6,7 @@ import { tokensFor } from '../oidc/actions.ts';
 
 const apiKey = newApiKey();
 const built = await build(t, {
+  checkAnswers: true,
   applications: [
     {
       ...{ clientId: 'app_keyed', name: 'Keyed', type: 'machine', owner: null, trusted: true },
@@ -111,7 +112,8 @@ t.test('a login is on the sessions page, and ends there', async (t) => {
   await signInAndAllow(browser, '/account', 'admin');
   const [token, other] = [await login('admin', 'a-script/2.0'), await login('admin')];
   const page = await browser.get('/account/sessions');
-  t.match(page.html, '<h3 id="login-1">curl/8.5.0</h3>');
+  t.match(page.html, '<h3 id="login-1">curl/8.5.0: 2 logins</h3>');
+  t.match(page.html, '<h3 id="login-2">a-script/2.0</h3>');
   const ended = await browser.submit(page, {}, loginId(token));
   t.match(ended.html, 'The login has ended.');
   t.same([await statusOf(token), await statusOf(other)], [401, 200]);

@@ -6,6 +6,7 @@ import { tokensFor } from '../oidc/actions.ts';
 
 const apiKey = newApiKey();
 const built = await build(t, {
+  checkAnswers: true,
   applications: [
     {
       ...{ clientId: 'app_keyed', name: 'Keyed', type: 'machine', owner: null, trusted: true },

@@ -4,7 +4,7 @@ import t from 'tap';
 import { authorizeUrl, build, MACHINE, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
 import { pkce } from './actions.ts';
 
-const built = await build(t);
+const built = await build(t, { checkAnswers: true });
 const { base, call, form, json } = built;
 const admin = await call('POST', '/api/v1/auth/login', undefined, { username: 'admin', password: PASSWORD });
 const { privateKey, publicKey } = await generateKeyPair('ES256');

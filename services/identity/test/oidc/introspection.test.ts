@@ -2,7 +2,7 @@ import t from 'tap';
 import { build, MACHINE, OTHER, SPA, WEB } from '../build.ts';
 import { refresh, tokensFor } from './actions.ts';
 
-const built = await build(t);
+const built = await build(t, { checkAnswers: true });
 const { base, form, post, people } = built;
 const { redirect_uri: _, ...web } = WEB;
 const browser = built.browser();

@@ -9,6 +9,7 @@ const uri = await testDatabase(t);
 const KEYED = { client_id: 'app_keyed', client_secret: 'the-secret-of-the-application-with-a-key' };
 const apiKey = newApiKey();
 const built = await build(t, {
+  checkAnswers: true,
   mongodbUri: uri,
   applications: [
     {

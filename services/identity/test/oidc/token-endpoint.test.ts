@@ -2,7 +2,7 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import t from 'tap';
 import { build, MACHINE, OTHER } from '../build.ts';
 
-const { base, json, form, post } = await build(t);
+const { base, json, form, post } = await build(t, { checkAnswers: true });
 const grant = { grant_type: 'client_credentials' };
 
 t.test('the token response, by JSON and by form, by body and by Basic', async (t) => {

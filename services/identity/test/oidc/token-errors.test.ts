@@ -6,7 +6,7 @@ import { openDatabase } from '../store-set-up.ts';
 import { type Answer, age, pkce, tokensFor } from './actions.ts';
 
 const uri = await testDatabase(t);
-const built = await build(t, { mongodbUri: uri });
+const built = await build(t, { checkAnswers: true, mongodbUri: uri });
 const { base, json, form, post } = built;
 const database = await openDatabase(t, uri);
 const FORM = 'application/x-www-form-urlencoded';

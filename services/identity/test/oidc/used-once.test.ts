@@ -9,7 +9,7 @@ import { openDatabase } from '../store-set-up.ts';
 import { dpopKey, keyOf } from './actions.ts';
 
 const mongodbUri = await testDatabase(t);
-const built = await build(t, { mongodbUri });
+const built = await build(t, { checkAnswers: true, mongodbUri });
 const database = await openDatabase(t, mongodbUri);
 const { base, call, form } = built;
 const TOKEN_URL = `${base}/oauth2/token`;

@@ -2,7 +2,7 @@ import t from 'tap';
 import { build, MACHINE, PASSWORD, SPA, signInAndAllow } from '../build.ts';
 import { dpopKey, tokensFor } from './actions.ts';
 
-const built = await build(t);
+const built = await build(t, { checkAnswers: true });
 const { base, call, people } = built;
 const browser = built.browser();
 const tokenFor = async (scope: string) =>

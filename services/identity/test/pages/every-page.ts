@@ -38,7 +38,6 @@ const SIGN_IN_PROBLEMS: SignInProblem[] = [
   { kind: 'known_devices_only' },
   { kind: 'unavailable' },
 ];
-const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0';
 
 /** Every page in each of its states, by name. `of` is asked for each text that comes from outside. */
 export function everyPage(of: (text: string) => string): Map<string, string> {
@@ -63,14 +62,19 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
-  const session = { userAgent: of(FIREFOX), address: of('::1'), signedInAt: at, lastSeenAt: at, end: form };
-  const sessions = [
-    { ...session, current: true },
-    { ...session, current: false },
+  const session = { address: of('::1'), signedInAt: at, lastSeenAt: at, end: form };
+  const here = { ...session, current: true };
+  const away = { ...session, current: false };
+  const devices = [
+    { name: of('Firefox on Windows'), uses: [here, away], endAll: form },
+    { name: 'Safari on iPhone', uses: [away, away], endAll: form },
+    { name: 'Unknown device', uses: [away], endAll: form },
   ];
-  const logins = ['curl/8.5.0', undefined].map((userAgent) => ({
-    ...{ userAgent, address: '2001:db8::1', createdAt: at, lastUsedAt: at, end: form },
-  }));
+  const login = { address: '2001:db8::1', createdAt: at, lastUsedAt: at, end: form };
+  const programs = [
+    { name: of('curl/8.5.0'), uses: [login], endAll: form },
+    { name: 'Unknown program', uses: [login, login], endAll: form },
+  ];
   const own = [
     {
       ...{ name: of('Lighthouse'), clientId: of('app_1'), hasPublicKeys: true },
@@ -188,11 +192,14 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     [
       'sessions',
-      sessionsPage({ frame, sessions, logins, isComplete: true, endOthers: form, notice: 'ended' }),
+      sessionsPage({ frame, devices, programs, isComplete: true, endOthers: form, notice: 'ended' }),
     ],
     [
       'sessions, one',
-      sessionsPage({ frame, sessions: sessions.slice(0, 1), logins: [], isComplete: false, endOthers: form }),
+      sessionsPage({
+        ...{ frame, programs: [], isComplete: false, endOthers: form },
+        devices: [{ name: 'Firefox on Windows', uses: [here], endAll: form }],
+      }),
     ],
   ]);
 }

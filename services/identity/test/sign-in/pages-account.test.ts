@@ -330,6 +330,48 @@ t.test('sessions', async (t) => {
   t.ok(isSignIn(await visitor.get('/account')));
 });
 
+t.test('sessions are grouped by device, and logins by program; a group ends together', async (t) => {
+  const visitor = await person('eva');
+  const others = [await signedIn('eva'), await signedIn('eva')];
+  const phone = await signedIn('eva');
+  const sessions = (await openDatabase(t, uri)).collection<{ _id: string; payload: string }>('oidc_sessions');
+  const uid = formsOf((await phone.get('/account/sessions')).html).find(({ html }) =>
+    html.includes('Sign out here'),
+  )?.fields.session;
+  for (const { _id, payload } of await sessions.find({}).toArray()) {
+    const session = JSON.parse(payload);
+    if (session.uid !== uid) continue;
+    session.device.userAgent =
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1';
+    await sessions.updateOne({ _id }, { $set: { payload: JSON.stringify(session) } });
+  }
+  const logins: string[] = [];
+  for (const userAgent of ['curl/8.5.0', 'curl/8.5.0', 'wget/1.21']) {
+    const headers = { 'content-type': 'application/json', 'user-agent': userAgent };
+    const body = JSON.stringify({ username: 'eva', password: PASSWORD });
+    const answer = await fetch(`${built.base}/api/v1/auth/login`, { method: 'POST', headers, body });
+    logins.push(((await answer.json()) as { token: string }).token);
+  }
+  const statuses = () =>
+    Promise.all(logins.map(async (token) => (await call('GET', '/api/v1/auth/status', token)).status));
+
+  const page = await visitor.get('/account/sessions');
+  t.match(page.html, /<h2 id="device-1">.*: 3 sessions<\/h2>/);
+  t.match(page.html, '<h2 id="device-2">Safari on iPhone</h2>');
+  t.match(page.html, '<h3 id="login-1">wget/1.21</h3>');
+  t.match(page.html, '<h3 id="login-2">curl/8.5.0: 2 logins</h3>');
+  t.match(page.html, 'End the other 2');
+
+  const ended = await visitor.submit(page, {}, 'End the other 2');
+  t.equal(noticeOf(ended), 'The sessions have ended.');
+  for (const other of others) t.ok(isSignIn(await other.get('/account')));
+  for (const left of [visitor, phone]) t.notOk(isSignIn(await left.get('/account')));
+  const without = await visitor.submit(ended, {}, 'End all 2');
+  t.equal(noticeOf(without), 'The logins have ended.');
+  t.same(await statuses(), [401, 401, 200]);
+  t.match(without.html, 'wget/1.21');
+});
+
 t.test('a session that is ended does not come back through a request in flight', async (t) => {
   const here = await person('ada');
   for (const name of ['by another device', 'by another tab']) {
@@ -400,6 +442,8 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     '/account/applications/revoke',
     '/account/applications/end-credentials',
     '/account/sessions/end',
+    '/account/sessions/end-device',
+    '/account/logins/end-program',
     '/account/sessions/end-others',
     '/account/logins/end',
     '/account/sign-out',

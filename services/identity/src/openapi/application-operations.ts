@@ -1,0 +1,171 @@
+import { Type } from 'typebox';
+import {
+  applicationList,
+  Changes,
+  Draft,
+  Key,
+  Rotation,
+  Secret,
+  Transfer,
+} from '../applications/application-routes.ts';
+import { ApplicationView, KeyView, SecretView } from '../applications/views.ts';
+import { answer, listOf, managed, type Operations, shape } from './operations.ts';
+
+const ROOT = '/api/v1/applications';
+const tag = ROOT;
+const at = '2026-11-02T09:30:00.000Z';
+const uses = { last_used_at: null, last_used_address: null };
+
+const application = shape('Application', ApplicationView, {
+  client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z',
+  name: 'Lighthouse',
+  type: 'web',
+  redirect_uris: ['https://lighthouse.example/callback'],
+  post_logout_redirect_uris: [],
+  scopes: ['openid', 'read:data'],
+  profiles: { items: 'cursor' },
+  legacy_implicit: false,
+  trusted: false,
+  trusted_by: null,
+  trusted_at: null,
+  owner: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
+  token_endpoint_auth_method: 'client_secret_post',
+  jwks: null,
+  backchannel_logout_uri: null,
+  dpop_bound_access_tokens: false,
+  ...uses,
+  created_at: at,
+  updated_at: at,
+});
+const created = shape(
+  'CreatedApplication',
+  Type.Object({
+    ...ApplicationView.properties,
+    client_secret: Type.Optional(
+      Type.String({ description: 'Shown only here; absent from an application that has none.' }),
+    ),
+  }),
+);
+const secret = shape('ClientSecret', SecretView, { id: 'sec_1', created_at: at, expires_at: null, ...uses });
+const createdSecret = shape(
+  'CreatedClientSecret',
+  Type.Object({ ...SecretView.properties, client_secret: Type.String({ description: 'Shown only here.' }) }),
+);
+const key = shape('ApiKey', KeyView, {
+  id: '4fGq9LxT2mZ8',
+  name: 'Nightly run',
+  scopes: ['read:data'],
+  prefix: 'gatehouse_4fGq9LxT2mZ8',
+  created_at: at,
+  expires_at: null,
+  ...uses,
+  rotated_to: null,
+});
+const createdKey = shape(
+  'CreatedApiKey',
+  Type.Object({ ...KeyView.properties, api_key: Type.String({ description: 'Shown only here.' }) }),
+);
+const [page] = applicationList.answers;
+if (page === undefined) throw new Error('the list of applications has no answer');
+
+const one = `${ROOT}/:client_id`;
+const secrets = `${one}/secrets`;
+const keys = `${one}/api-keys`;
+const headers = { Location: 'always' } as const;
+
+/** The applications of developers, their secrets and their API keys. */
+export const applicationOperations: Operations = {
+  [`GET ${ROOT}`]: managed({
+    ...{ operationId: 'list_api_v1_applications', tag, summary: 'List applications' },
+    description: 'One’s own; admins get all.',
+    query: [{ profile: 'cursor', schema: applicationList.query }],
+    answers: {
+      200: answer('A page of the list.', { name: 'ApplicationPage', schema: page, parts: [application] }),
+    },
+  }),
+  [`POST ${ROOT}`]: managed({
+    ...{ operationId: 'create_api_v1_applications', tag, summary: 'Create an application' },
+    body: [
+      shape('NewApplication', Draft, {
+        name: 'Lighthouse',
+        type: 'web',
+        redirect_uris: ['https://lighthouse.example/callback'],
+        scopes: ['openid', 'read:data'],
+      }),
+    ],
+    answers: { 201: { ...answer('The application has been created.', created), headers } },
+    kinds: ['conflict'],
+  }),
+  [`GET ${one}`]: managed({
+    ...{ operationId: 'read_api_v1_applications', tag, summary: 'Read an application' },
+    answers: { 200: answer('The application.', application) },
+    kinds: ['not_found'],
+  }),
+  [`PATCH ${one}`]: managed({
+    ...{ operationId: 'patch_api_v1_applications', tag, summary: 'Change an application' },
+    description: 'Fields that are not in the body stay as they are. Less scopes end the access tokens.',
+    body: [shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' })],
+    answers: { 200: answer('The changed application.', application) },
+    kinds: ['not_found', 'conflict'],
+  }),
+  [`DELETE ${one}`]: managed({
+    ...{ operationId: 'remove_api_v1_applications', tag, summary: 'Delete an application' },
+    description: 'Ends its tokens, its API keys, and what people have granted to it.',
+    answers: { 204: { description: 'The application has been deleted.' } },
+    kinds: ['not_found'],
+  }),
+  [`POST ${one}/transfer`]: managed({
+    ...{ operationId: 'transfer_api_v1_applications', tag, summary: 'Give an application to another person' },
+    description:
+      'Ends its secrets, public keys, API keys, access tokens and trust: nobody but the new owner acts for them. Both people ' +
+      'are told by mail. Only admins give one to somebody with a higher role than their own.',
+    body: [shape('ApplicationTransfer', Transfer, { to: 'grace' })],
+    answers: { 200: answer('The application with its new owner.', application) },
+    kinds: ['not_found', 'conflict'],
+  }),
+  [`GET ${secrets}`]: managed({
+    ...{ operationId: 'list_api_v1_applications_secrets', tag, summary: 'List the client secrets' },
+    answers: { 200: answer('The secrets that have not expired.', listOf('ClientSecrets', secret)) },
+    kinds: ['not_found'],
+  }),
+  [`POST ${secrets}`]: managed({
+    ...{ operationId: 'create_api_v1_applications_secrets', tag, summary: 'Add a client secret' },
+    description: 'Two can be valid at a time, so that one is replaced without downtime.',
+    body: [shape('NewClientSecret', Secret, { expires_in: 31_536_000 })],
+    answers: { 201: { ...answer('The secret has been added.', createdSecret), headers } },
+    kinds: ['not_found', 'conflict'],
+  }),
+  [`DELETE ${secrets}/:id`]: managed({
+    ...{ operationId: 'remove_api_v1_applications_secrets', tag, summary: 'Remove a client secret' },
+    answers: { 204: { description: 'The secret is no longer accepted.' } },
+    kinds: ['not_found'],
+  }),
+  [`GET ${keys}`]: managed({
+    ...{ operationId: 'list_api_v1_applications_api_keys', tag, summary: 'List the API keys' },
+    answers: { 200: answer('The keys that have not expired.', listOf('ApiKeys', key)) },
+    kinds: ['not_found'],
+  }),
+  [`POST ${keys}`]: managed({
+    ...{ operationId: 'create_api_v1_applications_api_keys', tag, summary: 'Create an API key' },
+    body: [shape('NewApiKey', Key, { name: 'Nightly run', scopes: ['read:data'] })],
+    answers: { 201: { ...answer('The key has been created.', createdKey), headers } },
+    kinds: ['not_found', 'conflict'],
+  }),
+  [`GET ${keys}/:id`]: managed({
+    ...{ operationId: 'read_api_v1_applications_api_keys', tag, summary: 'Read an API key' },
+    answers: { 200: answer('The key, without its text.', key) },
+    kinds: ['not_found'],
+  }),
+  [`DELETE ${keys}/:id`]: managed({
+    ...{ operationId: 'remove_api_v1_applications_api_keys', tag, summary: 'Revoke an API key' },
+    answers: { 204: { description: 'The key is no longer accepted.' } },
+    kinds: ['not_found'],
+  }),
+  [`POST ${keys}/:id/rotate`]: managed({
+    ...{ operationId: 'rotate_api_v1_applications_api_keys', tag, summary: 'Replace an API key' },
+    description: 'The old key is accepted for `overlap_seconds` more.',
+    body: [shape('ApiKeyRotation', Rotation, { overlap_seconds: 86_400 })],
+    answers: { 201: { ...answer('The key that replaces it.', createdKey), headers } },
+    kinds: ['not_found', 'conflict'],
+  }),
+};

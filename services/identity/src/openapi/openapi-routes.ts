@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { notModified } from '@gatehouse/http/conditional';
+import { isUnder } from '@gatehouse/kit/services';
+import { openApiDocument, type Route } from '@gatehouse/openapi/document';
+import Router from '@koa/router';
+import { administrationOperations, authOperations } from './administration-operations.ts';
+import { applicationOperations } from './application-operations.ts';
+import { oauthOperations } from './oauth-operations.ts';
+import type { Operations } from './operations.ts';
+
+const PATH = '/openapi/identity.json';
+
+const OPERATIONS: Operations = {
+  ...oauthOperations,
+  ...authOperations,
+  ...applicationOperations,
+  ...administrationOperations,
+};
+
+/** For people, for other services, or no endpoint of its own. */
+const UNDOCUMENTED = [
+  '/sign-in',
+  '/consent',
+  '/account',
+  '/internal',
+  '/oauth2/authorize/:uid',
+  '/oauth2/logout/confirm',
+  '/oauth2/logout/success',
+];
+
+/** GET /openapi/identity.json: the OpenAPI 3.1 document of what third parties use. Throws when a router has a route that is not in it. */
+export function openApiRoutes(options: { origin: string; routers: readonly Router[] }): Router {
+  const { origin, routers } = options;
+  const problems = differences(OPERATIONS, routers);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  const routes = Object.entries(OPERATIONS).map(([key, operation]): Route => {
+    const [method = '', url = ''] = key.split(' ');
+    return { method, url, operation };
+  });
+  const body = Buffer.from(
+    JSON.stringify(
+      openApiDocument(
+        {
+          title: 'Gatehouse identity',
+          version: '2.1.0',
+          description:
+            'Tokens for people and machines, applications and their credentials, sessions, and what admins need.',
+          license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+          path: PATH,
+          origin,
+        },
+        routes,
+      ),
+    ),
+  );
+  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+  return new Router({ sensitive: true }).get(PATH, (ctx) => {
+    ctx.set({ etag, 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' });
+    if (notModified(ctx.req, etag)) {
+      ctx.status = 304;
+      return;
+    }
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = body;
+  });
+}
+
+/** One sentence for each route of the routers without an operation, and for each operation without a route. */
+export function differences(operations: Operations, routers: readonly Router[]): string[] {
+  const routes = routers.flatMap((router) =>
+    router.stack
+      .filter(
+        ({ path, methods }) =>
+          methods.length > 0 && !UNDOCUMENTED.some((prefix) => isUnder(String(path), prefix)),
+      )
+      .map(({ path, methods }) => {
+        // A path that is passed on as a whole has every method, those included that nobody sends.
+        const isPassedOn = methods.includes('PROPFIND');
+        const served = methods.filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
+        return { path: String(path).replace(/(?<=.)\/$/, ''), methods: isPassedOn ? [] : served, isPassedOn };
+      }),
+  );
+  const documented = Object.keys(operations);
+  const missing = routes.flatMap(({ path, methods, isPassedOn }) =>
+    isPassedOn && !documented.some((key) => key.endsWith(` ${path}`))
+      ? [`${path} is not documented`]
+      : methods
+          .map((method) => `${method} ${path}`)
+          .filter((key) => !documented.includes(key))
+          .map((key) => `${key} is not documented`),
+  );
+  const served = (key: string) => {
+    const [method = '', path] = key.split(' ');
+    return routes.some(
+      (route) => route.path === path && (route.isPassedOn || route.methods.includes(method)),
+    );
+  };
+  return [...missing, ...documented.filter((key) => !served(key)).map((key) => `${key} is not served`)];
+}

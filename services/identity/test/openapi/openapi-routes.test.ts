@@ -1,0 +1,45 @@
+import { documentProblems } from '@gatehouse/testing/openapi-check';
+import Router from '@koa/router';
+import t from 'tap';
+import { differences } from '../../src/openapi/openapi-routes.ts';
+import type { Operations } from '../../src/openapi/operations.ts';
+import { build } from '../build.ts';
+
+const { base } = await build(t);
+const PATH = `${base}/openapi/identity.json`;
+
+t.test('the document is valid, and its examples are', async (t) => {
+  const response = await fetch(PATH);
+  t.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+  t.equal(response.headers.get('access-control-allow-origin'), '*');
+  const etag = String(response.headers.get('etag'));
+  const again = await fetch(PATH, { headers: { 'if-none-match': etag } });
+  t.equal(again.status, 304);
+  const document = (await response.json()) as { openapi: string; paths: Record<string, object> };
+  t.match(document, { openapi: '3.1.1', servers: [{ url: base }] });
+  t.same(await documentProblems(document), []);
+  for (const path of ['/oauth/token', '/oauth2/authorize', '/userinfo', '/api/v1/audit'])
+    t.hasProp(document.paths, path);
+  t.notMatch(Object.keys(document.paths).join(), /sign-in|consent|account|internal/);
+});
+
+t.test('a route without an operation is found, and an operation without a route', async (t) => {
+  const handler = () => {};
+  const router = new Router({ prefix: '/things' })
+    .get('/', handler)
+    .post('/:id', handler)
+    .options('/:id', handler)
+    .use(handler);
+  const pages = new Router().get('/account', handler).get('/account/sessions', handler);
+  const passedOn = new Router().all('/oauth2/x', handler).all('/oauth2/authorize/:uid', handler);
+  const operation = {} as Operations[string];
+  const of = (...keys: string[]) => Object.fromEntries(keys.map((key) => [key, operation]));
+  const routers = [router, pages, passedOn];
+  t.same(differences(of('GET /things', 'POST /things/:id', 'POST /oauth2/x'), routers), []);
+  t.same(differences(of('GET /things', 'PUT /things/:id', 'GET /oauth2/y'), routers), [
+    'POST /things/:id is not documented',
+    '/oauth2/x is not documented',
+    'PUT /things/:id is not served',
+    'GET /oauth2/y is not served',
+  ]);
+});
