@@ -67,8 +67,8 @@ const ONLY: { files: RegExp; may: RegExp[]; rule: string }[] = [
   { files: AGGREGATE, may: [AGGREGATE, KIT, /^node:crypto$/], rule: 'an aggregate imports only kit' },
   {
     files: STORE,
-    may: [AGGREGATE, STORE_PART, KIT, /^node:/, /^mongoose$/, /^@gatehouse\/mongo\//],
-    rule: 'a store imports only mongoose, mongo, kit and its aggregate',
+    may: [AGGREGATE, STORE_PART, KIT, /^node:/, /^mongoose$/, /^lru-cache$/, /^@gatehouse\/mongo\//],
+    rule: 'a store imports only mongoose, mongo, kit, a cache and its aggregate',
   },
   {
     files: /^\.\/main\.ts$/,

@@ -290,7 +290,6 @@ t.test('pages of the dashboard', async (t) => {
     const page = await browser.get('/');
     t.equal(heading(page), 'Sign-in and an API in one place');
     t.match(page.html, 'href="/dashboard"');
-    t.match(page.html, 'href="/docs"');
     const answer = await fetch(`${base}/`, { headers: { accept: '*/*' } });
     t.match(answer.headers.get('vary'), /accept/i);
     t.match(await answer.json(), { name: 'Gatehouse', links: [{ href: '/dashboard' }] });

@@ -76,7 +76,7 @@ function navigation(current: Section | undefined, person: Person): Html {
         ([section, title]) =>
           html`<li><a href="${pathOf(section)}"${section === current && html` aria-current="page"`}>${title}</a></li>`,
       )}</ul>`,
-  )}<h2>Learn</h2><ul><li><a href="/docs">Documentation</a></li></ul>`;
+  )}`;
 }
 
 function pathOf(section: Section): string {

@@ -73,7 +73,6 @@ const SHORTCUTS: [href: string, title: string, what: string][] = [
     'Client ids, secrets and API keys; rotate them without downtime.',
   ],
   ['/dashboard/items', 'Look at data', 'Items, products and orders, as the API serves them.'],
-  ['/docs', 'Read the documentation', 'Every operation with its examples, and the guides.'],
 ];
 
 function welcome() {

@@ -4,6 +4,7 @@ import { v2Body } from '@gatehouse/http/error-bodies';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
 import { createDelegationClient } from './delegation-client.ts';
+import { expireReport } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';
 import { mountReports, PREFIXES } from './report-routes.ts';
 import { createReportService } from './report-service.ts';
@@ -62,8 +63,7 @@ export function createReportsModule(
     async run() {
       await store.republish(new Date(Date.now() - SILENCE_MS));
       for (const id of await store.expiredBy(new Date())) {
-        const fileId = await store.expire(id);
-        if (fileId !== undefined) await files.remove(fileId);
+        await expireReport(id, store, files);
       }
     },
     onError: (error) => logger.warn({ err: error }, 'reports could not be swept'),

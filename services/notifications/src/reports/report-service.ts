@@ -4,6 +4,7 @@ import { newId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { ROLES } from '@gatehouse/tokens/scopes';
 import {
+  expireReport,
   MAX_UNFINISHED,
   ownerOf,
   periodProblems,
@@ -32,7 +33,7 @@ export type ReportService = {
     delegate: () => Promise<string>,
   ): Promise<Report>;
   read(id: string, requester: Requester): Promise<Report>;
-  /** Cancels a report that is not finished, and removes the file of one that is. */
+  /** Cancels a report that is not finished or has failed, and removes the file of one that is completed. */
   remove(id: string, requester: Requester): Promise<void>;
   /** The file of a completed report; throws `conflict` while there is none, and `forbidden` as `request` does. */
   file(id: string, requester: Requester): Promise<{ report: Report; fileId: string; bytes: number }>;
@@ -40,7 +41,7 @@ export type ReportService = {
 
 export function createReportService(options: {
   store: ReportStore;
-  files: Pick<ReportFileStore, 'remove'>;
+  files: Pick<ReportFileStore, 'removeOthers'>;
   newJobId: () => string;
 }): ReportService {
   const { store, files } = options;
@@ -84,8 +85,7 @@ export function createReportService(options: {
     async remove(id, requester) {
       await read(id, requester);
       if (await store.cancel(id)) return;
-      const fileId = await store.expire(id);
-      if (fileId !== undefined) await files.remove(fileId);
+      await expireReport(id, store, files);
     },
 
     async file(id, requester) {
@@ -117,4 +117,4 @@ function requireScopesOf(needed: readonly string[], { scopes }: Pick<Requester, 
   throw new ServiceError('forbidden', `A report of this type needs the scope ${needed.join(' or ')}, too.`);
 }
 
-const rankOf = (role: string) => ROLES.findIndex((each) => each === role);
+const rankOf = (role: string) => ROLES.indexOf(role as (typeof ROLES)[number]);

@@ -187,18 +187,13 @@ export function createReportStore(
       return (await change(id, ['failed'], fields)) !== undefined;
     },
     cancel: async (id) =>
-      (await change(id, UNFINISHED, { ...ended(), status: 'cancelled' }, silent)) !== undefined,
+      (await change(id, [...UNFINISHED, 'failed'], { ...ended(), status: 'cancelled' }, silent)) !==
+      undefined,
     async expire(id) {
-      const before = await reports.findOneAndUpdate(
-        { _id: id, status: 'completed' },
-        {
-          $set: { status: 'expired', updated_at: new Date() },
-          $unset: { file_expires_at: '' },
-          $inc: { version: 1 },
-        } as never,
-        { returnDocument: 'before', projection: { file_id: 1 } },
-      );
-      return before?.file_id as string | undefined;
+      await change(id, ['completed'], { status: 'expired', file_expires_at: new Date() });
+    },
+    async fileRemoved(id) {
+      await reports.updateOne({ _id: id, status: 'expired' }, { $unset: { file_expires_at: '' } } as never);
     },
     async expiredBy(now) {
       const found = reports.find(

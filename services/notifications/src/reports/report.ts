@@ -69,8 +69,10 @@ export type ReportStore = ListSource<ReportField, Report> & {
   /** Failed becomes queued, to be made after all. */
   requeue(id: string): Promise<boolean>;
   cancel(id: string): Promise<boolean>;
-  /** Completed becomes expired; resolves to the file. */
-  expire(id: string): Promise<string | undefined>;
+  /** Completed becomes expired; its file is to be removed. */
+  expire(id: string): Promise<void>;
+  /** The file of an expired report is gone. */
+  fileRemoved(id: string): Promise<void>;
   /** Those whose file is to be removed. */
   expiredBy(now: Date): Promise<string[]>;
   /** Publishes the jobs again of those that have not ended, and of which nothing has been heard since. */
@@ -123,4 +125,15 @@ export function periodProblems({ from, to }: Pick<ReportRequest, 'from' | 'to'>)
   return to.getTime() - from.getTime() > YEARS_MS
     ? [{ field: 'from', message: 'must be at most ten years before to' }]
     : [];
+}
+
+/** Ends a completed report and removes its file. After a crash in between, the sweep finds it and does it again. */
+export async function expireReport(
+  id: string,
+  store: Pick<ReportStore, 'expire' | 'fileRemoved'>,
+  files: Pick<ReportFileStore, 'removeOthers'>,
+): Promise<void> {
+  await store.expire(id);
+  await files.removeOthers(id);
+  await store.fileRemoved(id);
 }
