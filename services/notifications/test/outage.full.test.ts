@@ -42,7 +42,7 @@ t.test('a dead letter is read, replayed when the cause is gone, and removed', as
   const ids = [await notify({ type: 'sms', priority: 'high' }), await notify({ type: 'sms' })];
   for (const id of ids)
     t.match(await ended(id, ['failed'], 20_000), { reason: 'The SMS gateway failed (500).' });
-  const page = await deadLetters('?limit=1');
+  const page = await deadLetters('?limit=1&queue=messages');
   t.match(page, { data: [{ queue: 'messages', lane: 'sms', attempts: 8 }] });
   const next = await call('GET', page.links.next ?? '', admin);
   t.equal(next.body.data.length, 1);
