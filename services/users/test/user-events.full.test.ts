@@ -51,6 +51,7 @@ t.test('identity has received a change when it is answered', async (t) => {
     t.match(newsOf(id)[i], { id: /^evt_/, user_id: id, at: /^\d{4}-.+Z$/, ...expected });
     t.same(Object.keys(newsOf(id)[i] ?? {}).sort(), [
       'at',
+      'by',
       'epoch',
       'id',
       'reason',
