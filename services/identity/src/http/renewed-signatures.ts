@@ -10,7 +10,8 @@ const WITHOUT_END = /^[^=;]+\.sig=[^;]+(?!.*;\s*expires=)/i;
  */
 export const keepRenewedSignatures: Middleware = async (ctx, next) => {
   await next();
-  const lines = [ctx.response.get('set-cookie')].flat().filter((line) => line !== '');
+  if (!ctx.res.hasHeader('set-cookie')) return;
+  const lines = [ctx.response.get('set-cookie')].flat();
   if (!lines.some((line) => WITHOUT_END.test(line))) return;
   const end = `; expires=${new Date(Date.now() + YEAR_MS).toUTCString()}`;
   ctx.set(

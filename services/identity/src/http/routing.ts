@@ -11,18 +11,31 @@ import type { Middleware } from 'koa';
  */
 export function mount(app: Koa, router: Router): void {
   if (router.opts.sensitive !== true) throw new Error('a router must be made with sensitive: true');
-  app.use(async (ctx, next) => {
+  const dispatch = router.routes() as Middleware;
+  // What the paths of its routes begin with, up to a parameter: far cheaper than to match them all.
+  const beginnings = [...new Set(router.stack.filter(isRoute).map(({ path }) => beginningOf(path)))];
+  app.use((ctx, next) => {
+    if (!beginnings.some((beginning) => ctx.path.startsWith(beginning))) return next();
     const { path: layers, pathAndMethod } = router.match(ctx.path, ctx.method);
-    const routes = layers.filter(({ methods }) => methods.length > 0);
-    if (routes.length > 0) requestInfo(ctx.req).route ??= String(routes.at(-1)?.path);
-    // The router's own middleware matches every method, but is not a route.
-    if (routes.length > 0 && pathAndMethod.every(({ methods }) => methods.length === 0)) {
+    const routes = layers.filter(isRoute);
+    if (routes.length === 0) return next();
+    requestInfo(ctx.req).route ??= String(routes.at(-1)?.path);
+    if (!pathAndMethod.some(isRoute)) {
       const allow = [...new Set(routes.flatMap(({ methods }) => methods))].join(', ');
       throw new ServiceError('method_not_allowed', `This path supports ${allow}.`, { headers: { allow } });
     }
-    await next();
+    return dispatch(ctx, next);
   });
-  app.use(router.routes() as Middleware);
+}
+
+/** The router's own middleware matches every method, but is not a route. */
+function isRoute({ methods }: { methods: readonly string[] }): boolean {
+  return methods.length > 0;
+}
+
+/** All of a path before its first parameter or wildcard. */
+function beginningOf(path: string | RegExp): string {
+  return typeof path === 'string' ? (/^[^:*{(]*/.exec(path)?.[0] ?? '') : '';
 }
 
 /** Applies a middleware only below some paths. */
