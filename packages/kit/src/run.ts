@@ -93,11 +93,10 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     response.setHeader('x-content-type-options', 'nosniff');
     if (draining) response.setHeader('connection', 'close');
 
-    const hosts = countHosts(request);
-    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
+    const fault = headerFault(request);
+    if (fault !== undefined) {
       response.setHeader('connection', 'close');
-      const message = hosts > 1 ? 'There is more than one Host header.' : 'The Host header is missing.';
-      return void sendJson(response, 400, problem('invalid_parameter', message));
+      return void sendJson(response, 400, problem('invalid_parameter', fault));
     }
     if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
     if (path === '/health/ready') return void reportReadiness(services, stopping, response);
@@ -171,15 +170,20 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
 }
 
 /**
- * RFC 9112 §3.2: a request has one Host header. Node keeps the first of several, and a proxy may have acted on another.
+ * RFC 9112 §3.2: a request has one Host header; RFC 9110 §5.3: no field twice that is not a list. Node keeps the first of
+ * several, and a proxy may have acted on another.
  */
-function countHosts({ rawHeaders }: IncomingMessage): number {
-  let count = 0;
+function headerFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  let hosts = 0;
+  let credentials = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') credentials += 1;
   }
-  return count;
+  if (hosts > 1) return 'There is more than one Host header.';
+  if (hosts === 0 && httpVersion === '1.1') return 'The Host header is missing.';
+  return credentials > 1 ? 'There is more than one Authorization header.' : undefined;
 }
 
 /** RFC 9112 §3.2.2: a server takes the absolute form too; the services know the origin form only. */

@@ -233,6 +233,11 @@ const MALFORMED: [label: string, sent: string, status: number][] = [
   ['no host', 'GET /a HTTP/1.1\r\n\r\n', 400],
   ['two hosts', 'GET /a HTTP/1.1\r\nhost: x\r\nHost: x\r\n\r\n', 400],
   ['two hosts in HTTP/1.0', 'GET /a HTTP/1.0\r\nhost: x\r\nhost:\r\n\r\n', 400],
+  [
+    'two credentials',
+    'GET /a HTTP/1.1\r\nhost: x\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n',
+    400,
+  ],
   ['a header without a colon', 'GET /a HTTP/1.1\r\nhost: x\r\nbad\r\n\r\n', 400],
   ['two lengths', 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
   [

@@ -65,6 +65,7 @@ export function oauthRoutes(options: {
   router.post('/oauth2/par', toProvider({ accepts: ['form'], path: '/oauth2/par' }));
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
+  router.post('/oauth2/logout/confirm', onlyToRegisteredUri);
   // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our
   // cookies (SameSite=Lax) with forms from other sites.
   for (const path of ['/oauth2/authorize', '/oauth2/logout']) {
@@ -107,6 +108,31 @@ const refuseApiKeys: Middleware = async (ctx, next) => {
   };
   ctx.status = 400;
 };
+
+/**
+ * The URI was checked when the page that asks was shown (OpenID Connect RP-Initiated Logout §3), and may have been removed
+ * since, or the application with it.
+ */
+const onlyToRegisteredUri: Middleware = async (ctx, next) => {
+  await next();
+  const location = String(ctx.response.get('location'));
+  const { oidc } = ctx as Partial<KoaContextWithOIDC>;
+  if (ctx.status !== 303 || oidc === undefined) return;
+  const success = oidc.urlFor('end_session_success');
+  const registered = oidc.entities.Client?.postLogoutRedirectUris ?? [];
+  if (![success, ...registered].some((uri) => isSameBesideState(uri, location))) ctx.redirect(success);
+};
+
+/** Whether the URIs differ in nothing but the parameters that oidc-provider adds. */
+function isSameBesideState(uri: string, other: string): boolean {
+  const [a, b] = [uri, other].map((text) => {
+    const url = new URL(text);
+    url.searchParams.delete('state');
+    url.searchParams.delete('client_id');
+    return url.href;
+  });
+  return a === b;
+}
 
 /** Records whose token a client has revoked. */
 function auditRevocation(audit: Pick<Audit, 'record'>): Middleware {

@@ -65,6 +65,19 @@ t.test('an application asks for it, with an ID token and a way back', async (t) 
   t.ok(await isDead(access));
 });
 
+t.test('a way back that is removed while the page is open is not taken', async (t) => {
+  const registered = (uris: string[]) =>
+    call('PATCH', `/api/v1/applications/${APP.client_id}`, String(login.body.token), {
+      post_logout_redirect_uris: uris,
+    });
+  const { visitor, idToken } = await user();
+  const page = await visitor.get(logout({ id_token_hint: idToken, post_logout_redirect_uri: AFTER }));
+  t.equal((await registered(['https://app.example.org/other'])).status, 200);
+  const done = await visitor.submit(page, { logout: 'yes' });
+  t.equal(heading(done), 'You are signed out');
+  t.equal((await registered([AFTER])).status, 200);
+});
+
 t.test('without anything', async (t) => {
   const { visitor, access } = await user();
   const page = await visitor.get(logout());
