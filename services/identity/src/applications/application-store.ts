@@ -239,7 +239,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
                 updated_at: laterThan(read.updatedAt),
               },
               // The epochs of another account say nothing about this one's.
-              $unset: { jwks: 1, trust: 1, owner_epoch: 1 },
+              $unset: { jwks: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
               $inc: { epoch: 1 },
             },
             { returnDocument: 'after' },

@@ -11,7 +11,7 @@ import { createApplicationStore } from './application-store.ts';
 import { createApplicationWrites } from './application-writes.ts';
 import { type ApplicationDependencies, createApplications } from './applications.ts';
 import { createFirstApplications, type FirstApplication } from './first-applications.ts';
-import { createTransfers, RECIPIENTS } from './transfers.ts';
+import { createTransfers, RECEIVED, RECIPIENTS } from './transfers.ts';
 
 /** Every token request needs its application: it may be some seconds old. */
 const CACHE = { max: 1000, ttl: 5000 };
@@ -37,6 +37,7 @@ export function createApplicationsModule(
     ...{ ...options, store, keys },
     writes: createApplicationWrites({ ...options, store, keys }),
     attempts: createRateLimiter(RECIPIENTS, options.sharedLimits),
+    received: createRateLimiter(RECEIVED, options.sharedLimits),
   });
   const onError = (error: unknown) =>
     logger.warn({ err: error }, 'revocations could not be resumed; trying again');

@@ -15,7 +15,7 @@ import { applicationRoutes } from '../../src/applications/application-routes.ts'
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { createApplicationWrites } from '../../src/applications/application-writes.ts';
 import { createApplications } from '../../src/applications/applications.ts';
-import { createTransfers, RECIPIENTS } from '../../src/applications/transfers.ts';
+import { createTransfers, RECEIVED, RECIPIENTS } from '../../src/applications/transfers.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { createAuditStore } from '../../src/audit/audit-store.ts';
 import { apiErrors } from '../../src/http/api-errors.ts';
@@ -117,6 +117,7 @@ export async function buildApi(t: Test) {
     },
     writes: createApplicationWrites(dependencies),
     attempts: createRateLimiter(RECIPIENTS),
+    received: createRateLimiter(RECEIVED),
     notifyTransfer: (_application, people) => void transferred.push(people),
   });
 

@@ -1,6 +1,7 @@
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
 import { MAX_APPLICATIONS } from '../../src/applications/application.ts';
+import { RECEIVED } from '../../src/applications/transfers.ts';
 import { latestEntries } from '../audit/entries.ts';
 import { buildApi, MACHINE, WEB } from './api.ts';
 
@@ -115,6 +116,25 @@ t.test('who may give what to whom', async (t) => {
     Array.from({ length: 25 }, (_, i) => give(another, `guess-${i}`, 'usr_ed')),
   );
   t.equal(tries.filter(({ status }) => status === 429).length, 6, 'guesses are limited');
+});
+
+t.test('the old owner is not told of the new one’s people', async (t) => {
+  const { id } = await make({ ...WEB, backchannel_logout_uri: 'https://web.example.org/sign-outs' });
+  t.match((await give(id, 'ben')).body, { owner: 'usr_ben', backchannel_logout_uri: null });
+});
+
+t.test('nobody is given as many as people please', async (t) => {
+  const givers = ['usr_ida', 'usr_jon'];
+  for (const giver of [...givers, 'usr_kim']) people.set(giver, { role: 'user', status: 'active', epoch: 1 });
+  const answers: number[] = [];
+  for (let i = 0; i < RECEIVED.quota + 1; i += 1) {
+    const giver = givers[i % 2] ?? '';
+    const { id } = await make(WEB, giver);
+    answers.push((await give(id, 'kim', giver)).status);
+  }
+  t.same([answers.indexOf(429), answers.length], [RECEIVED.quota, RECEIVED.quota + 1]);
+  const { id } = await make(WEB);
+  t.equal((await give(id, 'kim', 'usr_root')).status, 200, 'an admin may');
 });
 
 t.test('nobody gets more than they could make', async (t) => {
