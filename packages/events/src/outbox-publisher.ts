@@ -28,14 +28,17 @@ export type OutboxPublisher = {
  * @param options.transport where events go; without it nobody listens, and they are let go
  * @param options.receivers who gets the events of some subjects instead of the transport. None of them waits for another,
  * nor for the transport. A receiver rejects to be given the event again
+ * @param options.tombstones whether documents are ever deleted with events of their own; if not, an event is removed by the
+ * id of its document alone, which costs the database less
  */
 export function createOutboxPublisher(options: {
   collection: OutboxCollection;
   logger: Logger;
   transport?: EventTransport | undefined;
   receivers?: Readonly<Record<string, (event: OutboxEvent) => Promise<void>>>;
+  tombstones?: boolean;
 }): OutboxPublisher {
-  const { collection, logger, transport, receivers = {} } = options;
+  const { collection, logger, transport, receivers = {}, tombstones = true } = options;
   const laneOf = ({ subject }: { subject: string }) => (Object.hasOwn(receivers, subject) ? subject : '');
   const relay = createOutboxRelay({
     collection,
@@ -45,7 +48,7 @@ export function createOutboxPublisher(options: {
       await (receive === undefined ? transport?.publish(event) : receive(event));
     },
     logger,
-    tombstone: TOMBSTONES,
+    ...(tombstones ? { tombstone: TOMBSTONES } : {}),
   });
 
   return {
@@ -56,7 +59,7 @@ export function createOutboxPublisher(options: {
         name,
         async (target: string | { id: string }, ...rest: unknown[]) => {
           const result: unknown = await Reflect.apply(store[name], store, [target, ...rest]);
-          void relay.push(typeof target === 'string' ? target : target.id, undefined, '');
+          relay.send(typeof target === 'string' ? target : target.id, '');
           return result;
         },
       ]);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
@@ -33,6 +32,8 @@ export type OutboxRelay = {
    * rejects.
    */
   push(documentId: string, waitMs?: number, lane?: string): Promise<boolean>;
+  /** As push(), for callers that do not wait: it spares the time limit. */
+  send(documentId: string, lane?: string): void;
 };
 
 const BATCH_SIZE = 100;
@@ -100,8 +101,14 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
     }
   }
 
+  /** Starts the deliveries of one lane or all; undefined if that has to be left to a sweep. */
+  function begin(id: string, lane: string | undefined): Promise<boolean> | undefined {
+    if (signal.aborted) return undefined;
+    if (options.lane === undefined) return laneNamed('').push(id);
+    return lane === undefined ? pushAll(id) : laneNamed(lane).push(id);
+  }
+
   async function pushAll(id: string): Promise<boolean> {
-    if (options.lane === undefined) return (await laneNamed('').push(id)) ?? false;
     let document: Record<string, unknown> | null;
     try {
       document = await collection.findOne({ _id: id as never }, { projection: { outbox: 1 } });
@@ -122,16 +129,16 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
       await Promise.all([...lanes.values()].map((lane) => lane.ended()));
     },
     async push(documentId, waitMs = 1000, lane) {
-      if (signal.aborted) return false;
-      const pushed = lane === undefined ? pushAll(documentId) : laneNamed(lane).push(documentId);
+      const pushed = begin(documentId, lane);
       if (pushed === undefined) return false;
-      const timer = new AbortController();
-      const late = sleep(waitMs, false, { signal: timer.signal }).catch(() => false);
+      const late = Promise.withResolvers<boolean>();
+      const timer = setTimeout(late.resolve, waitMs, false);
       try {
-        return await Promise.race([pushed, late]);
+        return await Promise.race([pushed, late.promise]);
       } finally {
-        timer.abort();
+        clearTimeout(timer);
       }
     },
+    send: (documentId, lane) => void begin(documentId, lane),
   };
 }

@@ -64,7 +64,7 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
       // The default heartbeat of 10 s would be slow to notice that a server is back.
       heartbeatFrequencyMS: 1000,
       minHeartbeatFrequencyMS: 100,
-      writeConcern: { w: ownWriteConcern(uri) ?? 'majority', journal: true },
+      writeConcern: writeConcernOf(uri),
       maxPoolSize: 50,
     });
     connection.getClient().on('serverHeartbeatSucceeded', () => {
@@ -158,10 +158,10 @@ function namesDatabase(uri: string): boolean {
   return /^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(uri);
 }
 
-/** The `w` option of the URI, if it has a numeric one. */
-function ownWriteConcern(uri: string): number | undefined {
+/** In the journal of a majority, or of as many servers as the `w` of the URI says, if it is a number. */
+export function writeConcernOf(uri: string) {
   const count = /[?&]w=(\d+)(?:&|$)/.exec(uri)?.[1];
-  return count === undefined ? undefined : Number(count);
+  return { w: count === undefined ? 'majority' : Number(count), journal: true } as const;
 }
 
 /**

@@ -1,10 +1,13 @@
 // What bench/orders.ts compares the service with: Fastify and the driver, which place orders by the same requests to the
-// database in the same order, without credentials and checks. At /publishing they also publish the event of each order, to the
-// stream that the service has made, and remove it from the order once it is stored, as the service does; at /commerce they
-// only remove it. Listens on PORT, with the MongoDB of MONGODB_URI and the NATS of NATS_URL.
+// database in the same order, without credentials, checks of the body, logs and metrics. The requests have the same conditions,
+// since an order that another process has undone must not be placed, and the same write concern: both change what the
+// database does for each. At /publishing the server also publishes the event of each order, to the stream that the service
+// has made, and removes it from the order once it is stored, as the service does; at /commerce it only removes it. Listens on
+// PORT, with the MongoDB of MONGODB_URI and the NATS of NATS_URL.
 
 import { createBatches } from '@gatehouse/kit/batches';
 import { newId } from '@gatehouse/kit/ids';
+import { writeConcernOf } from '@gatehouse/mongo/database';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -16,7 +19,7 @@ import { reservationOf } from '../src/store/stock-reservation.ts';
 type Items = { product_id: string; quantity: number }[];
 
 const { PORT = '', MONGODB_URI = '', NATS_URL = '' } = process.env;
-const options = { maxPoolSize: 50, writeConcern: { w: 'majority', journal: true } } as const;
+const options = { maxPoolSize: 50, writeConcern: writeConcernOf(MONGODB_URI) };
 const client = await new mongoose.mongo.MongoClient(MONGODB_URI, options).connect();
 const products = client.db('bare').collection<ProductDocument>('products');
 const orders = client.db('bare').collection<{ _id: string }>('orders');
@@ -46,7 +49,10 @@ async function empty(_id: string, isPublishing: boolean): Promise<void> {
     await stream?.publish(event.subject, JSON.stringify({ id, at, data }), { msgID: id });
   }
   const pull = { $pull: { outbox: { id: _id } } };
-  await orders.findOneAndUpdate({ _id }, pull as never, { projection: { outbox: 1 } });
+  await orders.findOneAndUpdate({ _id }, pull as never, {
+    projection: { outbox: 1 },
+    returnDocument: 'after',
+  });
 }
 
 app.get('/commerce', async () => ({}));
@@ -84,11 +90,14 @@ async function place(body: Body, isPublishing: boolean, reply: FastifyReply) {
   const history = [{ status: 'pending', at: now, note: null }];
   const settling = { stock: { phase: 'settling', until: now }, version: 1, updated_at: now };
   const event = { id: _id, subject: 'commerce.order.created', at: now, data: { ...order, id: _id, items } };
-  await orders.updateOne({ _id }, {
-    $set: { ...order, history, ...settling },
-    $unset: { deleted_at: '' },
-    $push: { outbox: event },
-  } as never);
+  await orders.updateOne(
+    { _id, 'stock.phase': 'reserving' } as { _id: string },
+    {
+      $set: { ...order, history, ...settling },
+      $unset: { deleted_at: '' },
+      $push: { outbox: event },
+    } as never,
+  );
   void settle({ id: _id, ids });
   void empty(_id, isPublishing);
   return reply.code(201).send({ id: _id, ...order, items: lines, status_history: history });

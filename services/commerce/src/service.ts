@@ -66,13 +66,15 @@ export function createCommerceService(
   const { pendingOrderHours = DEFAULT_PENDING_ORDER_HOURS } = config;
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { connection, events: transport } = context;
-    const publisherOf = (collection: string) =>
+    const publisherOf = (collection: string, options: { tombstones?: boolean } = {}) =>
       createOutboxPublisher({
         collection: connection.collection(collection),
         logger: context.logger,
         transport,
+        ...options,
       });
-    const [productEvents, orderEvents] = [publisherOf('products'), publisherOf('orders')];
+    const productEvents = publisherOf('products');
+    const orderEvents = publisherOf('orders', { tombstones: false });
     const productStore = createProductStore(connection);
     const orderStore = createOrderStore(connection, { logger: context.logger });
     const products = createProductService(
