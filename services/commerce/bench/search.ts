@@ -41,12 +41,16 @@ const bench = {
   scope: 'read:data',
   title: `${total} products`,
   async fill(uri: string) {
-    const client = await new mongoose.mongo.MongoClient(uri).connect();
+    const client = await new mongoose.mongo.MongoClient(uri, { writeConcern: { journal: false } }).connect();
     const products = client.db('commerce').collection<ProductDocument>('products');
+    // Indexes that are built when all is there take a third of the time.
+    const indexes = (await products.indexes()).filter(({ name }) => name !== '_id_');
+    await products.dropIndexes();
     for (let i = 0; i < total; i += BATCH) {
       const batch = Array.from({ length: Math.min(BATCH, total - i) }, (_, n) => documentOf(i + n));
       await products.insertMany(batch, { ordered: false });
     }
+    await products.createIndexes(indexes.map(({ v: _v, ...index }) => index));
     await client.close();
   },
 };
