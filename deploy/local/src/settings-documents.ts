@@ -35,8 +35,8 @@ async function settingsPage(): Promise<string> {
     '# Settings',
     'Settings are environment variables. Each process reads its own once, when it starts, and names in a sentence each what is ' +
       'missing or wrong. An empty variable counts as not set. This page is written from the code by `npm run settings`.',
-    'The settings of `docker-compose.yml` itself, such as ports, images and passwords, are described in ' +
-      '[deploy/docker/.env.example](../deploy/docker/.env.example).',
+    '`docker-compose.yml` passes on those that [deploy/docker/.env.example](../deploy/docker/.env.example) has, which also ' +
+      'describes its own settings, such as ports, images and passwords.',
     `## npm start\n\n${table(Object.values(localSettings))}`,
     `## npm run jobs\n\n${table(Object.values(jobsSettings))}`,
     `## Every service\n\n${table(ofAll.map(({ setting }) => setting))}`,
