@@ -17,6 +17,7 @@ const CASES: [
   [['json', SHOWN], '{"n":2,"tags":["a"],"id":"usr_1"}', /^\$\.n is 2, and not 1$/],
   [['json', SHOWN], '{"n":1,"tags":["a"],"id":"usr_1","x":0}', /^\$ has id,n,tags,x, and not id,n,tags$/],
   [['json', SHOWN], '{"n":1,"tags":["a","b"],"id":"usr_1"}', /^\$\.tags has 2 entries/],
+  [['json', '{"total": 2, "limit": 1}'], '{"total":3,"limit":1}', undefined],
   [['json', SHOWN], '', /^SyntaxError/],
   [['json', '{"error": "no"}'], '{"error":"no"}', undefined],
   [['json', '{"error": "no"}'], '{"data":[]}', /^\$ has data/],
@@ -41,7 +42,7 @@ t.test('blocks run in one shell, and the first that fails ends the document', as
   ].join('');
   const steps = stepsOf(markdown);
   t.match(steps, [{ answer: { text: '{}' } }, { answer: undefined }, { notRun: 'it needs Docker' }]);
-  t.same(runSteps(steps.slice(0, 2), surroundings), ['', 'abc']);
+  t.same(await runSteps(steps.slice(0, 2), surroundings), ['', 'abc']);
   const failing = stepsOf(fence('sh', 'echo one') + fence('sh', 'false | cat') + fence('sh', 'echo three'));
-  t.throws(() => runSteps(failing, surroundings), { message: /^line 4: false \| cat/ });
+  await t.rejects(runSteps(failing, surroundings), { message: /^line 4: false \| cat/ });
 });

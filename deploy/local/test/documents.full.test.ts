@@ -14,7 +14,9 @@ import { temporaryDir } from './gatehouse.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const QUICK_START = 'docs/guides/quick-start.md';
-const GUIDES = globSync('docs/guides/*.md', { cwd: ROOT }).sort();
+/** Withdraws keys and people at its end. */
+const PRODUCTION = 'docs/guides/production.md';
+const OTHERS = globSync('docs/guides/*.md', { cwd: ROOT, exclude: [QUICK_START, PRODUCTION] }).sort();
 
 // Longer than any file of the quick tests: it installs everything into an empty home.
 t.setTimeout(550_000);
@@ -43,7 +45,7 @@ t.test('README.md', async (t) => {
   const first = await startIn(t);
   t.comment(`the first start was ready in ${first.seconds.toFixed(1)} s`);
   t.ok(first.seconds < 60, 'the first start is ready in under 60 s');
-  follow(t, steps);
+  await follow(t, steps);
   await first.end();
 
   // The best of three: a machine that tests run on is busy with other things at times.
@@ -58,17 +60,16 @@ t.test('README.md', async (t) => {
   reset(t);
 });
 
-for (const path of GUIDES) {
-  t.test(path, async (t) => {
-    const steps = readSteps(path);
-    const isRun = steps.some(({ notRun }) => notRun === undefined);
-    const running = isRun ? await startIn(t) : undefined;
-    follow(t, withVariables(steps));
-    if (path === QUICK_START) await signInToTheShop(t);
-    await running?.end();
-    if (running !== undefined) reset(t);
-  });
-}
+t.test('the guides', async (t) => {
+  const running = await startIn(t);
+  for (const path of [QUICK_START, ...OTHERS, PRODUCTION]) {
+    await t.test(path, async (t) => {
+      await follow(t, withVariables(readSteps(path)));
+      if (path === QUICK_START) await signInToTheShop(t);
+    });
+  }
+  await running.end();
+});
 
 /** A document with the ports of this test in place of those that a reader has, which may be in use. */
 function read(path: string): string {
@@ -93,7 +94,7 @@ function withVariables(steps: Step[]): Step[] {
 }
 
 /** Runs the steps that can run, and says which cannot; each has to print what the document shows. */
-function follow(t: Test, steps: Step[]): void {
+async function follow(t: Test, steps: Step[]): Promise<void> {
   for (const { block, notRun } of steps) {
     if (notRun === undefined) continue;
     t.comment(`not run: ${block.text.split('\n', 1)[0]} (line ${block.line}): ${notRun}`);
@@ -102,7 +103,7 @@ function follow(t: Test, steps: Step[]): void {
     }
   }
   const run = steps.filter(({ notRun }) => notRun === undefined);
-  const outputs = run.length === 0 ? [] : runSteps(run, surroundings);
+  const outputs = run.length === 0 ? [] : await runSteps(run, surroundings);
   for (const [i, step] of run.entries()) {
     t.equal(faultOf(step, outputs[i] ?? ''), undefined, `line ${step.block.line}`);
   }
