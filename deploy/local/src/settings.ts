@@ -1,25 +1,51 @@
 import { resolve } from 'node:path';
-import { integer, oneOf, optional, origin, readSettings, text, url } from '@gatehouse/kit/config';
+import {
+  described,
+  oneOf,
+  optional,
+  origin,
+  readSettings,
+  serverSettings,
+  text,
+  url,
+} from '@gatehouse/kit/config';
 import { filtersSunsetSetting, profileSetting } from '@gatehouse/resource/config';
 
-const settings = {
-  port: integer('PORT', { min: 1, max: 65535, default: 3000 }),
-  host: text('HOST', '127.0.0.1'),
-  dataDir: text('DATA_DIR', '.data'),
-  publicUrl: optional(origin('PUBLIC_URL')),
-  mongodbUri: optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
+/** The settings of `npm start`. */
+export const settings = {
+  port: serverSettings.port,
+  host: described('The address to listen on.', text('HOST', '127.0.0.1')),
+  dataDir: described(
+    'Where accounts, keys and credentials are kept. `npm run reset` removes it.',
+    text('DATA_DIR', '.data'),
+  ),
+  publicUrl: described(
+    'The issuer of all tokens, and the base of every URL that is handed out.',
+    optional(origin('PUBLIC_URL'), 'http://localhost:PORT'),
+  ),
+  mongodbUri: described(
+    'A MongoDB to use instead of one of its own.',
+    optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
+  ),
   v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
   v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
   itemsProfile: profileSetting('ITEMS_DEFAULT_PROFILE', 'items'),
   filtersSunset: filtersSunsetSetting,
-  rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
-  logLevel: optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'])),
+  rateLimit: serverSettings.rateLimit,
+  logLevel: described(
+    'The least important messages that are logged.',
+    optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error']), 'warn in a terminal, else info'),
+  ),
 };
 
-const jobsSettings = {
+/** The settings of `npm run jobs`. */
+export const jobsSettings = {
   dataDir: settings.dataDir,
-  url: optional(origin('GATEHOUSE_URL')),
-  token: optional(text('GATEHOUSE_TOKEN')),
+  url: described(
+    'The `PUBLIC_URL` of another deployment than that of `npm start`.',
+    optional(origin('GATEHOUSE_URL')),
+  ),
+  token: described('A token or an API key of an admin there.', optional(text('GATEHOUSE_TOKEN'))),
 };
 
 /** Reads the settings of `npm run jobs`; throws a SettingsError. */

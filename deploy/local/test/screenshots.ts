@@ -1,10 +1,18 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import type { Demo } from '../src/demo.ts';
 import { startGatehouse } from './gatehouse.ts';
 
-// `npm run screenshots`: every page of the dashboard, light, dark and on a phone, into docs/screenshots.
+// `npm run screenshots -- [--minutes MINUTES] [NAME…]`: every page of the dashboard, or those that are named, light, dark
+// and on a phone, into docs/screenshots; after so many minutes of traffic, which the plots then show.
+const { values: options, positionals: names } = parseArgs({
+  options: { minutes: { type: 'string', default: '0' } },
+  allowPositionals: true,
+});
 const OUT = resolve(import.meta.dirname, '../../../docs/screenshots');
 const LOOKS = {
   light: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
@@ -38,6 +46,7 @@ async function takeAll(executable: string): Promise<void> {
   const { demo } = await startGatehouse(scope, dataDir);
   const { base_url: base, admin } = demo;
   const pages = await seed(base, admin);
+  await sendTraffic(base, demo, Number(options.minutes));
   const browser = await startChromium(scope, executable);
   await mkdir(OUT, { recursive: true });
   for (const [look, options] of Object.entries(LOOKS)) {
@@ -49,10 +58,49 @@ async function takeAll(executable: string): Promise<void> {
     await page.click('button.primary');
     await page.waitForURL(`${base}/dashboard`);
     for (const [name, address] of Object.entries(pages)) {
+      if (names.length > 0 && !names.includes(name)) continue;
       await page.goto(base + address);
-      await page.screenshot({ path: join(OUT, `${name}-${look}.png`), fullPage: true });
+      // The README shows the overview, as it is when one opens it.
+      await page.screenshot({ path: join(OUT, `${name}-${look}.png`), fullPage: name !== 'overview' });
     }
     await context.close();
+  }
+}
+
+/** Requests of a few kinds, in number as in the course of some busy and some quiet quarters of an hour. */
+async function sendTraffic(base: string, { machine, admin }: Demo, minutes: number): Promise<void> {
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(base + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const end = Date.now() + minutes * 60_000;
+  for (let second = 0; Date.now() < end; second += 1) {
+    const { access_token: token } = (await (
+      await post('/oauth/token', { grant_type: 'client_credentials', ...machine })
+    ).json()) as { access_token: string };
+    const headers = { authorization: `Bearer ${token}` };
+    const requests = 2 + 2 * Math.sin(second / 140) + 2 * Math.random();
+    for (let i = 0; i < requests; i += 1) {
+      const path = ['/v2/products?limit=5', '/api/v1/items', '/v1/users?limit=10', '/v2/orders'][i % 4];
+      await (await fetch(base + path, { headers })).text();
+    }
+    if (second % 7 === 0) await (await fetch(`${base}/v2/products/none`, { headers })).text();
+    if (second % 5 === 0) await (await post('/api/v1/auth/login', admin)).text();
+    if (second % 20 === 0) {
+      const product = {
+        name: 'Sampler',
+        price: 5 + (second % 9),
+        currency: 'EUR',
+        stock: 9,
+        category: 'Tea',
+      };
+      const { id } = (await (await post('/v2/products', product, headers)).json()) as Made;
+      const order = { user_id: admin.user_id, items: [{ product_id: id, quantity: 1 }], currency: 'EUR' };
+      await (await post('/v2/orders', order, headers)).text();
+    }
+    await sleep(1000);
   }
 }
 
@@ -102,7 +150,6 @@ async function seed(
   const machine = (await first('/api/v1/applications'))?.client_id;
   const item = await first('/api/v1/items?cursor=');
   const ofDashboard = {
-    overview: '',
     applications: '/applications',
     'application-types': '/applications/new',
     'new-application': '/applications/new?type=web',
@@ -127,6 +174,8 @@ async function seed(
     'dead-letters': '/dead-letters',
     'nothing-found': '/users?q=nobody',
     'not-found': '/nothing-here',
+    // Last, when there is something to see.
+    overview: '',
     'signed-out': '/signed-out',
   };
   const entries = Object.entries(ofDashboard).map(([name, path]) => [name, `/dashboard${path}`]);

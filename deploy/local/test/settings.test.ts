@@ -1,5 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import t from 'tap';
 import { readLocalSettings } from '../src/settings.ts';
+import { settingsDocuments } from '../src/settings-documents.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
 
 const CASES: [env: Record<string, string>, message: RegExp][] = [
   [{ PORT: 'abc' }, /^The setting PORT must be a whole number from 1 to 65535\.$/],
@@ -13,4 +18,10 @@ const CASES: [env: Record<string, string>, message: RegExp][] = [
 t.test('wrong settings are named in a sentence each', async (t) => {
   for (const [env, message] of CASES)
     t.throws(() => readLocalSettings(env), { name: 'SettingsError', message }, Object.keys(env).join());
+});
+
+t.test('documents tell of the settings that there are; if not: npm run settings', async (t) => {
+  for (const [path, text] of Object.entries(await settingsDocuments())) {
+    t.equal(await readFile(join(ROOT, path), 'utf8').catch(() => ''), text, path);
+  }
 });

@@ -6,7 +6,16 @@ import type { KeyList } from './sealing.ts';
  * Settings come from the environment. A service's config.ts reads them once, and passes them on as plain values. A
  * setting with the empty string counts as not set, since compose files pass those.
  */
-export type Setting<T> = { name: string; read: (raw: string | undefined) => T };
+export type Setting<T> = {
+  name: string;
+  read: (raw: string | undefined) => T;
+  /** What values it takes, in words. */
+  type: string;
+  /** What holds when it is not set, in words; undefined when it must be set. */
+  fallback: string | undefined;
+  /** What it does, in a sentence of Markdown; undefined until `described` has added it. */
+  description?: string;
+};
 
 /** The values of a schema of settings. */
 export type SettingValues<S> = { [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
@@ -21,9 +30,16 @@ export class SettingsError extends Error {
 
 class InvalidSetting extends Error {}
 
-function setting<T>(name: string, fallback: T | undefined, parse: (raw: string) => T): Setting<T> {
+function setting<T>(
+  name: string,
+  type: string,
+  fallback: T | undefined,
+  parse: (raw: string) => T,
+): Setting<T> {
   return {
     name,
+    type,
+    fallback: fallback instanceof Date ? fallback.toISOString().slice(0, 10) : fallback?.toString(),
     read(raw) {
       if (raw !== undefined && raw !== '') return parse(raw);
       if (fallback === undefined) throw new InvalidSetting('is required');
@@ -32,14 +48,23 @@ function setting<T>(name: string, fallback: T | undefined, parse: (raw: string) 
   };
 }
 
-/** A string; required unless there is a default. */
-export function text(name: string, fallback?: string): Setting<string> {
-  return setting(name, fallback, (raw) => raw);
+/** The setting with its description, which docs/settings.md is made from. */
+export function described<T>(description: string, setting: Setting<T>): Setting<T> {
+  return { ...setting, description };
 }
 
-/** A setting that may be absent. */
-export function optional<T>(inner: Setting<T>): Setting<T | undefined> {
-  return { name: inner.name, read: (raw) => (raw === undefined || raw === '' ? undefined : inner.read(raw)) };
+/** A string; required unless there is a default. */
+export function text(name: string, fallback?: string): Setting<string> {
+  return setting(name, 'text', fallback, (raw) => raw);
+}
+
+/** A setting that may be absent; `fallback` says in words what holds then, where that is worth saying. */
+export function optional<T>(inner: Setting<T>, fallback = ''): Setting<T | undefined> {
+  return {
+    ...inner,
+    fallback,
+    read: (raw) => (raw === undefined || raw === '' ? undefined : inner.read(raw)),
+  };
 }
 
 /** A whole number within inclusive bounds. */
@@ -47,10 +72,11 @@ export function integer(
   name: string,
   bounds: { min: number; max: number; default?: number },
 ): Setting<number> {
-  return setting(name, bounds.default, (raw) => {
+  const type = `a whole number from ${bounds.min} to ${bounds.max}`;
+  return setting(name, type, bounds.default, (raw) => {
     const value = Number(raw);
     if (!/^-?\d+$/.test(raw) || value < bounds.min || value > bounds.max) {
-      throw new InvalidSetting(`must be a whole number from ${bounds.min} to ${bounds.max}`);
+      throw new InvalidSetting(`must be ${type}`);
     }
     return value;
   });
@@ -58,30 +84,32 @@ export function integer(
 
 /** One of several words. */
 export function oneOf<const T extends string>(name: string, words: readonly T[], fallback?: T): Setting<T> {
-  return setting(name, fallback, (raw) => {
+  const type = `one of ${words.join(', ')}`;
+  return setting(name, type, fallback, (raw) => {
     const found = words.find((word) => word === raw);
-    if (found === undefined) throw new InvalidSetting(`must be one of ${words.join(', ')}`);
+    if (found === undefined) throw new InvalidSetting(`must be ${type}`);
     return found;
   });
 }
 
 /** A day such as 2027-07-10, as its midnight UTC; `min` is the first day accepted. */
 export function date(name: string, bounds: { min: string; default?: string }): Setting<Date> {
+  const type = `a date such as 2027-01-31, and not before ${bounds.min}`;
   const read = (raw: string): Date => {
     const value = new Date(`${raw}T00:00:00Z`);
     const isDay = /^\d{4}-\d{2}-\d{2}$/.test(raw) && !Number.isNaN(value.getTime());
     // June 31 would become July 1.
     if (!isDay || !value.toISOString().startsWith(raw) || raw < bounds.min) {
-      throw new InvalidSetting(`must be a date such as 2027-01-31, and not before ${bounds.min}`);
+      throw new InvalidSetting(`must be ${type}`);
     }
     return value;
   };
-  return setting(name, bounds.default === undefined ? undefined : read(bounds.default), read);
+  return setting(name, type, bounds.default === undefined ? undefined : read(bounds.default), read);
 }
 
 /** A comma-separated list; empty parts are dropped. */
 export function list(name: string, fallback: readonly string[] = []): Setting<readonly string[]> {
-  return setting(name, fallback, (raw) =>
+  return setting(name, 'a list, separated by commas', fallback, (raw) =>
     raw
       .split(',')
       .map((part) => part.trim())
@@ -93,7 +121,8 @@ export function list(name: string, fallback: readonly string[] = []): Setting<re
 export function addresses(name: string): Setting<readonly string[]> {
   const inner = list(name);
   return {
-    name,
+    ...inner,
+    type: 'a list of addresses or ranges such as 10.0.0.0/8, separated by commas',
     read(raw) {
       const entries = inner.read(raw);
       for (const entry of entries) {
@@ -110,20 +139,22 @@ export function addresses(name: string): Setting<readonly string[]> {
 
 /** An http or https origin, without path, query or user information; returned without a trailing slash. */
 export function origin(name: string, fallback?: string): Setting<string> {
-  return setting(name, fallback, (raw) => {
+  const type = 'an origin such as https://id.example.com';
+  return setting(name, type, fallback, (raw) => {
     // Only a scheme, a host and a port, and at most a slash: the parser would silently repair other input.
     const url = /^https?:\/\/[^\s/?#@*\\]+\/?$/i.test(raw) ? URL.parse(raw) : null;
-    if (url === null) throw new InvalidSetting('must be an origin such as https://id.example.com');
+    if (url === null) throw new InvalidSetting(`must be ${type}`);
     return url.origin;
   });
 }
 
 /** A URL of one of the given schemes (with the colon). The value may hold credentials: never print it. */
 export function url(name: string, schemes: readonly string[], fallback?: string): Setting<string> {
-  return setting(name, fallback, (raw) => {
+  const beginnings = schemes.map((scheme) => `${scheme}//`).join(' or ');
+  return setting(name, `a URL that begins with ${beginnings}`, fallback, (raw) => {
     // A MongoDB URI may name several hosts, which URL.parse refuses, so only the scheme is checked.
     if (!schemes.some((scheme) => raw.startsWith(`${scheme}//`))) {
-      throw new InvalidSetting(`must begin with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`);
+      throw new InvalidSetting(`must begin with ${beginnings}`);
     }
     return raw;
   });
@@ -134,10 +165,15 @@ export function url(name: string, schemes: readonly string[], fallback?: string)
  * is used and all are accepted.
  */
 export function keys256(name: string): Setting<KeyList> {
-  return setting(name, undefined, (raw) => {
-    const [inUse = '', ...accepted] = raw.split(',').map((part) => part.trim());
-    return [key256(inUse), ...accepted.map(key256)] as const;
-  });
+  return setting(
+    name,
+    '32 bytes in hexadecimal or base64, or several separated by commas',
+    undefined,
+    (raw) => {
+      const [inUse = '', ...accepted] = raw.split(',').map((part) => part.trim());
+      return [key256(inUse), ...accepted.map(key256)] as const;
+    },
+  );
 }
 
 function key256(raw: string): Buffer {
@@ -172,38 +208,57 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
 
 /** The settings of every service process. */
 export const serverSettings = {
-  port: integer('PORT', { min: 1, max: 65535, default: 3000 }),
-  host: text('HOST', '::'),
-  publicUrl: origin('PUBLIC_URL'),
-  trustedProxies: addresses('TRUSTED_PROXIES'),
-  logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
-  shutdownDelaySeconds: integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
-  drainSeconds: integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
-  headersTimeoutSeconds: integer('HEADERS_TIMEOUT_SECONDS', {
-    min: 1,
-    max: 30,
-    default: DEFAULT_LIMITS.headersTimeoutSeconds,
-  }),
-  requestTimeoutSeconds: integer('REQUEST_TIMEOUT_SECONDS', {
-    min: 30,
-    max: 3600,
-    default: DEFAULT_LIMITS.requestTimeoutSeconds,
-  }),
-  responseTimeoutSeconds: integer('RESPONSE_TIMEOUT_SECONDS', {
-    min: 30,
-    max: 3600,
-    default: DEFAULT_LIMITS.responseTimeoutSeconds,
-  }),
-  maxConnections: integer('MAX_CONNECTIONS', {
-    min: 100,
-    max: 1_000_000,
-    default: DEFAULT_LIMITS.maxConnections,
-  }),
-  rateLimit: oneOf('RATE_LIMIT', ['on', 'off'], 'on'),
-  /** Where requests are counted: each process by itself, or all replicas of a service together. */
-  rateLimitStore: oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
-  /** How long credentials are accepted without news of revocations. */
-  staleAfterSeconds: integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
+  port: described('The port to listen on.', integer('PORT', { min: 1, max: 65535, default: 3000 })),
+  host: described('The address to listen on. `::` is every address of the machine.', text('HOST', '::')),
+  publicUrl: described(
+    'Where clients reach the deployment. It is the issuer of all tokens and the base of all links: choose it once.',
+    origin('PUBLIC_URL'),
+  ),
+  trustedProxies: described(
+    'The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.',
+    addresses('TRUSTED_PROXIES'),
+  ),
+  logLevel: described(
+    'The least important messages that are logged.',
+    oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+  ),
+  shutdownDelaySeconds: described(
+    'How long a process that is told to stop goes on serving while `/health/ready` answers 503.',
+    integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
+  ),
+  drainSeconds: described(
+    'How long it then has to finish the requests in flight.',
+    integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
+  ),
+  headersTimeoutSeconds: described(
+    'How long the headers of a request may take to arrive.',
+    integer('HEADERS_TIMEOUT_SECONDS', { min: 1, max: 30, default: DEFAULT_LIMITS.headersTimeoutSeconds }),
+  ),
+  requestTimeoutSeconds: described(
+    'How long a whole request may take to arrive.',
+    integer('REQUEST_TIMEOUT_SECONDS', { min: 30, max: 3600, default: DEFAULT_LIMITS.requestTimeoutSeconds }),
+  ),
+  responseTimeoutSeconds: described(
+    'How long after its headers the answer to a request must have been taken by the client.',
+    integer('RESPONSE_TIMEOUT_SECONDS', {
+      min: 30,
+      max: 3600,
+      default: DEFAULT_LIMITS.responseTimeoutSeconds,
+    }),
+  ),
+  maxConnections: described(
+    'How many connections a process has at a time. One more closes the one that has gone longest without a request.',
+    integer('MAX_CONNECTIONS', { min: 100, max: 1_000_000, default: DEFAULT_LIMITS.maxConnections }),
+  ),
+  rateLimit: described('`off` turns the rate limits off.', oneOf('RATE_LIMIT', ['on', 'off'], 'on')),
+  rateLimitStore: described(
+    'Where requests are counted: each process by itself, or all replicas of a service together in its database.',
+    oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
+  ),
+  staleAfterSeconds: described(
+    'How long credentials are accepted without news of revocations.',
+    integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
+  ),
 };
 
 export type ServerConfig = SettingValues<typeof serverSettings>;

@@ -160,7 +160,7 @@ t.test('all problems are told at once, and no value is', async (t) => {
 
 t.test('what is thrown by a setting itself is not taken for a wrong value', async (t) => {
   const broken: Setting<string> = {
-    name: 'X',
+    ...text('X'),
     read: () => {
       throw new TypeError('a fault');
     },

@@ -1,22 +1,37 @@
 import {
   date,
+  described,
   oneOf,
-  origin,
   type Setting,
   type SettingValues,
   serverSettings,
-  text,
-  url,
 } from '@gatehouse/kit/config';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
-import { clientSecretSetting, type ServiceName } from '@gatehouse/kit/services';
+import {
+  mongodbUriSetting,
+  natsUrlSetting,
+  serviceSecretSetting,
+  serviceUrlSetting,
+} from '@gatehouse/kit/service-settings';
+import type { ServiceName } from '@gatehouse/kit/services';
 
 /** One year after the deprecation of filters without brackets: they are promised to work until then. */
 const EARLIEST_SUNSET = '2026-07-10';
 const SUNSET = '2027-07-10';
 
 /** The sunset date of filters in their deprecated form, without `filter[…]`. */
-export const filtersSunsetSetting = date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET });
+export const filtersSunsetSetting = described(
+  'The day on which filters without `filter[…]` end, as answers to them announce.',
+  date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
+);
+
+/** What a pin is about, as documents say it. */
+const PATHS: Record<keyof ProfilePins, string> = {
+  v1_users: 'on `/v1/users`',
+  v2_users: 'on `/v2/users`',
+  items: 'lists on `/api/v1/items`',
+  userinfo: 'on `/userinfo`',
+};
 
 /** The profile of a shared path if neither a pin nor the request decides. */
 export function profileSetting<P extends keyof ProfilePins>(
@@ -24,18 +39,20 @@ export function profileSetting<P extends keyof ProfilePins>(
   pin: P,
 ): Setting<ProfilePins[P][number]> {
   const profiles: readonly ProfilePins[P][number][] = PROFILE_PINS[pin];
-  return oneOf(name, profiles.toSorted(), profiles[0]);
+  return described(
+    `The profile that answers ${PATHS[pin]} when neither the application nor the request decides.`,
+    oneOf(name, profiles.toSorted(), profiles[0]),
+  );
 }
 
 /** The settings that all resource services have in common. Some names begin with the service's name. */
 export function resourceSettings(service: ServiceName) {
-  const prefix = service.toUpperCase();
   return {
     ...serverSettings,
-    mongodbUri: url(`${prefix}_MONGODB_URI`, ['mongodb:', 'mongodb+srv:']),
-    identityUrl: origin('IDENTITY_URL'),
-    clientSecret: text(clientSecretSetting(service)),
-    natsUrl: url('NATS_URL', ['nats:', 'tls:']),
+    mongodbUri: mongodbUriSetting(service),
+    identityUrl: serviceUrlSetting('identity'),
+    clientSecret: serviceSecretSetting(service),
+    natsUrl: natsUrlSetting,
     filtersSunset: filtersSunsetSetting,
   };
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import t from 'tap';
 
@@ -22,11 +22,30 @@ t.test('every row of docs/standards.md that implements something names tests tha
   }
 });
 
-t.test('what documents link to in the repository exists', async (t) => {
-  for (const document of ['docs/standards.md', 'docs/guides/integrators.md', 'README.md']) {
-    const text = readFileSync(join(ROOT, document), 'utf8');
-    for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-      t.ok(existsSync(join(ROOT, dirname(document), link)), `${document}: ${link}`);
+t.test('what documents link to in the repository exists, to the heading', async (t) => {
+  const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/guides/*.md'], { cwd: ROOT });
+  const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+  t.ok(documents.length > 40, `${documents.length} documents`);
+  for (const document of documents) {
+    for (const [, markdown, attribute] of read(document).matchAll(
+      /\]\((?!https?:)([^)\s]+)\)|(?:src|srcset)="(?!https?:)([^"]+)"/g,
+    )) {
+      const [path = '', anchor] = (markdown ?? attribute ?? '').split('#');
+      const target = path === '' ? document : join(dirname(document), path);
+      t.ok(existsSync(join(ROOT, target)), `${document}: ${path}`);
+      if (anchor !== undefined)
+        t.ok(anchorsOf(read(target)).includes(anchor), `${document}: ${path}#${anchor}`);
     }
   }
 });
+
+/** The anchors that GitHub gives the headings of a document. */
+function anchorsOf(text: string): string[] {
+  const withoutCode = text.replaceAll(/^```.*?^```$/gms, '');
+  return [...withoutCode.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,4 +1,5 @@
-import { integer, origin, readSettings } from '@gatehouse/kit/config';
+import { described, integer, readSettings } from '@gatehouse/kit/config';
+import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
 import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 
 export type CommerceConfig = ResourceConfig & {
@@ -10,13 +11,19 @@ export type CommerceConfig = ResourceConfig & {
   pendingOrderHours?: number;
 };
 
-const maxPendingOrders = integer('COMMERCE_MAX_PENDING_ORDERS', { min: 1, max: 10_000, default: 100 });
+const maxPendingOrders = described(
+  'How many pending orders, which hold stock, a person may have placed for themselves.',
+  integer('COMMERCE_MAX_PENDING_ORDERS', { min: 1, max: 10_000, default: 100 }),
+);
 /** 30 days. */
-const pendingOrderHours = integer('COMMERCE_PENDING_ORDER_HOURS', { min: 0, max: 87_600, default: 720 });
+const pendingOrderHours = described(
+  'After how many hours a pending order is cancelled and its stock returned; 0 for never.',
+  integer('COMMERCE_PENDING_ORDER_HOURS', { min: 0, max: 87_600, default: 720 }),
+);
 
-const settings = {
+export const settings = {
   ...resourceSettings('commerce'),
-  usersUrl: origin('USERS_URL'),
+  usersUrl: serviceUrlSetting('users'),
   maxPendingOrders,
   pendingOrderHours,
 };

@@ -1,15 +1,14 @@
 import {
+  described,
   integer,
   keys256,
-  origin,
   readSettings,
   type Setting,
   SettingsError,
   serverSettings,
-  text,
-  url,
 } from '@gatehouse/kit/config';
 import type { KeyList } from '@gatehouse/kit/sealing';
+import { mongodbUriSetting, serviceSecretSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
 import { clientSecretSetting, DASHBOARD, SERVICE_NAMES } from '@gatehouse/kit/services';
 import type { ServiceUrls } from './api/api.ts';
 
@@ -30,25 +29,33 @@ export type DashboardConfig = {
 
 const HOUR = 3600;
 
-const settings = {
+const urls = Object.fromEntries(
+  SERVICE_NAMES.filter((name) => name !== DASHBOARD).map((name) => [name, serviceUrlSetting(name)]),
+) as Record<keyof ServiceUrls, Setting<string>>;
+
+const own = {
   ...serverSettings,
-  mongodbUri: url('DASHBOARD_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
-  clientSecret: text(clientSecretSetting(DASHBOARD)),
-  masterKeys: keys256('DASHBOARD_MASTER_KEY'),
-  idleSeconds: integer('DASHBOARD_IDLE_SECONDS', { min: 300, max: 24 * HOUR, default: 2 * HOUR }),
-  sessionSeconds: integer('DASHBOARD_SESSION_SECONDS', { min: 600, max: 7 * 24 * HOUR, default: 12 * HOUR }),
+  mongodbUri: mongodbUriSetting(DASHBOARD),
+  clientSecret: serviceSecretSetting(DASHBOARD),
+  masterKeys: described(
+    'The keys that seal tokens in the sessions, and protect forms. The first is used, all are accepted.',
+    keys256('DASHBOARD_MASTER_KEY'),
+  ),
+  idleSeconds: described(
+    'How long a session of the dashboard lasts without a request.',
+    integer('DASHBOARD_IDLE_SECONDS', { min: 300, max: 24 * HOUR, default: 2 * HOUR }),
+  ),
+  sessionSeconds: described(
+    'How long it lasts at most.',
+    integer('DASHBOARD_SESSION_SECONDS', { min: 600, max: 7 * 24 * HOUR, default: 12 * HOUR }),
+  ),
 };
 
-const urls = Object.fromEntries(
-  SERVICE_NAMES.filter((name) => name !== DASHBOARD).map((name) => [
-    name,
-    origin(`${name.toUpperCase()}_URL`),
-  ]),
-) as Record<keyof ServiceUrls, Setting<string>>;
+export const settings = { ...own, ...urls };
 
 /** Reads the settings of the dashboard process; throws a SettingsError. */
 export function readDashboardConfig(env: NodeJS.ProcessEnv) {
-  const config = { ...readSettings(settings, env), serviceUrls: readSettings(urls, env) };
+  const config = { ...readSettings(own, env), serviceUrls: readSettings(urls, env) };
   if (config.clientSecret.length < 32) {
     throw new SettingsError([
       `The setting ${clientSecretSetting(DASHBOARD)} must have 32 characters or more.`,

@@ -1,10 +1,10 @@
 import {
   addresses,
+  described,
   integer,
   keys256,
   oneOf,
   optional,
-  origin,
   readSettings,
   type Setting,
   SettingsError,
@@ -14,6 +14,12 @@ import {
 } from '@gatehouse/kit/config';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import type { KeyList } from '@gatehouse/kit/sealing';
+import {
+  mongodbUriSetting,
+  natsUrlSetting,
+  serviceSecretSetting,
+  serviceUrlSetting,
+} from '@gatehouse/kit/service-settings';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
@@ -66,41 +72,89 @@ const DAY = 86_400;
 /** The longest that access tokens can be made to live, in seconds. */
 export const MAX_ACCESS_TOKEN_SECONDS = DAY;
 
-const settings = {
-  ...serverSettings,
-  mongodbUri: url('IDENTITY_MONGODB_URI', ['mongodb:', 'mongodb+srv:']),
-  usersUrl: origin('USERS_URL'),
-  natsUrl: url('NATS_URL', ['nats:', 'tls:']),
-  masterKeys: keys256('IDENTITY_MASTER_KEY'),
-  accessTokenAlgorithm: oneOf('IDENTITY_ACCESS_TOKEN_ALG', SIGNING_ALGORITHMS, 'ES256'),
-  accessToken: integer('IDENTITY_ACCESS_TOKEN_SECONDS', {
-    min: 60,
-    max: MAX_ACCESS_TOKEN_SECONDS,
-    default: 3600,
-  }),
-  code: integer('IDENTITY_CODE_SECONDS', { min: 10, max: 600, default: 60 }),
-  refreshToken: integer('IDENTITY_REFRESH_TOKEN_SECONDS', { min: 600, max: 365 * DAY, default: 30 * DAY }),
-  session: integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),
-  rotateKeysEveryDays: integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
-  signUp: oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
-  userInfo: oneOf('IDENTITY_USERINFO', PROFILE_PINS.userinfo, PROFILE_PINS.userinfo[0]),
-  passwordLogin: oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
-  logoutNetworks: addresses('IDENTITY_LOGOUT_NETWORKS'),
-  auditDays: integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
-  smtpUrl: optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
-  mailFrom: optional(text('IDENTITY_MAIL_FROM')),
-  machineId: optional(text('IDENTITY_MACHINE_ID')),
-  machineSecret: optional(text('IDENTITY_MACHINE_SECRET')),
-};
-
 /** The client secret of each service, which its own process is given too. */
 const clientSecrets = Object.fromEntries(
-  CLIENT_SERVICES.map((service) => [service, text(clientSecretSetting(service))]),
+  CLIENT_SERVICES.map((service) => [service, serviceSecretSetting(service)]),
 ) as Record<ServiceClient['id'], Setting<string>>;
+
+const own = {
+  ...serverSettings,
+  mongodbUri: mongodbUriSetting('identity'),
+  usersUrl: serviceUrlSetting('users'),
+  natsUrl: natsUrlSetting,
+  masterKeys: described(
+    'The keys that seal the stored signing keys, and sign cookies and forms. The first is used, all are accepted. ' +
+      'Keep a copy apart from the database.',
+    keys256('IDENTITY_MASTER_KEY'),
+  ),
+  accessTokenAlgorithm: described(
+    'The algorithm that access tokens are signed with.',
+    oneOf('IDENTITY_ACCESS_TOKEN_ALG', SIGNING_ALGORITHMS, 'ES256'),
+  ),
+  accessToken: described(
+    'How long an access token lives.',
+    integer('IDENTITY_ACCESS_TOKEN_SECONDS', { min: 60, max: MAX_ACCESS_TOKEN_SECONDS, default: 3600 }),
+  ),
+  code: described(
+    'How long an authorization code lives.',
+    integer('IDENTITY_CODE_SECONDS', { min: 10, max: 600, default: 60 }),
+  ),
+  refreshToken: described(
+    'How long a refresh token lives: after its last use for clients with a secret, after the sign-in for others.',
+    integer('IDENTITY_REFRESH_TOKEN_SECONDS', { min: 600, max: 365 * DAY, default: 30 * DAY }),
+  ),
+  session: described(
+    'How long a browser stays signed in.',
+    integer('IDENTITY_SESSION_SECONDS', { min: 600, max: 365 * DAY, default: 14 * DAY }),
+  ),
+  rotateKeysEveryDays: described(
+    'After how many days the signing keys are replaced.',
+    integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
+  ),
+  signUp: described(
+    'Whether people may create accounts for themselves.',
+    oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
+  ),
+  userInfo: described(
+    'What `/userinfo` looks like for applications that do not pin it. With `openid`, `updated_at` is a number of ' +
+      'seconds, and there is `preferred_username`.',
+    oneOf('IDENTITY_USERINFO', PROFILE_PINS.userinfo, PROFILE_PINS.userinfo[0]),
+  ),
+  passwordLogin: described(
+    'Whether `POST /api/v1/auth/login` accepts passwords. With `off`, people type them on the sign-in page only.',
+    oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
+  ),
+  logoutNetworks: described(
+    'Private networks in which applications are told of sign-outs. Public addresses need no entry.',
+    addresses('IDENTITY_LOGOUT_NETWORKS'),
+  ),
+  auditDays: described(
+    'For how many days the audit log is kept.',
+    integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
+  ),
+  smtpUrl: described(
+    'The server by which mails are sent to people about their accounts. Without it, nobody can ask for a new password.',
+    optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
+  ),
+  mailFrom: described(
+    'The sender of these mails. Set together with `IDENTITY_SMTP_URL`.',
+    optional(text('IDENTITY_MAIL_FROM')),
+  ),
+  machineId: described(
+    'The client id of a trusted application to create at the first start.',
+    optional(text('IDENTITY_MACHINE_ID')),
+  ),
+  machineSecret: described(
+    'Its secret, of 32 characters or more. Set together with `IDENTITY_MACHINE_ID`.',
+    optional(text('IDENTITY_MACHINE_SECRET')),
+  ),
+};
+
+export const settings = { ...own, ...clientSecrets };
 
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
-  const { machineId, machineSecret, smtpUrl, mailFrom, ...rest } = readSettings(settings, env);
+  const { machineId, machineSecret, smtpUrl, mailFrom, ...rest } = readSettings(own, env);
   const { accessToken, code, refreshToken, session, ...config } = rest;
   const secrets = readSettings(clientSecrets, env);
   const services = CLIENT_SERVICES.map((id) => ({ id, secret: secrets[id] }));

@@ -7,7 +7,7 @@ export type ItemsConfig = ResourceConfig & {
   defaultProfile?: ProfilePins['items'][number];
 };
 
-const settings = {
+export const settings = {
   ...resourceSettings('items'),
   defaultProfile: profileSetting('ITEMS_DEFAULT_PROFILE', 'items'),
 };

@@ -1,13 +1,14 @@
 import {
+  described,
   integer,
   oneOf,
   optional,
-  origin,
   readSettings,
   SettingsError,
   text,
   url,
 } from '@gatehouse/kit/config';
+import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
 import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 import type { ProviderSettings } from './notifications/channels/create-channels.ts';
 import type { SendingSettings } from './notifications/sending.ts';
@@ -29,24 +30,60 @@ export type NotificationsConfig = ResourceConfig & {
 export const DEFAULT_REPORT_DAYS = 7;
 export const DEFAULT_ANALYTICS_DAYS = { minute: 7, hour: 90, day: 730 };
 
-const settings = {
+export const settings = {
   ...resourceSettings('notifications'),
-  usersUrl: origin('USERS_URL'),
-  commerceUrl: origin('COMMERCE_URL'),
-  notificationsUrl: origin('NOTIFICATIONS_URL'),
-  reportDays: integer('NOTIFICATIONS_REPORT_DAYS', { min: 1, max: 365, default: DEFAULT_REPORT_DAYS }),
-  slots: integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
-  smtpUrl: optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
-  mailFrom: optional(text('NOTIFICATIONS_MAIL_FROM')),
-  smsUrl: optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
-  smsFrom: optional(text('NOTIFICATIONS_SMS_FROM')),
-  vapidKey: optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
-  vapidSubject: optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
-  pushToPrivateNetworks: oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  usersUrl: serviceUrlSetting('users'),
+  commerceUrl: serviceUrlSetting('commerce'),
+  notificationsUrl: serviceUrlSetting('notifications'),
+  reportDays: described(
+    'For how many days the files of reports are kept.',
+    integer('NOTIFICATIONS_REPORT_DAYS', { min: 1, max: 365, default: DEFAULT_REPORT_DAYS }),
+  ),
+  slots: described(
+    'How many messages of each type a process sends at a time. With 0 it only serves the API.',
+    integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
+  ),
+  smtpUrl: described(
+    'The server by which notifications of type `email` are sent. Without it, they are refused.',
+    optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
+  ),
+  mailFrom: described(
+    'Their sender. Set together with `NOTIFICATIONS_SMTP_URL`.',
+    optional(text('NOTIFICATIONS_MAIL_FROM')),
+  ),
+  smsUrl: described(
+    'The gateway for the type `sms`, with its credentials: it takes messages as Twilio does.',
+    optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
+  ),
+  smsFrom: described(
+    'Their sender. Set together with `NOTIFICATIONS_SMS_URL`.',
+    optional(text('NOTIFICATIONS_SMS_FROM')),
+  ),
+  vapidKey: described(
+    'The key for the type `push` (Web Push): a private P-256 key, 32 bytes in base64url.',
+    optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
+  ),
+  vapidSubject: described(
+    'A `mailto:` or `https:` address for the operators of push services. Set together with the key.',
+    optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
+  ),
+  pushToPrivateNetworks: described(
+    'Whether push subscriptions may lead to private networks.',
+    oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  ),
   // The lower bounds are longer than it takes until the values are added up into the next interval for the last time.
-  minuteDays: integer('ANALYTICS_MINUTE_DAYS', { min: 2, max: 60, default: DEFAULT_ANALYTICS_DAYS.minute }),
-  hourDays: integer('ANALYTICS_HOUR_DAYS', { min: 3, max: 1000, default: DEFAULT_ANALYTICS_DAYS.hour }),
-  dayDays: integer('ANALYTICS_DAY_DAYS', { min: 3, max: 10_000, default: DEFAULT_ANALYTICS_DAYS.day }),
+  minuteDays: described(
+    'For how many days analytics are kept by minute.',
+    integer('ANALYTICS_MINUTE_DAYS', { min: 2, max: 60, default: DEFAULT_ANALYTICS_DAYS.minute }),
+  ),
+  hourDays: described(
+    'For how many days analytics are kept by hour.',
+    integer('ANALYTICS_HOUR_DAYS', { min: 3, max: 1000, default: DEFAULT_ANALYTICS_DAYS.hour }),
+  ),
+  dayDays: described(
+    'For how many days analytics are kept by day.',
+    integer('ANALYTICS_DAY_DAYS', { min: 3, max: 10_000, default: DEFAULT_ANALYTICS_DAYS.day }),
+  ),
 };
 
 /** Reads the settings of the notifications process; throws a SettingsError. */

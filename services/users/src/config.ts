@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { integer, optional, readSettings, SettingsError, text } from '@gatehouse/kit/config';
+import { described, integer, optional, readSettings, SettingsError, text } from '@gatehouse/kit/config';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
 import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 import type { NewUser } from './user.ts';
@@ -23,18 +23,27 @@ export const USERS_DEFAULTS = {
   v2Profile: PROFILE_PINS.v2_users[0],
 } as const;
 
-const settings = {
+export const settings = {
   ...resourceSettings('users'),
-  hashConcurrency: integer('USERS_HASH_CONCURRENCY', {
-    min: 1,
-    max: 64,
-    default: Math.max(1, Math.min(3, availableParallelism() - 1)),
-  }),
+  hashConcurrency: {
+    ...described(
+      'How many passwords are hashed or checked at a time.',
+      integer('USERS_HASH_CONCURRENCY', {
+        min: 1,
+        max: 64,
+        default: Math.max(1, Math.min(3, availableParallelism() - 1)),
+      }),
+    ),
+    fallback: 'one less than there are processors, from 1 to 3',
+  },
   v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
   v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
-  adminUsername: optional(text('USERS_ADMIN_USERNAME')),
-  adminEmail: optional(text('USERS_ADMIN_EMAIL')),
-  adminPassword: optional(text('USERS_ADMIN_PASSWORD')),
+  adminUsername: described(
+    'The username of an admin to create at the first start. The three `USERS_ADMIN_…` are set together.',
+    optional(text('USERS_ADMIN_USERNAME')),
+  ),
+  adminEmail: described('Their email address.', optional(text('USERS_ADMIN_EMAIL'))),
+  adminPassword: described('Their password.', optional(text('USERS_ADMIN_PASSWORD'))),
 };
 
 /** Reads the settings of the users process; throws a SettingsError. */

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+// The programs in a document, and running them as a reader would: one after the other, in one shell.
+
+/** A fenced block; `file` is the name that it is to be saved under, which stands behind the language. */
+export type Block = { language: string; file: string; text: string; line: number };
+/** A block that a reader runs, the answer that the document shows for it, and why it is not run here. */
+export type Step = { block: Block; answer?: Block; notRun?: string };
+export type Surroundings = { cwd: string; env: NodeJS.ProcessEnv };
+
+const LANGUAGES = ['sh', 'js', 'python'];
+const ANSWERS = ['json', 'http'];
+/** What cannot run where tests run, and why. */
+const NOT_RUN: [RegExp, string][] = [
+  [/^(?:npm start|npm run reset)$/m, 'the test itself does that'],
+  [/^npm (?:test|run check|run test:full)/m, 'it runs the tests, this one among them'],
+  [/^npm install /m, 'it needs a registry; the library of this repository is taken instead'],
+  [/\bdocker\b/, 'it needs Docker'],
+  [/pushManager/, 'it needs a browser'],
+  [/https:\/\/id\.example\.com/, 'clients/integrators.full.test.ts runs it with the software that it is for'],
+];
+
+export function blocksOf(markdown: string): Block[] {
+  return [...markdown.matchAll(/^```(\w+)(?: (\S+))?\n(.*?)^```$/gms)].map((match) => {
+    const [, language = '', file = '', text = ''] = match;
+    return { language, file, text: text.trim(), line: markdown.slice(0, match.index).split('\n').length };
+  });
+}
+
+/** What a reader runs, in order. A block of JSON or HTTP that follows is the answer. */
+export function stepsOf(markdown: string): Step[] {
+  const steps: Step[] = [];
+  let previous: Step | undefined;
+  for (const block of blocksOf(markdown)) {
+    if (ANSWERS.includes(block.language) && previous !== undefined) previous.answer = block;
+    const isRun = LANGUAGES.includes(block.language) && block.file === '';
+    previous = isRun ? { block } : undefined;
+    if (previous === undefined) continue;
+    const [, notRun] = NOT_RUN.find(([pattern]) => pattern.test(block.text)) ?? [];
+    if (notRun !== undefined) previous.notRun = notRun;
+    steps.push(previous);
+  }
+  return steps;
+}
+
+/** The block in `steps` that sets a variable of the shell, for documents that go on from there. */
+export function settingOf(variable: string, steps: Step[]): Step {
+  const found = steps.find(({ block }) => block.text.startsWith(`${variable}=$(`));
+  if (found === undefined) throw new Error(`nothing sets ${variable}`);
+  return { block: found.block };
+}
+
+/** Runs the steps in one shell; returns what each printed. Throws when one fails, with its line and what it said. */
+export async function runSteps(steps: readonly Step[], surroundings: Surroundings): Promise<string[]> {
+  const mark = `block-${randomUUID()}`;
+  const script = steps.map(({ block }) => `echo ${mark}\n${commandOf(block)}\necho`).join('\n');
+  // Not synchronously: the test has to read what npm start prints meanwhile, or that waits.
+  const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { ...surroundings, timeout: 120_000 });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const [, ...outputs] = stdout.split(`${mark}\n`);
+  const last = steps[outputs.length - 1];
+  if (child.exitCode !== 0) {
+    throw new Error(`line ${last?.block.line}: ${last?.block.text}\n${outputs.at(-1)}\n${stderr}`);
+  }
+  return outputs.map((output) => output.trim());
+}
+
+function commandOf({ language, text }: Block): string {
+  if (language === 'sh') return text;
+  const program = language === 'js' ? 'node --input-type=module' : 'python3';
+  return `export TOKEN\n${program} <<'END_OF_PROGRAM'\n${text}\nEND_OF_PROGRAM`;
+}
+
+/** What is wrong with an output: it is an error that is not shown, or differs from the answer; undefined when it is right. */
+export function faultOf({ answer }: Step, output: string): string | undefined {
+  const isErrorShown = answer !== undefined && /"error"|^HTTP\/1\.1 4/m.test(answer.text);
+  if (!isErrorShown && /\{"error":/.test(output)) return `it is an error: ${output}`;
+  if (answer === undefined) return undefined;
+  if (answer.language === 'json') {
+    try {
+      return difference(JSON.parse(answer.text), JSON.parse(output), '$');
+    } catch (error) {
+      return `${error}: ${output}`;
+    }
+  }
+  const lines = output.split(/\r?\n/);
+  const missing = answer.text.split('\n').find((line) => !lines.some((actual) => isLike(line, actual)));
+  return missing === undefined ? undefined : `it has no line like "${missing}": ${output}`;
+}
+
+/** They depend on what other documents have created. */
+const COUNTS = ['total', 'totalItems', 'pages'];
+
+/** The first difference between an answer as it is shown and as it is. Text that is left out is shown as `…`. */
+function difference(shown: unknown, actual: unknown, path: string): string | undefined {
+  if (Array.isArray(shown) && Array.isArray(actual)) {
+    if (shown.length !== actual.length)
+      return `${path} has ${actual.length} entries: ${JSON.stringify(actual)}`;
+    return first(shown.map((entry, i) => difference(entry, actual[i], `${path}[${i}]`)));
+  }
+  if (isObject(shown) && isObject(actual)) {
+    const [expected, found] = [shown, actual].map((it) => Object.keys(it).sort().join());
+    if (expected !== found) return `${path} has ${found}, and not ${expected}`;
+    const keys = Object.keys(shown).filter((key) => !COUNTS.includes(key));
+    return first(keys.map((key) => difference(shown[key], actual[key], `${path}.${key}`)));
+  }
+  const same =
+    typeof shown === 'string' && typeof actual === 'string' ? isLike(shown, actual) : shown === actual;
+  return same ? undefined : `${path} is ${JSON.stringify(actual)}, and not ${JSON.stringify(shown)}`;
+}
+
+const first = (differences: (string | undefined)[]) => differences.find((it) => it !== undefined);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isLike(shown: string, actual: string): boolean {
+  const parts = shown.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(actual);
+}
