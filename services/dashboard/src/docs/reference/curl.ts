@@ -1,4 +1,10 @@
-import type { Content, OpenApiDocument, Operation } from '../openapi/document.ts';
+import {
+  type Content,
+  type OpenApiDocument,
+  type Operation,
+  resolve,
+  type Schema,
+} from '../openapi/document.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -19,32 +25,42 @@ export function curlOf(
   const options = [
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
     ...credentialOf(security),
-    ...(requestBody === undefined ? [] : bodyOf(requestBody.content)),
+    ...(requestBody === undefined ? [] : bodyOf(document, requestBody, isClient(security))),
   ];
   return [`curl ${url}`, ...options].join(' \\\n  ');
 }
+
+const isClient = (security: readonly Record<string, string[]>[]) =>
+  security.some((it) => 'client_secret_basic' in it);
 
 const variable = (name: string) => `$${name.replaceAll(/\W+/g, '_').toUpperCase()}`;
 
 function credentialOf(security: readonly Record<string, string[]>[]): string[] {
   if (security.some((it) => 'bearer' in it)) return ['-H "Authorization: Bearer $TOKEN"'];
-  return security.some((it) => 'client_secret_basic' in it) ? ['-u "$CLIENT_ID:$CLIENT_SECRET"'] : [];
+  return isClient(security) ? ['-u "$CLIENT_ID:$CLIENT_SECRET"'] : [];
 }
 
-function bodyOf(content: Content): string[] {
-  const example = exampleOf(content[JSON_TYPE] ?? content[FORM_TYPE]);
-  if (content[JSON_TYPE] !== undefined) {
-    return [`-H "Content-Type: ${JSON_TYPE}"`, `-d ${quoted(JSON.stringify(example ?? {}, null, 2))}`];
+/** A form where one is accepted, else JSON. */
+function bodyOf(document: OpenApiDocument, { content }: { content: Content }, isClient: boolean): string[] {
+  const media = content[FORM_TYPE] ?? content[JSON_TYPE] ?? {};
+  const { required = [] } = resolve<Schema>(document, media.schema ?? {});
+  const body = exampleOf(media) ?? Object.fromEntries(required.map((name) => [name, variable(name)]));
+  if (isClient) {
+    // The application authenticates by HTTP Basic, and then not in the body, too (RFC 6749 §2.3).
+    for (const name of ['client_id', 'client_secret']) if (!required.includes(name)) delete body[name];
   }
-  // With HTTP Basic the credentials of the application are not in the body, too.
-  return Object.entries(Object(example))
-    .filter(([name]) => name !== 'client_id' && name !== 'client_secret')
-    .map(([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`);
+  if (content[FORM_TYPE] === undefined) {
+    return [`-H "Content-Type: ${JSON_TYPE}"`, `-d ${quoted(JSON.stringify(body, null, 2))}`];
+  }
+  return Object.entries(body).map(([name, value]) => {
+    const text = String(value);
+    return `--data-urlencode ${text.startsWith('$') ? `"${name}=${text}"` : quoted(`${name}=${text}`)}`;
+  });
 }
 
-/** The first example of a body. */
-function exampleOf(media: Content[string] | undefined): unknown {
-  return media?.example ?? Object.values(media?.examples ?? {})[0]?.value;
+/** A copy of the first example of a body. */
+function exampleOf({ example, examples = {} }: Content[string]): Record<string, unknown> | undefined {
+  return structuredClone(example ?? Object.values(examples)[0]?.value) as Record<string, unknown> | undefined;
 }
 
 /** As one word of a shell. */
