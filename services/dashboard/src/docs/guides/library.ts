@@ -19,6 +19,8 @@ const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 /** From the first steps to what few need; others come after these. */
 const ORDER = [
   'quick-start',
+  'applications',
+  'sign-in',
   'profiles',
   'paging',
   'errors',

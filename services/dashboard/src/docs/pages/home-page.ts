@@ -5,6 +5,8 @@ import type { Contents, DocsPage } from './layout.ts';
 /** What the first cards say; only guides that there are get one. */
 const FIRST: readonly [name: string, text: string][] = [
   ['quick-start', 'From nothing to a token and the first request, in minutes.'],
+  ['applications', 'Which type to choose, and secrets and API keys that change without downtime.'],
+  ['sign-in', 'The code flow with PKCE, sessions, and signing out.'],
   ['profiles', 'One interface in several shapes, and how to pin the one you need.'],
   ['paging', 'Walk long lists by cursor, without skipping a row.'],
   ['errors', 'What errors look like, and what to do about each.'],

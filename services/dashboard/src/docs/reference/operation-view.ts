@@ -13,7 +13,7 @@ import {
   type Schema,
 } from '../openapi/document.ts';
 import { curlOf } from './curl.ts';
-import { fieldView, schemaView, typeText } from './schema-view.ts';
+import { fieldView, type Place, schemaView, typeText } from './schema-view.ts';
 
 /** An operation with its place in the document. */
 export type Located = { method: string; path: string; operation: Operation };
@@ -37,7 +37,7 @@ ${route(method, path)}
 <p class="badges">${profiles.map((name) => html`<span class="tag">Profile ${name}</span>`)}<span class="tag is-access">${accessText(operation)}</span></p>
 ${description !== undefined && renderMarkdown(description).body}
 ${parameters.length > 0 && html`<h3>Parameters</h3>${parameterList(document, parameters)}`}
-${requestBody !== undefined && html`<h3>Body</h3>${shapesView(document, requestBody.content)}`}
+${requestBody !== undefined && html`<h3>Body</h3>${shapesView({ document, side: 'sent' }, requestBody.content)}`}
 <h3>Answers</h3>
 ${successes.map(({ status, answer }) => answerView(document, status, answer))}
 ${errorList(id, errors)}
@@ -45,8 +45,8 @@ ${errorList(id, errors)}
 <div class="operation-code">
 <h3>Request</h3>
 ${codeBlock(`${id}-curl`, highlight(curlOf(document, method, path, operation), 'bash'))}
-${requestBody !== undefined && furtherExamples(id, 'body', shapesOf(document, requestBody.content).slice(1))}
-${successes.flatMap(({ status, answer }) => answerExamples(document, id, status, answer))}
+${requestBody !== undefined && furtherExamples(id, 'body', shapesOf(requestBody.content).slice(1))}
+${successes.flatMap(({ status, answer }) => answerExamples(id, status, answer))}
 </div>
 </section>`;
 }
@@ -83,7 +83,7 @@ function parameterList(document: OpenApiDocument, parameters: readonly Parameter
     html`<ul class="fields-of">${those.map((it) => {
       const { name, schema = {}, required = false, deprecated, description } = it;
       const place = it.in === 'query' ? undefined : html`<span class="field-limits">in the ${it.in}</span>`;
-      return html`<li>${fieldView(document, name, schema, required, { description, deprecated })}${place}</li>`;
+      return html`<li>${fieldView({ document, side: 'sent' }, name, schema, required, { description, deprecated })}${place}</li>`;
     })}</ul>`;
   const folded = (title: string, those: readonly Parameter[]) =>
     those.length > 0 &&
@@ -92,27 +92,27 @@ function parameterList(document: OpenApiDocument, parameters: readonly Parameter
 }
 
 /** The possible shapes of a body, each with its example. */
-function shapesOf(document: OpenApiDocument, content: Content = {}): Shape[] {
+function shapesOf(content: Content = {}): Shape[] {
   return Object.values(content)
     .slice(0, 1)
     .flatMap(({ schema = {}, example, examples = {} }) => {
       const flat = (it: Schema): Schema[] => (it.oneOf ?? it.anyOf)?.flatMap(flat) ?? [it];
       return flat(schema).map((it) => {
-        const name = nameOf(it) ?? typeText(document, it);
+        const name = nameOf(it) ?? typeText(it);
         return { name, schema: it, example: example ?? examples[name]?.value };
       });
     });
 }
 
-function shapesView(document: OpenApiDocument, content: Content): Html {
+function shapesView(place: Place, content: Content): Html {
   const types = Object.keys(content);
-  const shapes = shapesOf(document, content);
+  const shapes = shapesOf(content);
   const [only] = shapes;
   const note = html`<p class="field-limits">${types.map((type, i) => html`${i > 0 && ' or '}<code>${type}</code>`)}${shapes.length > 1 && html`, in one of ${shapes.length} shapes`}</p>`;
-  if (shapes.length === 1 && only !== undefined) return html`${note}${schemaView(document, only.schema)}`;
+  if (shapes.length === 1 && only !== undefined) return html`${note}${schemaView(place, only.schema)}`;
   return html`${note}${shapes.map(
     ({ name, schema }) =>
-      html`<details class="nested"><summary><code>${name}</code></summary>${schemaView(document, schema)}</details>`,
+      html`<details class="nested"><summary><code>${name}</code></summary>${schemaView(place, schema)}</details>`,
   )}`;
 }
 
@@ -123,7 +123,7 @@ function answerView(
 ): Html {
   const names = Object.keys(headers);
   return html`<div class="answer"><p><span class="status is-good">${status}</span> ${description}</p>
-${content !== undefined && shapesView(document, content)}
+${content !== undefined && shapesView({ document, side: 'answered' }, content)}
 ${names.length > 0 && html`<details class="nested"><summary>Headers (${names.length})</summary><ul class="fields-of">${Object.entries(headers).map(([name, it]) => html`<li><code class="field-name">${name}</code><p class="field-text">${it.description}</p></li>`)}</ul></details>`}</div>`;
 }
 
@@ -137,13 +137,8 @@ function errorList(id: string, errors: readonly { status: string; answer: Respon
   )}</ul></details>`;
 }
 
-function answerExamples(
-  document: OpenApiDocument,
-  id: string,
-  status: string,
-  { content }: Response,
-): Markup[] {
-  const [first, ...others] = shapesOf(document, content).filter(({ example }) => example !== undefined);
+function answerExamples(id: string, status: string, { content }: Response): Markup[] {
+  const [first, ...others] = shapesOf(content).filter(({ example }) => example !== undefined);
   if (first === undefined) return [];
   const title = html`<h3>Answer ${status}${others.length > 0 && html` <code>${first.name}</code>`}</h3>`;
   return [title, jsonBlock(`${id}-${status}`, first.example), furtherExamples(id, status, others)];

@@ -7,33 +7,35 @@ const MAX_DEPTH = 5;
 /** Longer patterns are for programs. */
 const MAX_PATTERN = 60;
 
+/** Where a schema stands: in what is sent, or in what is answered. */
+export type Place = { document: OpenApiDocument; side: 'sent' | 'answered' };
+
 /** The fields of a value, and theirs below them. */
-export function schemaView(document: OpenApiDocument, schema: Schema, seen: readonly string[] = []): Content {
-  const { inner, names } = unfold(document, schema, seen);
+export function schemaView(place: Place, schema: Schema, seen: readonly string[] = []): Content {
+  const { inner, names } = unfold(place.document, schema, seen);
   if (inner === undefined) return undefined;
   const alternatives = inner.oneOf ?? inner.anyOf;
   if (alternatives !== undefined && !alternatives.every(isPlain)) {
     return html`<ul class="schema-choices">${alternatives.map(
-      (it) =>
-        html`<li><span class="schema-type">${typeText(document, it)}</span>${schemaView(document, it, names)}</li>`,
+      (it) => html`<li><span class="schema-type">${typeText(it)}</span>${schemaView(place, it, names)}</li>`,
     )}</ul>`;
   }
-  if (inner.items !== undefined) return schemaView(document, inner.items, names);
+  if (inner.items !== undefined) return schemaView(place, inner.items, names);
   const { properties, required = [], additionalProperties } = inner;
   if (properties === undefined) {
     return typeof additionalProperties === 'object'
-      ? schemaView(document, additionalProperties, names)
+      ? schemaView(place, additionalProperties, names)
       : undefined;
   }
   return html`<ul class="fields-of">${Object.entries(properties).map(
     ([name, property]) =>
-      html`<li>${fieldView(document, name, property, required.includes(name))}${nested(document, property, names)}</li>`,
+      html`<li>${fieldView(place, name, property, required.includes(name))}${nested(place, property, names)}</li>`,
   )}</ul>`;
 }
 
 /** The name and type of a field or parameter, what it is for, and what limits it. */
 export function fieldView(
-  document: OpenApiDocument,
+  { document, side }: Place,
   name: string,
   schema: Schema,
   isRequired: boolean,
@@ -42,14 +44,19 @@ export function fieldView(
   const { inner = {} } = unfold(document, schema, []);
   const description = more.description ?? schema.description ?? inner.description;
   const limits = limitsOf({ ...inner, ...schema });
+  // What is usual on its side needs no word.
+  const mark =
+    side === 'sent'
+      ? isRequired && html` <span class="required">required</span>`
+      : !isRequired && html` <span class="schema-type">optional</span>`;
   const isDeprecated = more.deprecated ?? schema.deprecated ?? false;
-  return html`<div class="field-line"><code class="field-name">${name}</code> <span class="schema-type">${typeText(document, schema)}</span>${isRequired && html` <span class="required">required</span>`}${isDeprecated && html` <span class="status is-quiet">deprecated</span>`}</div>
+  return html`<div class="field-line"><code class="field-name">${name}</code> <span class="schema-type">${typeText(schema)}</span>${mark}${isDeprecated && html` <span class="status is-quiet">deprecated</span>`}</div>
 ${description !== undefined && html`<div class="field-text">${renderMarkdown(description).body}</div>`}
 ${limits.length > 0 && html`<p class="field-limits">${limits}</p>`}`;
 }
 
-function nested(document: OpenApiDocument, schema: Schema, seen: readonly string[]): Content {
-  const content = schemaView(document, schema, seen);
+function nested(place: Place, schema: Schema, seen: readonly string[]): Content {
+  const content = schemaView(place, schema, seen);
   const name = nameOf(schema.items ?? schema);
   return (
     content &&
@@ -72,18 +79,17 @@ function isPlain({ $ref, properties, items, oneOf, anyOf }: Schema): boolean {
 }
 
 /** Such as "string", "list of Order" or "integer or null". */
-export function typeText(document: OpenApiDocument, schema: Schema): string {
+export function typeText(schema: Schema): string {
   const name = nameOf(schema);
   if (name !== undefined) return name;
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const alternatives = schema.oneOf ?? schema.anyOf;
   if (alternatives !== undefined) {
-    return [...new Set(alternatives.map((it) => typeText(document, it)))].join(' or ');
+    return [...new Set(alternatives.map((it) => typeText(it)))].join(' or ');
   }
   const types = [schema.type ?? 'any value'].flat();
   const described = types.map((type) => {
-    if (type === 'array')
-      return schema.items === undefined ? 'list' : `list of ${typeText(document, schema.items)}`;
+    if (type === 'array') return schema.items === undefined ? 'list' : `list of ${typeText(schema.items)}`;
     return type;
   });
   const format = schema.format === undefined ? '' : ` (${schema.format})`;
