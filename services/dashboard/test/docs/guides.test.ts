@@ -30,7 +30,7 @@ const CASES: [name: string, text: string, expected: string][] = [
 t.test('Markdown', async (t) => {
   for (const [name, text, expected] of CASES) t.equal(htmlOf(text), expected, name);
   const table = htmlOf('| a | |\n|---|---|\n| `x\\|y` | <b> |');
-  t.match(table, '<div class="table" role="region" tabindex="0" aria-label="Table: a, ">');
+  t.match(table, '<div class="table" role="region" tabindex="0" aria-label="Table 1: a, ">');
   t.match(table, '<th scope="col">a</th><td></td>');
   t.match(table, '<td><code>x|y</code></td><td>&lt;b&gt;</td>');
 });
@@ -112,14 +112,23 @@ t.test('no link inside the documentation is dead, nor is an anchor', async (t) =
   t.ok(count > 10, `${count} links`);
 });
 
-t.test('links to files that have no page lead to files that there are', async (t) => {
-  for (const { file } of library) {
+t.test('a link to a file leads to its page if it has one, and else the file is there', async (t) => {
+  const hrefs = new Map(library.map(({ file, href }) => [file, href]));
+  let count = 0;
+  for (const { file, body } of library) {
+    const markup = render(body);
     const tokens: Token[] = [];
     walkTokens(lexer(readFileSync(resolve(root, file), 'utf8')), (token) => void tokens.push(token));
     for (const token of tokens) {
       if (token.type !== 'link' || /^(?:[a-z]+:|[/#])/.test(token.href)) continue;
-      const [path = ''] = token.href.split('#');
-      t.ok(existsSync(resolve(root, posix.join(posix.dirname(file), path))), `${file}: ${token.href}`);
+      const [path = '', anchor] = token.href.split('#');
+      const target = posix.join(posix.dirname(file), path);
+      t.ok(existsSync(resolve(root, target)), `${file}: ${token.href}`);
+      const page = hrefs.get(target);
+      if (page === undefined) continue;
+      count += 1;
+      t.match(markup, `href="${page}${anchor === undefined ? '' : `#${anchor}`}"`, `${file}: ${token.href}`);
     }
   }
+  t.ok(count > 10, `${count} links from page to page`);
 });

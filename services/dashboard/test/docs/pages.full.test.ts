@@ -52,8 +52,7 @@ t.test('pages of the documentation', async (t) => {
 
   await t.test('an operation has its parameters, body, answers, and a request to copy', async (t) => {
     const html = await (await get('/docs/api/v2-products')).text();
-    const operation =
-      /<section class="operation" aria-labelledby="create_v2_products">[\s\S]*?<\/section>/.exec(html)?.[0];
+    const operation = /<h2 id="create_v2_products">[\s\S]*?<\/section>/.exec(html)?.[0];
     for (const part of [
       'Create a product',
       'Idempotency-Key',

@@ -82,7 +82,7 @@ function rank({ kind, file }: Guide): number {
  * this one and within the page stay.
  */
 function rewrite(href: string, file: string, hrefs: ReadonlyMap<string, string>): string | undefined {
-  if (!/^[\w.]+(?:\/|\.md\b)/.test(href)) return outside(href);
+  if (/^(?:[a-z][a-z\d+.-]*:|[/#])/i.test(href)) return outside(href);
   const [path = '', hash] = href.split('#', 2);
   const page = hrefs.get(posix.join(posix.dirname(file), path));
   return page === undefined ? undefined : page + (hash === undefined ? '' : `#${hash}`);

@@ -34,6 +34,7 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
   const sections: Section[] = [{ id: '', heading: '', text: '' }];
   let title = '';
   let blocks = 0;
+  let tables = 0;
 
   function block(token: Token): Content {
     switch (token.type) {
@@ -99,8 +100,9 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
   }
 
   function table({ header, rows }: Tokens.Table): Html {
+    tables += 1;
     const label = header.map(({ tokens }) => plainText(tokens)).join(', ');
-    return html`<div class="table" role="region" tabindex="0" aria-label="${`Table: ${label}`}"><table><thead><tr>${header.map(
+    return html`<div class="table" role="region" tabindex="0" aria-label="${`Table ${tables}: ${label}`}"><table><thead><tr>${header.map(
       ({ tokens }) => (tokens.length === 0 ? html`<td></td>` : html`<th scope="col">${inline(tokens)}</th>`),
     )}</tr></thead><tbody>${rows.map(
       (row) => html`<tr>${row.map(({ tokens }) => html`<td>${inline(tokens)}</td>`)}</tr>`,

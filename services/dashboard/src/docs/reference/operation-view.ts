@@ -30,7 +30,7 @@ export function operationView(document: OpenApiDocument, located: Located): Html
   }));
   const errors = answers.filter(({ status }) => Number(status) >= 400);
   const successes = answers.filter(({ status }) => Number(status) < 400);
-  return html`<section class="operation" aria-labelledby="${id}">
+  return html`<section class="operation">
 <div class="operation-text">
 <h2 id="${id}"><a class="anchor" href="#${id}">${summary}</a></h2>
 ${route(method, path)}

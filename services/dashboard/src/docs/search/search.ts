@@ -18,7 +18,8 @@ export type Entry = {
 /** The words of the entry that were found, for marking them. */
 export type Found = Entry & { words: readonly string[] };
 
-const MAX_QUERY = 200;
+/** Each word is looked for among all; further ones are left out. */
+const MAX_WORDS = 10;
 const MAX_RESULTS = 40;
 
 /**
@@ -35,18 +36,19 @@ export function createSearch(guides: readonly Guide[], topics: readonly Topic[])
       return entry[field as 'id' | 'title' | 'place' | 'text'] as string;
     },
     storeFields: ['isDecision'],
-    tokenize: (text) => text.split(/[^\p{L}\p{N}]+/u),
+    tokenize: wordsOf,
     searchOptions: {
       boost: { title: 4, route: 3, place: 2 },
       boostDocument: (_id, _term, stored) => (stored?.isDecision === true ? 0.3 : 1),
-      prefix: true,
+      prefix: (term) => term.length > 1,
       fuzzy: (term) => (term.length > 3 ? 0.2 : false),
+      maxFuzzy: 2,
     },
   });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
 
   return (query) => {
-    const words = query.slice(0, MAX_QUERY);
+    const words = wordsOf(query).slice(0, MAX_WORDS).join(' ');
     const all = index.search(words, { combineWith: 'AND' });
     const results: SearchResult[] = all.length > 0 ? all : index.search(words);
     return results.slice(0, MAX_RESULTS).flatMap(({ id, terms }) => {
@@ -55,6 +57,8 @@ export function createSearch(guides: readonly Guide[], topics: readonly Topic[])
     });
   };
 }
+
+const wordsOf = (text: string) => text.match(/[\p{L}\p{N}]+/gu) ?? [];
 
 function entriesOfGuide({ title, href, sections, kind }: Guide): Entry[] {
   const isDecision = kind === 'decision';
