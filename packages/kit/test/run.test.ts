@@ -531,11 +531,14 @@ t.test('stop gives up on a request that never ends', async (t) => {
   t.match(await until(() => lines[0]), { status: 499 });
 });
 
-t.test('an unknown address is a page for a browser, except where programs ask, in whichever process', async (t) => {
-  const { url } = await serve(t, [service('a')]);
-  const ask = (path: string) => fetch(url + path, { headers: { accept: 'text/html' } });
-  const page = await ask('/nowhere');
-  t.equal(page.status, 404);
-  t.match(await page.text(), '<a href="/docs">');
-  t.match((await ask('/v1/nothing')).headers.get('content-type'), 'application/json');
-});
+t.test(
+  'an unknown address is a page for a browser, except where programs ask, in whichever process',
+  async (t) => {
+    const { url } = await serve(t, [service('a')]);
+    const ask = (path: string) => fetch(url + path, { headers: { accept: 'text/html' } });
+    const page = await ask('/nowhere');
+    t.equal(page.status, 404);
+    t.match(await page.text(), '<a href="/docs">');
+    t.match((await ask('/v1/nothing')).headers.get('content-type'), 'application/json');
+  },
+);
