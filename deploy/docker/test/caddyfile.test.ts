@@ -40,11 +40,35 @@ t.test('the edge passes on the public prefixes, by whole segments, and nothing e
 });
 
 t.test('each matcher leads to the service that has the prefixes', async (t) => {
-  t.same(targets(), Object.fromEntries(names.map((name) => [name, name])));
+  t.same(targets(), { ...Object.fromEntries(names.map((name) => [name, name])), person: 'dashboard' });
+});
+
+t.test('an unknown address is a page for those who accept HTML, after all matchers', async (t) => {
+  const [, matcher = ''] = /@person \{\n([^}]*)\}/.exec(caddyfile) ?? [];
+  t.same(
+    matcher.trim().split(/\n\s*/),
+    [
+      'method GET HEAD',
+      'header Accept *text/html*',
+      'not path /health /health/* /metrics /metrics/* /internal /internal/*',
+    ],
+    'all of these at once',
+  );
+  const handles = [...caddyfile.matchAll(/^\t\thandle (?:@(\w+) )?\{$/gm)].map(([, name]) => name);
+  t.same(handles.slice(-2), ['person', undefined]);
+});
+
+t.test('the documentation is in the image, without its pictures', async (t) => {
+  const read = (path: string) => readFileSync(resolve(root, path), 'utf8').split('\n');
+  t.ok(read('deploy/docker/Dockerfile').includes('COPY docs docs'));
+  const ignored = read('.dockerignore');
+  t.ok(ignored.indexOf('!docs') > ignored.indexOf('*'));
+  t.ok(ignored.indexOf('docs/screenshots') > ignored.indexOf('!docs'));
 });
 
 t.test('no request is passed on by another way than the matchers', async (t) => {
   t.equal(caddyfile.match(/^\s*reverse_proxy\b/gm)?.length, 1, 'one reverse_proxy, in the snippet');
+  // And unknown addresses that a person asks for, which the dashboard answers with a page.
   t.equal(caddyfile.match(/import pass_on/g)?.length, Object.keys(targets()).length);
   for (const path of ['/internal', '/health', '/metrics']) {
     t.notOk(

@@ -26,6 +26,7 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
   ${bold(`Gatehouse is ready at ${baseUrl}`)}
 
   ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
+  ${dim('Docs')}         ${baseUrl}/docs
   ${dim('Credentials')}  ${credentials}
   ${dim('Messages')}     ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}: mails, SMS and pushes are kept there instead of being sent;
                the links of mails are printed here, too

@@ -11,7 +11,6 @@ import { checkDemo } from './check-demo.ts';
 import { prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';
 import { prepareDemo } from './demo.ts';
 import { requireFreePort } from './free-port.ts';
-import { LINKS } from './links.ts';
 import { createServices } from './services.ts';
 import { readLocalSettings } from './settings.ts';
 import { StartError } from './start-error.ts';
@@ -62,7 +61,6 @@ try {
     trustedProxies: [],
     requireHttps: false,
     drainSeconds: 5,
-    links: LINKS,
   });
   stopOnSignal(running, logger, () => mongo?.stop());
   await Promise.race([running.started, startTimeout(mongo.kind)]);

@@ -179,5 +179,12 @@ async function seed(
     'signed-out': '/signed-out',
   };
   const entries = Object.entries(ofDashboard).map(([name, path]) => [name, `/dashboard${path}`]);
-  return { landing: '/', ...Object.fromEntries(entries) };
+  const ofDocs = {
+    docs: '/docs',
+    'docs-guide': '/docs/guides/users-api',
+    'docs-api': '/docs/api',
+    'docs-operations': '/docs/api/v2-orders',
+    'docs-search': '/docs/search?q=cursor',
+  };
+  return { landing: '/', ...Object.fromEntries(entries), ...ofDocs };
 }

@@ -4,6 +4,14 @@ import { readFileSync } from 'node:fs';
 /** Where a reader can go on; `rel` is a registered relation type (RFC 8288 §2.1), for programs. */
 export type Link = { rel: string; href: string; title: string };
 
+/** Where to go on from an address that is unknown. */
+export const LINKS: readonly Link[] = [
+  { rel: 'home', href: '/', title: 'What Gatehouse is' },
+  { rel: 'related', href: '/dashboard', title: 'Developer dashboard' },
+  { rel: 'service-doc', href: '/docs', title: 'Documentation' },
+  { rel: 'related', href: '/account', title: 'Your account' },
+];
+
 const PRODUCT = 'Gatehouse';
 const style = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
 const styleHash = createHash('sha256').update(style).digest('base64');

@@ -7,11 +7,11 @@ import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
 import type { Logger } from './logger.ts';
 import { createMetricsEndpoint } from './metrics-endpoint.ts';
-import type { Link } from './pages.ts';
+import { LINKS } from './pages.ts';
 import { pathOf } from './request-path.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
 import type { Service } from './service.ts';
-import { isUnder } from './services.ts';
+import { isUnder, prefixesOf, SERVICE_NAMES } from './services.ts';
 import { transportReader } from './transport.ts';
 
 /** Limits that are not given are as in DEFAULT_LIMITS. */
@@ -30,8 +30,6 @@ export type RunOptions = Partial<ConnectionLimits> & {
   shutdownDelaySeconds?: number;
   /** How long stop() then waits for requests in flight, in seconds. */
   drainSeconds: number;
-  /** What the page for an unknown path links to. */
-  links?: readonly Link[];
 };
 
 export type Running = {
@@ -51,14 +49,16 @@ export type Running = {
  * needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
-  const { logger, shutdownDelaySeconds = 0, drainSeconds, links = [] } = options;
+  const { logger, shutdownDelaySeconds = 0, drainSeconds } = options;
   const limits = { ...DEFAULT_LIMITS, ...options };
   const transportOf = transportReader(options.trustedProxies);
   // Longest first, so that a service below another's prefix gets its requests.
   const table = services
     .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
     .sort((a, b) => b.prefix.length - a.prefix.length);
-  const fallback = createFallback({ prefixes: table.map(({ prefix }) => prefix), links });
+  // The paths of services in other processes, too: the edge passes unknown ones on to the dashboard.
+  const prefixes = [...table.map(({ prefix }) => prefix), ...SERVICE_NAMES.flatMap(prefixesOf)];
+  const fallback = createFallback({ prefixes, links: LINKS });
   const metrics = createMetricsEndpoint(services, logger);
   let stopping = false;
   /** Whether the listener has been closed. */

@@ -85,7 +85,7 @@ const TABLE = {
     internalRoutes: {},
   },
   dashboard: {
-    prefixes: ['/', '/dashboard'],
+    prefixes: ['/', '/dashboard', '/docs', '/openapi.json'],
     internalRoutes: {},
   },
 } as const satisfies Record<string, ServiceEntry>;

@@ -263,7 +263,7 @@ t.test('what is not HTTP is answered in JSON', async (t) => {
 });
 
 t.test('no answer is to be taken for another type than it says', async (t) => {
-  const { running, url } = await serve(t, [service('a')], { links: [{ rel: 'a', href: '/a', title: 'A' }] });
+  const { running, url } = await serve(t, [service('a')]);
   for (const path of ['/', '/a', '/nothing', '/health/live', '/health/ready'])
     for (const accept of ['application/json', 'text/html']) {
       const { headers } = await fetch(url + path, { headers: { accept } });
@@ -535,3 +535,15 @@ t.test('stop gives up on a request that never ends', async (t) => {
   await lost;
   t.match(await until(() => lines[0]), { status: 499 });
 });
+
+t.test(
+  'an unknown address is a page for a browser, except where programs ask, in whichever process',
+  async (t) => {
+    const { url } = await serve(t, [service('a')]);
+    const ask = (path: string) => fetch(url + path, { headers: { accept: 'text/html' } });
+    const page = await ask('/nowhere');
+    t.equal(page.status, 404);
+    t.match(await page.text(), '<a href="/docs">');
+    t.match((await ask('/v1/nothing')).headers.get('content-type'), 'application/json');
+  },
+);

@@ -61,6 +61,8 @@ t.test('each path has one service at most, also where one prefix begins like ano
     '/api/v1/auth/login': ['identity'],
     '/': ['dashboard'],
     '/dashboard/users': ['dashboard'],
+    '/docs/guides/users-api': ['dashboard'],
+    '/openapi.json': ['dashboard'],
     '/api/v1': [],
     '/kb': [],
     '/openapi': [],

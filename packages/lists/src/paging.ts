@@ -68,10 +68,11 @@ export const pageEnvelopeWithPages: Envelope = {
 export function withFacets(fields: readonly string[]): Envelope {
   const Facet = Type.Array(Type.Object({ value: Type.String(), count: Count('Rows with this value.') }));
   const facets = Type.Object(Object.fromEntries(fields.map((field) => [field, Facet])));
+  const none: Facets = Object.fromEntries(fields.map((field) => [field, []]));
   return {
     ...pageEnvelopeWithPages,
     schema: (item) => Type.Object({ data: Type.Array(item), meta: MetaWithPages, facets }),
-    write: (rows, { facets: counted = {}, ...about }) =>
+    write: (rows, { facets: counted = none, ...about }) =>
       `${pageEnvelopeWithPages.write(rows, about).slice(0, -1)},"facets":${JSON.stringify(counted)}}`,
   };
 }

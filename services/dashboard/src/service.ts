@@ -7,6 +7,7 @@ import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createApi } from './api/api.ts';
 import { createDashboardApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
+import { docsRoutes } from './docs/docs-routes.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
 import { addApplicationRoutes } from './routes/application-routes.ts';
@@ -63,6 +64,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
       assetRoutes(),
       landingRoutes(config),
+      docsRoutes(config),
       pages.router,
     ],
     unavailable: database.unavailable,

@@ -227,7 +227,21 @@ async function inChromium(path: string): Promise<void> {
       ...['/notifications', '/notifications/new', '/reports', '/reports/new', '/signed-out'],
     ]
       .map((it) => `/dashboard${it}`)
-      .concat('/');
+      .concat(
+        '/',
+        '/docs',
+        '/docs/adr',
+        '/docs/guides/users-api',
+        '/docs/guides/deploy-with-docker',
+        '/docs/standards',
+      )
+      .concat(
+        '/docs/api',
+        '/docs/api/v1-users',
+        '/docs/api/v2-orders',
+        '/docs/search',
+        '/docs/search?q=cursor',
+      );
   }
 }
 

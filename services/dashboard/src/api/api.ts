@@ -129,7 +129,7 @@ export function queryText(query: Query = {}): string {
 }
 
 /** The URL of a public path. Throws ApiError where no service has it. */
-function urlOf(urls: ServiceUrls, path: string): URL {
+export function urlOf(urls: ServiceUrls, path: string): URL {
   const [plain = ''] = path.split('?', 1);
   for (const [name, origin] of Object.entries(urls)) {
     const { prefixes } = SERVICES[name as keyof ServiceUrls];

@@ -7,6 +7,7 @@ const own = (file: string) => new URL(file, import.meta.url);
 
 const stylesheet = createStylesheet(DIRECTORY, own('style.css'));
 const chartStyle = createAsset(DIRECTORY, 'chart.css', [library('uplot/dist/uPlot.min.css')]);
+const docsStyle = createAsset(DIRECTORY, 'docs.css', [own('../docs/docs.css')]);
 const htmx = createAsset(DIRECTORY, 'htmx.js', [library('htmx.org/dist/htmx.min.js')]);
 const page = createAsset(DIRECTORY, 'page.js', [own('../browser/page.js')]);
 const chart = createAsset(DIRECTORY, 'chart.js', [
@@ -16,7 +17,7 @@ const chart = createAsset(DIRECTORY, 'chart.js', [
 
 /** Everything that pages load besides themselves, by its path. */
 export const ASSETS: ReadonlyMap<string, Asset> = new Map(
-  [stylesheet, chartStyle, htmx, page, chart].map((asset) => [asset.path, asset]),
+  [stylesheet, chartStyle, docsStyle, htmx, page, chart].map((asset) => [asset.path, asset]),
 );
 
 /** Without what the Content-Security-Policy refuses, and without copies of pages in the browser's storage. */
@@ -42,3 +43,5 @@ export const HEAD_WITH_CHARTS = {
   stylesheets: [chartStyle.path, stylesheet.path],
   scripts: [...HEAD.scripts, chart.path],
 };
+/** What the pages of the documentation load. */
+export const HEAD_OF_DOCS = { stylesheets: [stylesheet.path, docsStyle.path], scripts: [page.path] };

@@ -10,7 +10,7 @@ export function landingPage(publicUrl: string): string {
       title: 'Sign-in and an API in one place',
       body: html`<h1>Sign-in and an API in one place</h1>
 <p>${PRODUCT} signs people in to your applications, gives each its access tokens, and serves users, items, products and orders over one HTTP interface.</p>
-<div class="buttons"><a class="primary" href="/dashboard">Open the dashboard</a><a class="secondary" href="/account">Your account</a></div>
+<div class="buttons"><a class="primary" href="/dashboard">Open the dashboard</a><a class="secondary" href="/docs">Documentation</a></div>
 <dl class="landing-facts">
 <div><dt>For people</dt><dd>OpenID Connect with PKCE, consent, sessions that end everywhere at once</dd></div>
 <div><dt>For servers</dt><dd>client credentials, API keys, two live secrets for a change without downtime</dd></div>
@@ -18,7 +18,8 @@ export function landingPage(publicUrl: string): string {
 </dl>
 <h2>A first request</h2>
 <p class="hint">With a client ID and a secret from the dashboard:</p>
-${codeBlock('first-request', `curl ${publicUrl}/oauth2/token \\\n  -u "$CLIENT_ID:$CLIENT_SECRET" \\\n  -d grant_type=client_credentials`)}`,
+${codeBlock('first-request', `curl ${publicUrl}/oauth2/token \\\n  -u "$CLIENT_ID:$CLIENT_SECRET" \\\n  -d grant_type=client_credentials`)}
+<p class="small-print"><a href="/account">Your account</a>: profile, sessions, and the applications that may act for you.</p>`,
     },
     HEAD,
   );
@@ -28,5 +29,7 @@ ${codeBlock('first-request', `curl ${publicUrl}/oauth2/token \\\n  -u "$CLIENT_I
 export const LANDING_LINKS = [
   { rel: 'related', href: '/dashboard', title: 'Developer dashboard' },
   { rel: 'related', href: '/account', title: 'Your account' },
+  { rel: 'service-doc', href: '/docs', title: 'Documentation' },
+  { rel: 'service-desc', href: '/openapi.json', title: 'OpenAPI document of all services' },
   { rel: 'service-doc', href: '/guides/filters', title: 'Guide to filtering lists' },
 ];

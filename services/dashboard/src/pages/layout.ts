@@ -48,6 +48,7 @@ export function layout(view: View, { person, csrf }: Viewer): string {
     html`<body class="dashboard">
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar"><a class="brand" href="/dashboard">${logo}${PRODUCT}</a>
+<nav class="bar-links" aria-label="${PRODUCT}"><a href="/docs">Docs</a></nav>
 <details class="menu"><summary><span class="menu-name"><bdi>${person.name}</bdi></span></summary>
 <div class="menu-panel"><p class="hint">${roleText(person)}</p><a href="/account">Your account</a>
 ${form({ action: '/dashboard/sign-out', csrf }, html`<button class="secondary small">Sign out</button>`)}</div></details></header>

@@ -40,7 +40,7 @@ export function copyable(id: string, text: string): Html {
 }
 
 /** Some lines of code. */
-export function codeBlock(id: string, code: string): Html {
+export function codeBlock(id: string, code: Content): Html {
   return html`<div class="code-block"><pre id="${id}" tabindex="0"><code>${code}</code></pre>${copyButton(id)}</div>`;
 }
 

@@ -73,6 +73,7 @@ const SHORTCUTS: [href: string, title: string, what: string][] = [
     'Client ids, secrets and API keys; rotate them without downtime.',
   ],
   ['/dashboard/items', 'Look at data', 'Items, products and orders, as the API serves them.'],
+  ['/docs', 'Read the documentation', 'Guides, and every operation with a request to copy.'],
 ];
 
 function welcome() {

@@ -219,7 +219,8 @@ export const oauthOperations: Operations = {
   [`POST ${ROUTES.pushed_authorization_request}`]: ofClient({
     ...{ operationId: 'oauth2_par', summary: 'Push an authorization request' },
     description: 'RFC 9126. The parameters of the authorization request.',
-    body: [shape('PushedAuthorizationRequest', Type.Object({ ...AUTHORIZATION.properties, ...CLIENT }))],
+    // client_id is a parameter of the request itself, however the application authenticates (RFC 9126 §2.1).
+    body: [shape('PushedAuthorizationRequest', Type.Object({ ...CLIENT, ...AUTHORIZATION.properties }))],
     bodyTypes: [FORM],
     answers: { 201: answer('What to send the browser with.', pushed) },
   }),

@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { documentProblems } from '@gatehouse/testing/openapi-check';
+import t from 'tap';
+import { startGatehouse, temporaryDir } from './gatehouse.ts';
+
+type Json = Record<string, unknown>;
+type Operation = Json & { operationId: string; tags: string[]; responses: Json };
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+  'x-tagGroups': { tags: string[] }[];
+  tags: { name: string }[];
+  servers: { url: string }[];
+};
+
+/** What a well-formed example is refused for: what it names is not there. A search takes its words in two ways. */
+const NO_SUCH =
+  /is not a (?:signing key|user|product that can be ordered)|^\{"error":\{"code":"\w+","message":"q is required/;
+
+const run = promisify(execFile);
+const { base, demo } = await startGatehouse(t, temporaryDir(t));
+const read = async (path: string) => (await (await fetch(base + path)).json()) as Document;
+const document = await read('/openapi.json');
+const services = ['identity', 'users', 'items', 'commerce', 'notifications'];
+const documents = await Promise.all(services.map((service) => read(`/openapi/${service}.json`)));
+const operationsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
+  );
+
+t.test('every operation of every service is in it once, unchanged but for references', async (t) => {
+  for (const own of documents) {
+    for (const { method, path, operation } of operationsOf(own)) {
+      const merged = document.paths[path]?.[method];
+      t.equal(unfolded(merged, document), unfolded(operation, own), `${method} ${path}`);
+    }
+    const { securitySchemes = {} } = own.components;
+    for (const [name, scheme] of Object.entries(securitySchemes)) {
+      t.same(document.components.securitySchemes?.[name], scheme, name);
+    }
+  }
+  t.equal(operationsOf(document).length, documents.flatMap(operationsOf).length);
+  const grouped = document['x-tagGroups'].flatMap(({ tags }) => tags);
+  t.same(grouped.sort(), document.tags.map(({ name }) => name).sort(), 'every tag is in one group');
+});
+
+/** As JSON text, with each component in the place of the reference to it. */
+function unfolded(value: unknown, { components }: Document): string {
+  const unfold = (text: string, seen: readonly string[]): string =>
+    text.replaceAll(/\{"\$ref":"#\/components\/(\w+)\/([^"]+)"\}/g, (_, kind: string, name: string) =>
+      seen.includes(name) ? '"…"' : unfold(JSON.stringify(components[kind]?.[name]), [...seen, name]),
+    );
+  return unfold(JSON.stringify(value), []);
+}
+
+t.test('it is asked for again by its ETag', async (t) => {
+  const { headers } = await fetch(`${base}/openapi.json`);
+  const again = await fetch(`${base}/openapi.json`, {
+    headers: { 'if-none-match': headers.get('etag') ?? '' },
+  });
+  t.equal(again.status, 304);
+  t.equal(headers.get('access-control-allow-origin'), '*', 'for tools on other sites');
+});
+
+t.test('every request of the reference can be copied into a shell, and is well formed', async (t) => {
+  const login = await fetch(`${base}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: demo.admin.username, password: demo.admin.password }),
+  });
+  const { token } = (await login.json()) as { token: string };
+  const ends = new Set(['logout_api_v1_auth', 'refresh_api_v1_auth', 'remove_all_api_v1_sessions']);
+  const variables = ['ID', 'CLIENT', 'USER', 'ITEM', 'QUEUE', 'LANE'].flatMap((name) => [name, `${name}_ID`]);
+  const env = {
+    ...Object.fromEntries(variables.map((name) => [name, 'unknown'])),
+    ...{ PATH: process.env.PATH, TOKEN: token, Q: 'tea', METRIC: 'requests', METRICS: 'requests' },
+    ...{ RESPONSE_TYPE: 'code', REDIRECT_URI: demo.web.redirect_uri, SCOPE: 'openid' },
+  };
+  const html = await (await fetch(`${base}/docs/api`)).text();
+  const pages = new Set([...html.matchAll(/href="(\/docs\/api\/[^"#]+)"/g)].map(([, href = '']) => href));
+  const commands = new Map<string, string>();
+  for (const page of pages) {
+    const text = await (await fetch(base + page)).text();
+    for (const [, id = '', code = ''] of text.matchAll(
+      /<pre id="([\w-]+)-curl"[^>]*><code>([\s\S]*?)<\/code>/g,
+    )) {
+      commands.set(id, plain(code));
+    }
+  }
+  for (const { operation } of operationsOf(document)) {
+    const { operationId: id, responses } = operation;
+    const command = commands.get(id) ?? '';
+    t.match(command, `curl "${document.servers[0]?.url}`, id);
+    if (ends.has(id)) continue;
+    const client = /authorize|par$/.test(id) ? demo.web : demo.machine;
+    const credentials = { CLIENT_ID: client.client_id, CLIENT_SECRET: client.client_secret };
+    const { stdout } = await run(
+      'bash',
+      ['-c', `${command.replace(document.servers[0]?.url ?? '', base)} -s -w '\\n%{http_code}'`],
+      { env: { ...env, ...credentials } },
+    );
+    const [, body = '', status = ''] = /^([\s\S]*)\n(\d+)$/.exec(stdout) ?? [];
+    t.ok(Object.hasOwn(responses, status), `${id} is answered as documented: ${status}`);
+    if (['400', '415', '500', '503'].includes(status)) t.match(body, NO_SUCH, `${id}: ${status}\n${command}`);
+  }
+});
+
+t.test('/openapi.json is valid, and so are its examples', async (t) => {
+  t.same(await documentProblems(document), []);
+  t.equal(document.servers.length, 1);
+});
+
+function plain(markup: string): string {
+  return markup
+    .replaceAll(/<[^>]+>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { notModified } from '@gatehouse/http/conditional';
+import { unavailable } from '@gatehouse/kit/errors';
+import { problem } from '@gatehouse/kit/json-answer';
+import { requestInfo } from '@gatehouse/kit/requests';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type { ServiceUrls } from '../api/api.ts';
+import { type Encoded, sendEncoded } from '../http/encoded.ts';
+import { sendPage } from '../http/respond.ts';
+import { type Guide, readLibrary } from './guides/library.ts';
+import { type ApiDescription, createApiDescription } from './openapi/source.ts';
+import { guidePage } from './pages/guide-page.ts';
+import { decisionsPage, homePage } from './pages/home-page.ts';
+import { type Contents, type DocsPage, docsLayout } from './pages/layout.ts';
+import { notFoundPage } from './pages/not-found-page.ts';
+import { referenceIndex, referencePage } from './pages/reference-pages.ts';
+import { searchPage } from './pages/search-page.ts';
+import { topicsOf } from './reference/topics.ts';
+import { createSearch, type Found } from './search/search.ts';
+
+/** What is made of one state of the API description, when it is first asked for. */
+type Edition = {
+  api: ApiDescription;
+  contents: Contents;
+  find(query: string): Found[];
+  pages: Map<string, Encoded>;
+};
+
+/** The documentation, for everybody: guides, the API reference, a search over both, and the OpenAPI document. */
+export function docsRoutes(options: { serviceUrls: ServiceUrls; publicUrl: string }): Router {
+  const router = new Router({ sensitive: true });
+  const describe = createApiDescription(options);
+  let guides: readonly Guide[] | undefined;
+  let edition: Edition | undefined;
+
+  async function current(): Promise<Edition> {
+    const api = await describe();
+    if (edition?.api === api) return edition;
+    guides ??= readLibrary();
+    const contents = { guides, topics: topicsOf(api.document) };
+    let find: Edition['find'] | undefined;
+    edition = {
+      api,
+      contents,
+      find(query) {
+        find ??= createSearch(contents.guides, contents.topics);
+        return find(query);
+      },
+      pages: new Map(),
+    };
+    return edition;
+  }
+
+  function show(
+    path: string,
+    toPage: (edition: Edition, ctx: { path: string }) => DocsPage | undefined,
+  ): void {
+    router.get(path, async (ctx) => {
+      requestInfo(ctx.req).route = path;
+      const it = await current();
+      let encoded = it.pages.get(ctx.path);
+      if (encoded === undefined) {
+        const page = toPage(it, ctx);
+        if (page === undefined) return send(ctx, { text: docsLayout(notFoundPage(), it.contents) }, 404);
+        encoded = { text: docsLayout(page, it.contents) };
+        it.pages.set(ctx.path, encoded);
+      }
+      send(ctx, encoded);
+    });
+  }
+
+  router.get('/openapi.json', async (ctx) => {
+    requestInfo(ctx.req).route = '/openapi.json';
+    const { json, etag, missing } = await describe();
+    ctx.set({ 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag, Retry-After' });
+    ctx.type = 'application/json; charset=utf-8';
+    if (missing.length > 0) {
+      // A client that is generated from a part would lack the rest without anybody noticing.
+      const message = `The description of ${missing.join(', ')} cannot be had just now.`;
+      const { status, headers } = unavailable(message);
+      ctx.status = status;
+      ctx.set({ ...headers, 'cache-control': 'no-store' });
+      ctx.body = problem('unavailable', message);
+      return;
+    }
+    ctx.set({ etag, 'cache-control': 'public, max-age=300' });
+    if (notModified(ctx.req, etag)) ctx.status = 304;
+    else sendEncoded(ctx, encodedJson(json));
+  });
+
+  let document: Encoded = { text: '' };
+  function encodedJson(text: string): Encoded {
+    if (document.text !== text) document = { text };
+    return document;
+  }
+
+  show('/docs', ({ contents }) => homePage(contents));
+  show('/docs/api', ({ contents, api }) => referenceIndex(contents, api));
+  show('/docs/api/:page', ({ contents, api }, ctx) => {
+    for (const topic of contents.topics) {
+      const page = topic.pages.find(({ href }) => href === ctx.path);
+      if (page !== undefined) return referencePage(page, topic, api);
+    }
+    return undefined;
+  });
+  show('/docs/adr', ({ contents }) => decisionsPage(contents));
+  router.get('/docs/search', async (ctx) => {
+    requestInfo(ctx.req).route = '/docs/search';
+    const { find, contents } = await current();
+    const query = typeof ctx.query.q === 'string' ? ctx.query.q.trim().slice(0, 200) : '';
+    send(ctx, { text: docsLayout(searchPage(query, query === '' ? [] : find(query)), contents) });
+  });
+  show('/docs/*path', ({ contents }, ctx) => {
+    const guide = contents.guides.find(({ href }) => href === ctx.path);
+    return guide && guidePage(guide, contents);
+  });
+  return router;
+}
+
+/** A page that anybody may keep, and asks for again by its ETag. */
+function send(ctx: Context, encoded: Encoded, status = 200): void {
+  const etag = `"${createHash('sha256').update(encoded.text).digest('base64url')}"`;
+  sendPage(ctx, encoded.text, status);
+  ctx.set({ 'cache-control': 'public, no-cache', etag });
+  if (status === 200 && notModified(ctx.req, etag)) ctx.status = 304;
+  else sendEncoded(ctx, encoded);
+}

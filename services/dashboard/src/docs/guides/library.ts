@@ -1,0 +1,89 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { outside, type Rendered, renderMarkdown } from './markdown.ts';
+
+/** For users of the interface, about how it works, or why it is as it is. */
+export type Kind = 'guide' | 'background' | 'decision';
+
+export type Guide = Rendered & {
+  kind: Kind;
+  /** Relative to the repository's root. */
+  file: string;
+  /** Of its page. */
+  href: string;
+};
+
+const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+
+/** From the first steps to what few need; others come after these. */
+const ORDER = [
+  'quick-start',
+  'applications',
+  'sign-in',
+  'profiles',
+  'paging',
+  'errors',
+  'scopes',
+  'filters',
+  'users-api',
+  'items-api',
+  'products-api',
+  'notifications-api',
+  'reports-api',
+  'analytics-api',
+  'administration-api',
+  'integrators',
+  'migrating',
+  'production',
+  'deploy-with-docker',
+  'adding-a-service',
+];
+
+/** The Markdown files of the repository that have pages, in the order in which they are listed. */
+export function readLibrary(root = ROOT): readonly Guide[] {
+  const files = globSync(['docs/*.md', 'docs/{guides,adr}/*.md', 'packages/*/guides/*.md'], { cwd: root });
+  const hrefs = new Map(files.map((file) => [file, hrefOf(file)]));
+  const guides = files.map((file): Guide => {
+    const linkTo = (href: string) => rewrite(href, file, hrefs);
+    const rendered = renderMarkdown(readFileSync(posix.join(root, file), 'utf8'), { linkTo });
+    return {
+      ...rendered,
+      title: rendered.title || nameOf(file),
+      kind: kindOf(file),
+      file,
+      href: hrefOf(file),
+    };
+  });
+  return guides.sort((a, b) => rank(a) - rank(b) || (a.file < b.file ? -1 : 1));
+}
+
+function nameOf(file: string): string {
+  return basename(file, '.md');
+}
+
+function hrefOf(file: string): string {
+  return file.startsWith('docs/') ? `/${file.slice(0, -'.md'.length)}` : `/docs/guides/${nameOf(file)}`;
+}
+
+function kindOf(file: string): Kind {
+  if (file.startsWith('docs/adr/')) return 'decision';
+  return file.includes('/guides/') ? 'guide' : 'background';
+}
+
+function rank({ kind, file }: Guide): number {
+  if (kind !== 'guide') return ORDER.length + (kind === 'background' ? 1 : 2);
+  const index = ORDER.indexOf(nameOf(file));
+  return index === -1 ? ORDER.length : index;
+}
+
+/**
+ * Where a link in a file leads on these pages; undefined for a file that has no page. Links to other sites, to paths of
+ * this one and within the page stay.
+ */
+function rewrite(href: string, file: string, hrefs: ReadonlyMap<string, string>): string | undefined {
+  if (/^(?:[a-z][a-z\d+.-]*:|[/#])/i.test(href)) return outside(href);
+  const [path = '', hash] = href.split('#', 2);
+  const page = hrefs.get(posix.join(posix.dirname(file), path));
+  return page === undefined ? undefined : page + (hash === undefined ? '' : `#${hash}`);
+}

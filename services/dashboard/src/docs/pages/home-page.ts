@@ -1,0 +1,64 @@
+import { type Html, html } from '@gatehouse/ui/html';
+import type { Topic } from '../reference/topics.ts';
+import type { Contents, DocsPage } from './layout.ts';
+
+/** What the first cards say; only guides that there are get one. */
+const FIRST: readonly [name: string, text: string][] = [
+  ['quick-start', 'From nothing to a token and the first request, in minutes.'],
+  ['applications', 'Which type to choose, and secrets and API keys that change without downtime.'],
+  ['sign-in', 'The code flow with PKCE, sessions, and signing out.'],
+  ['profiles', 'One interface in several shapes, and how to pin the one you need.'],
+  ['paging', 'Walk long lists by cursor, without skipping a row.'],
+  ['errors', 'What errors look like, and what to do about each.'],
+  ['scopes', 'What a token may do, and how to ask for no more than needed.'],
+  ['migrating', 'Move an existing application over, step by step.'],
+  ['production', 'What to set and to check before people depend on it.'],
+  ['deploy-with-docker', 'All services, the edge and the databases with one command.'],
+];
+
+/** Where the documentation begins. */
+export function homePage({ guides, topics }: Contents): DocsPage {
+  const cards = FIRST.flatMap(([name, text]) => {
+    const guide = guides.find(({ file }) => file === `docs/guides/${name}.md`);
+    return guide === undefined ? [] : [{ href: guide.href, title: guide.title, text }];
+  });
+  const others = guides.filter(
+    ({ kind, href }) => kind === 'guide' && !cards.some((card) => card.href === href),
+  );
+  const background = guides.filter(({ kind }) => kind === 'background');
+  return {
+    title: 'Documentation',
+    path: '/docs',
+    intro: html`<p class="lead">Everything about building on the interface and running it: guides to read in order, and each operation with its parameters, answers and a request to copy.</p>`,
+    body: html`<section><h2>Guides</h2>
+<ul class="choices">${cards.map(({ href, title, text }) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`)}</ul></section>
+<section><h2>Each part in depth</h2>
+<ul class="plain-links">${others.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}</ul></section>
+<section><h2>API reference</h2>
+<p>The same as a file for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<ul class="topics">${topics.map(topicView)}</ul></section>
+<section><h2>Background</h2>
+<ul class="plain-links">${background.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}<li><a href="/docs/adr">Decisions, and why it is as it is</a></li></ul></section>`,
+  };
+}
+
+function topicView({ name, pages }: Topic): Html {
+  const [first] = pages;
+  // The only page of a topic that is called as the topic, such as "OAuth 2.0 and OpenID Connect".
+  if (first !== undefined && first.tag.name === name)
+    return html`<li><a class="topic" href="${first.href}">${name}</a></li>`;
+  const links = pages.map(({ href, tag }) => html`<li><a href="${href}">${tag.name}</a></li>`);
+  return html`<li><strong>${name}</strong><ul>${links}</ul></li>`;
+}
+
+/** The decisions, the first one first. */
+export function decisionsPage({ guides }: Contents): DocsPage {
+  const decisions = guides.filter(({ kind }) => kind === 'decision');
+  return {
+    title: 'Decisions',
+    path: '/docs/adr',
+    part: 'Background',
+    intro: html`<p class="lead">What was decided about the making of it, what else was tried, and what follows.</p>`,
+    body: html`<ul class="plain-links">${decisions.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}</ul>`,
+  };
+}

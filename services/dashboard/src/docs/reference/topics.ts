@@ -1,0 +1,31 @@
+import type { OpenApiDocument, Tag } from '../openapi/document.ts';
+import type { Located } from './operation-view.ts';
+
+/** The operations of one tag, which have a page. */
+export type ReferencePage = { tag: Tag; href: string; operations: readonly Located[] };
+export type Topic = { name: string; pages: readonly ReferencePage[] };
+
+/** The pages of the API reference, by topic, in the order of the document. */
+export function topicsOf(document: OpenApiDocument): readonly Topic[] {
+  const all: Located[] = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
+  );
+  const byTag = Map.groupBy(all, ({ operation }) => operation.tags[0] ?? '');
+  const described = new Map(document.tags?.map((tag) => [tag.name, tag]));
+  return (document['x-tagGroups'] ?? []).map(({ name, tags }) => ({
+    name,
+    pages: tags.map((tag) => ({
+      tag: described.get(tag) ?? { name: tag },
+      href: `/docs/api/${slugOf(tag)}`,
+      operations: byTag.get(tag) ?? [],
+    })),
+  }));
+}
+
+/** `/v1/users` is v1-users. */
+function slugOf(tag: string): string {
+  return tag
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+}

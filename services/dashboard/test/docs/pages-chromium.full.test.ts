@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import t from 'tap';
+import { build } from '../build.ts';
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+const chromium = findChromium();
+if (chromium === undefined) t.plan(0, NO_CHROMIUM);
+else await inChromium(chromium);
+
+async function inChromium(path: string): Promise<void> {
+  const { base } = await build(t);
+  const browser = await startChromium(t, path);
+  const paths = await allPages();
+
+  t.test(
+    'every page, with everything unfolded: no violation, no complaint, light, nothing cut off',
+    async (t) => {
+      const context = await browser.newContext({
+        viewport: { width: 360, height: 740 },
+        colorScheme: 'dark',
+      });
+      t.teardown(() => context.close());
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(`${page.url()}: ${message.text()}`));
+      page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+      let largest = 0;
+      for (const path of paths) {
+        await page.goto(base + path);
+        const bytes = await page.evaluate<number>(
+          'performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)',
+        );
+        largest = Math.max(largest, bytes);
+        await page.evaluate('for (const it of document.querySelectorAll("details")) it.open = true');
+        // Not as a script element, which the policy refuses.
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate<Violations>('axe.run()');
+        t.same(
+          violations.map(
+            ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+          ),
+          [],
+          path,
+        );
+        const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide`);
+      }
+      t.comment(`${paths.length} pages, at most ${largest} bytes`);
+      t.ok(largest < 300_000, `${largest} bytes`);
+      t.same(complaints, []);
+    },
+  );
+
+  t.test('code is copied by its button, and sections are reached by keyboard', async (t) => {
+    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    await page.goto(`${base}/docs/api/v2-orders`);
+    await page.click('button[data-copy="list_v2_orders-curl"]');
+    await page.getByText('Copied').waitFor();
+    t.equal(
+      await page.evaluate<string>('navigator.clipboard.readText()'),
+      `curl "${base}/v2/orders" \\\n  -H "Authorization: Bearer $TOKEN"`,
+    );
+    await page.goto(`${base}/docs/guides/users-api`);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    t.equal(await page.evaluate<string>('document.activeElement?.id'), 'main');
+    await page.locator('#docs-q').focus();
+    await page.keyboard.type('conditional');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/search?q=conditional');
+    await page.locator('.found a').first().press('Enter');
+    await page.waitForURL('**/docs/guides/users-api#conditional-requests');
+  });
+
+  /** Those that the pages link to. */
+  async function allPages(): Promise<string[]> {
+    const found = new Set(['/docs', '/docs/search?q=token', '/docs/adr', '/docs/api']);
+    for (const path of found) {
+      if (path.split('/').length > 3) continue;
+      const html = await (await fetch(base + path, { headers: { accept: 'text/html' } })).text();
+      for (const [, href = ''] of html.matchAll(/<a [^>]*href="(\/docs[^"#?]*)"/g)) found.add(href);
+    }
+    return [...found];
+  }
+}
+
+type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
