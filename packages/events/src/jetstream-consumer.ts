@@ -13,6 +13,7 @@ import {
 } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
 import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
+import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
 /** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
@@ -69,6 +70,18 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
     });
   });
 
+  const stuck = createStuckConsumers(logger);
+
+  /** Whether the consumer has to be opened again. Messages stay in the stream of another account, which does not get stuck. */
+  async function isRemoved(nats: NatsConnection, received: number): Promise<boolean> {
+    if ('account' in stream || signal.aborted) return false;
+    if (received > 0) {
+      stuck.delivers(stream.name, durable);
+      return false;
+    }
+    return stuck.removeIfStuck(await prepared.open(nats), stream.name, durable);
+  }
+
   async function open(nats: NatsConnection): Promise<Consumer> {
     const { client } = await prepared.open(nats);
     const js = 'account' in stream ? jetstream(nats, { apiPrefix: `JS.${stream.account}.API` }) : client;
@@ -98,6 +111,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       await Promise.all(handled);
       if (failing) logger.info({ stream: stream.name }, 'events of NATS can be read again');
       failing = false;
+      if (await isRemoved(nats, handled.length)) return prepared.forget(nats);
     }
   }
 

@@ -4,7 +4,7 @@ import { AckPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
 import { checkQueue, createJobQueue, DEFAULT_LEASE_MS, partsOf } from './create-job-queue.ts';
 import { createJetStreamDeadLetters, deadLetterStream } from './jetstream-dead-letters.ts';
-import { nak, pullMessages } from './jetstream-pull.ts';
+import { nak, pullMessages, UnansweredError } from './jetstream-pull.ts';
 import {
   DUPLICATE_WINDOW_MS,
   ensureConsumer,
@@ -13,6 +13,7 @@ import {
   nextMessage,
   prepareOnce,
 } from './jetstream-streams.ts';
+import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
 import { type Job, PRIORITIES, type Priority } from './job.ts';
 import type { JobQueue, JobQueueOptions, JobQueues } from './job-queue.ts';
 import type { Delivery, JobStore } from './job-store.ts';
@@ -67,6 +68,7 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
   }
 
   const prepared = prepareOnce(prepare);
+  const stuck = createStuckConsumers(logger);
 
   /** Runs an action on the current connection; rejects with `unavailable`. */
   async function use<T>(action: (js: JetStream) => Promise<T>): Promise<T> {
@@ -107,9 +109,18 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
       await use(({ client }) => client.publish(subjectOf(priority, lane), json, { msgID: key }));
     },
     async pull({ lane, priority, ...request }) {
-      return use(async ({ nats }) => {
-        const messages = await pullMessages(nats, streamOf(priority), lane, request);
-        return messages.flatMap((message) => deliveryOf(nats, message) ?? []);
+      const stream = streamOf(priority);
+      const hasWaited = () => request.waitMs > 0 && !request.signal.aborted;
+      return use(async (js) => {
+        try {
+          const messages = await pullMessages(js.nats, stream, lane, request);
+          if (messages.length > 0) stuck.delivers(stream, lane);
+          else if (hasWaited() && (await stuck.removeIfStuck(js, stream, lane))) prepared.forget(js.nats);
+          return messages.flatMap((message) => deliveryOf(js.nats, message) ?? []);
+        } catch (error) {
+          if (error instanceof UnansweredError) await stuck.removeIfStuck(js, stream, lane);
+          throw error;
+        }
       });
     },
     async depth() {

@@ -9,6 +9,9 @@ import {
 /** How long the server may take to answer. */
 const ANSWER_MS = 2000;
 
+/** The server has not said that the time of a request is over. */
+export class UnansweredError extends Error {}
+
 type Inbox = { subject: string; subscription: Subscription; receive: (message: Msg) => void };
 /** Inboxes without a request, by connection. */
 const idleInboxes = new WeakMap<NatsConnection, Inbox[]>();
@@ -20,7 +23,7 @@ export function nak(nats: NatsConnection, reply: string, afterMs: number): void 
 
 /**
  * Takes messages of a pull consumer, with one request: up to `max` that are there, or the next one within `waitMs`. Rejects
- * when the server does not answer, or says that it cannot.
+ * when the server says that it cannot, and with UnansweredError when it does not answer.
  * Sources: ADR-13 of nats-architecture-and-design; the statuses 404 (none) and 408 (not as many) end a request.
  */
 export async function pullMessages(
@@ -35,7 +38,10 @@ export async function pullMessages(
   const messages: Msg[] = [];
   const ended = Promise.withResolvers<'answered' | 'aborted'>();
   const abort = () => ended.resolve('aborted');
-  const timer = setTimeout(() => ended.reject(new Error('NATS does not answer.')), waitMs + ANSWER_MS);
+  const timer = setTimeout(
+    () => ended.reject(new UnansweredError('NATS does not answer.')),
+    waitMs + ANSWER_MS,
+  );
   inbox.subscription.closed.then(() => ended.reject(new Error('The connection to NATS was lost.')), abort);
   inbox.receive = (message) => {
     const code = message.headers?.code ?? 0;

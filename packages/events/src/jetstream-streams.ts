@@ -60,7 +60,11 @@ export async function ensureStream(
   }
 }
 
-/** Makes the durable consumer. One that exists is left as it is, and must have the same filter. */
+/**
+ * Makes the durable consumer. One that exists is left as it is, and must have the same filter; unless the stream has lost its
+ * last messages, because the machine failed before they were on its disk: a consumer that has seen them would take the next
+ * ones, which get their numbers, for seen too. It is made anew.
+ */
 export async function ensureConsumer(
   { manager }: JetStream,
   stream: string,
@@ -68,10 +72,15 @@ export async function ensureConsumer(
 ): Promise<void> {
   const { durable_name: name, filter_subject: filter } = config;
   const existing = await missing(JetStreamApiCodes.ConsumerNotFound, manager.consumers.info(stream, name));
-  if (existing === undefined) await manager.consumers.add(stream, config);
-  else if (existing.config.filter_subject !== filter) {
-    throw new Error(`the consumer ${name} of the stream ${stream} of NATS does not take ${filter}`);
+  if (existing !== undefined) {
+    if (existing.config.filter_subject !== filter) {
+      throw new Error(`the consumer ${name} of the stream ${stream} of NATS does not take ${filter}`);
+    }
+    const { state } = await manager.streams.info(stream);
+    if (existing.delivered.stream_seq <= state.last_seq) return;
+    await manager.consumers.delete(stream, name);
   }
+  await manager.consumers.add(stream, config);
 }
 
 /** The first message with the subject, which may have wildcards, whose sequence number is at least `seq`; null when there is none. */

@@ -42,7 +42,7 @@ export type JobQueues = (options: JobQueueOptions) => JobQueue;
 export type WorkOptions = {
   lane: string;
   handler: JobHandler;
-  /** Jobs that run at the same time in this process. */
+  /** Handlers that run at the same time in this process. As many jobs again may wait for their outcome to be recorded. */
   slots: number;
   /**
    * The longest time of an attempt. Then its signal is aborted, the attempt has failed, and its slot is free, even when

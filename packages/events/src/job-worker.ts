@@ -39,7 +39,10 @@ export function createJobWorker(
     backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
     ending: ending.signal,
   };
+  /** Those whose outcome is not recorded yet are among them. */
   const running = new Set<Promise<void>>();
+  /** Those whose handlers have not ended. */
+  let occupied = 0;
   /** The priorities that take no part in the shares, and what ends that. */
   const waiting = new Map<Priority, Promise<void>>();
   let woken = Promise.withResolvers<void>();
@@ -53,10 +56,20 @@ export function createJobWorker(
     woken = Promise.withResolvers();
   };
 
+  /** While the outcome of a job is recorded, its slot is free for another; but not for ever more of them. */
+  const free = () => Math.min(slots - occupied, 2 * slots - running.size);
+
   function start(delivery: Delivery): void {
-    const ended = runJob(delivery, run).finally(() => {
-      running.delete(ended);
+    let isOccupied = true;
+    occupied += 1;
+    const leaveSlot = () => {
+      if (isOccupied) occupied -= 1;
+      isOccupied = false;
       wake();
+    };
+    const ended = runJob(delivery, run, leaveSlot).finally(() => {
+      running.delete(ended);
+      leaveSlot();
     });
     running.add(ended);
   }
@@ -67,7 +80,7 @@ export function createJobWorker(
       failures = 0;
       for (const delivery of deliveries) {
         // One that was waited for may come when it can no longer be taken.
-        if (running.size < slots && mayTake()) start(delivery);
+        if (free() > 0 && mayTake()) start(delivery);
         else await delivery.retry(0).catch(() => {});
       }
       return deliveries.length === max ? 'more' : 'empty';
@@ -91,7 +104,7 @@ export function createJobWorker(
   /** Fills the free slots. */
   async function fill(open: readonly Priority[]): Promise<void> {
     const wanted = new Map<Priority, number>();
-    for (let free = slots - running.size; free > 0; free -= 1) {
+    for (let left = free(); left > 0; left -= 1) {
       const priority = nextPriority(open);
       wanted.set(priority, (wanted.get(priority) ?? 0) + 1);
     }
@@ -108,7 +121,7 @@ export function createJobWorker(
     while (!stopping.signal.aborted) {
       const open = PRIORITIES.filter((priority) => !waiting.has(priority));
       if (!mayTake()) await pause(PAUSED_POLL_MS);
-      else if (running.size < slots && open.length > 0) await fill(open);
+      else if (free() > 0 && open.length > 0) await fill(open);
       else await woken.promise;
       // What ends in the same turn of the event loop is asked for together.
       await nextTurn();

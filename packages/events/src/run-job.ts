@@ -31,8 +31,8 @@ const TURN_MS = 1000;
 /** The longest error message that is kept. */
 const MAX_ERROR_LENGTH = 500;
 
-/** Runs the handler for one delivery, and settles what becomes of the job. Never rejects. */
-export async function runJob(delivery: Delivery, options: RunJobOptions): Promise<void> {
+/** Runs the handler for one delivery, calls `handled` when it has ended, and settles what becomes of the job. Never rejects. */
+export async function runJob(delivery: Delivery, options: RunJobOptions, handled: () => void): Promise<void> {
   const { logger, backoffMs } = options;
   const { job } = delivery;
   let renew: (() => void) | undefined;
@@ -57,7 +57,7 @@ export async function runJob(delivery: Delivery, options: RunJobOptions): Promis
     if ('busyMs' in begun) return await delivery.retry(begun.busyMs + withJitter(TURN_MS));
     const lost = new AbortController();
     renew = renewal(job, begun.attempt, options, lost);
-    await runAttempt(delivery, begun.attempt, options, lost.signal);
+    await runAttempt(delivery, begun.attempt, options, { lost: lost.signal, handled });
   } catch (error) {
     // Of the ledger or the store: no attempt was made, or its outcome is not known to have been recorded.
     logger.warn({ err: error, job: job.id }, 'a job could not be settled; it is delivered again');
@@ -81,7 +81,7 @@ async function runAttempt(
   delivery: Delivery,
   attempt: number,
   options: RunJobOptions,
-  lost: AbortSignal,
+  { lost, handled }: { lost: AbortSignal; handled: () => void },
 ): Promise<void> {
   const { maxAttempts, ledger, store, logger, ending } = options;
   const { job } = delivery;
@@ -89,6 +89,7 @@ async function runAttempt(
     attempt > maxAttempts
       ? { result: 'dead', error: 'The process ended during the last attempt.' }
       : await runHandler(job, attempt, options, lost);
+  handled();
   // Whoever has it now records what becomes of it.
   if (lost.aborted) return await delivery.retry(store.leaseMs);
   if (outcome.result === 'dead') {

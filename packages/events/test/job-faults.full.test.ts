@@ -146,7 +146,10 @@ t.test('JetStream', { skip }, async (t) => {
     await until(async () => (await done()).size === total, 120_000);
     const twice = [...(await done()).values()].filter((times) => times > 1).length;
     t.comment(`${twice} of ${total} jobs done twice`);
-    t.ok(twice <= 3 * 8, 'no more than ran when a worker was killed');
+    t.ok(
+      twice <= 3 * 2 * 8,
+      'no more than ran, or whose outcome was being recorded, when a worker was killed',
+    );
   });
 
   t.test('kill -9 of NATS alone repeats no job', async (t) => {
@@ -161,19 +164,8 @@ t.test('JetStream', { skip }, async (t) => {
       await server.start();
     }
     await publishing;
-    let publishedAgain = 0;
-    await until(async () => {
-      const ended = await done();
-      if (ended.size === total) return true;
-      await sleep(3000);
-      // What did not end is published again, as the sweep of a service does; the ledger keeps it from running twice.
-      const now = await done();
-      const open = jobs.filter((_, n) => !now.has(n));
-      publishedAgain += open.length;
-      await Promise.all(open.map(publish));
-      return false;
-    }, 120_000);
-    t.comment(`${publishedAgain} times a job was published again that had not ended`);
+    // Nothing is published again: what the server has accepted must come out.
+    await until(async () => (await done()).size === total, 120_000);
     t.equal(await runs.countDocuments({ done: true }), total);
   });
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
@@ -325,6 +326,21 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
     await emptied();
     t.strictSame(begun, []);
     t.ok(fails < 0);
+  });
+
+  t.test('while outcomes are recorded, their slots are free for as many jobs again', async (t) => {
+    const { promise: recorded, resolve: record } = Promise.withResolvers<void>();
+    const { publish, work, emptied } = setUp(t, {
+      ledger: { end: (...of) => recorded.then(() => sharedLedger.end(...of)) },
+    });
+    for (let n = 0; n < 6; n += 1) await publish({ n });
+    const { begun, done } = work(undefined, { slots: 2 });
+    await until(() => done.length === 4, 5000);
+    await sleep(200);
+    t.equal(begun.length, 4, 'and for no more');
+    record();
+    await emptied();
+    t.equal(done.length, 6);
   });
 
   t.test('stop lets the jobs under way end and takes no other', async (t) => {

@@ -72,7 +72,7 @@ export async function startNatsWithPermissions(t: Teardown) {
   const server = await startServer(t, ['-c', NATS_CONF, '--jetstream', '--store_dir', folder], env);
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
-  return { ...server, passwords, urlOf };
+  return { ...server, passwords, urlOf, folder };
 }
 
 /** Whether the server sends its greeting on a new connection. */

@@ -20,7 +20,7 @@ export type Caller = {
   tokenId: string | undefined;
   /** `gid`, the person's grant to the client; undefined if no person granted anything. */
   grantId: string | undefined;
-  /** The id of the API key; undefined for a token. */
+  /** The id of the API key, also for a token that was issued on its strength (`api_key`). */
   keyId: string | undefined;
   /** `act.sub` (RFC 8693 §4.1): the service of Gatehouse that reads on the caller's behalf, while they are away. */
   actor: string | undefined;

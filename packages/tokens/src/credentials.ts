@@ -35,6 +35,9 @@ export type CredentialVerifier = {
   recheck(authorization: string | undefined, caller: Caller): Promise<void>;
 };
 
+const isApiKey = ({ scheme, value }: Credential) =>
+  scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX));
+
 /** Verifies `Authorization: Bearer <access token or API key>`, `ApiKey <API key>` and `DPoP <access token>`. */
 export function createCredentialVerifier(options: {
   tokens: TokenVerifier;
@@ -55,7 +58,7 @@ export function createCredentialVerifier(options: {
     address?: string,
   ): Promise<Caller> {
     feed?.check();
-    if (scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX))) {
+    if (isApiKey({ scheme, value })) {
       if (apiKeys === undefined) throw unauthenticated('API keys are not accepted here.', 'invalid_token');
       return apiKeys.verify(value, beforeVerification, address);
     }
@@ -67,8 +70,8 @@ export function createCredentialVerifier(options: {
       const credential = credentialIn(authorization);
       const { scheme, value } = credential;
       const caller = await callerBy(credential, beforeVerification, address);
-      const { keyThumbprint, keyId } = caller;
-      if (keyId !== undefined) return caller;
+      const { keyThumbprint } = caller;
+      if (isApiKey(credential)) return caller;
       if (scheme === 'dpop') {
         if (keyThumbprint === undefined) {
           throw dpopUnauthenticated(

@@ -114,7 +114,19 @@ function remoteKeys(uri: string, revocations: RevocationSet): KeyGetter {
 }
 
 function callerOf(claims: JWTPayload): Caller {
-  const { sub, client_id: clientId, jti, iat, exp, scope, trusted, roles, gid, auth_time: authTime } = claims;
+  const {
+    sub,
+    client_id: clientId,
+    jti,
+    iat,
+    exp,
+    scope,
+    trusted,
+    roles,
+    gid,
+    api_key: keyId,
+    auth_time: authTime,
+  } = claims;
   if (
     typeof sub !== 'string' ||
     typeof clientId !== 'string' ||
@@ -124,8 +136,11 @@ function callerOf(claims: JWTPayload): Caller {
   ) {
     throw new errors.JWTInvalid('sub, client_id and jti must be strings, iat and exp numbers');
   }
-  // A gid of another type would never match a revocation.
+  // Ids of another type would never match a revocation.
   if (gid !== undefined && typeof gid !== 'string') throw new errors.JWTInvalid('gid must be a string');
+  if (keyId !== undefined && typeof keyId !== 'string') {
+    throw new errors.JWTInvalid('api_key must be a string');
+  }
   const isMachine = sub === clientId;
   const role = Array.isArray(roles) ? ROLES.findLast((name) => roles.includes(name)) : undefined;
   // A machine that is not trusted acts under its owner, so the token must name one.
@@ -143,7 +158,7 @@ function callerOf(claims: JWTPayload): Caller {
     issuedAt: iat,
     tokenId: jti,
     grantId: gid,
-    keyId: undefined,
+    keyId,
     actor: actorIn(claims.act),
     keyThumbprint: thumbprintIn(claims.cnf),
     profiles: readProfiles(claims.profiles),

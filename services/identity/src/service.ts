@@ -173,6 +173,7 @@ export function createIdentityService(
     loginExists: logins.exists,
     keyExists: apiKeys.exists,
     signer: provider.signer,
+    tokenLifetime: lifetimes.accessToken,
   });
 
   const routers = [

@@ -40,7 +40,7 @@ export const TIMES = { backoffMs: { first: 20, max: 100 }, answerMs: 1000 };
 export async function build(
   t: { teardown(fn: () => unknown): void },
   sending: Partial<NotificationsConfig['sending']> = {},
-  more: { usersUrl?: string; logger?: Logger } = {},
+  more: { usersUrl?: string; logger?: Logger; natsUrl?: string } = {},
 ) {
   const service = await startTestService<Body>(t, 'notifications', (config, logger, dependencies) => [
     createUsersService(
@@ -64,13 +64,14 @@ export async function build(
     createNotificationsService(
       {
         ...config,
+        ...(more.natsUrl === undefined ? {} : { natsUrl: more.natsUrl }),
         commerceUrl: config.ownUrl,
         notificationsUrl: config.ownUrl,
         usersUrl: more.usersUrl ?? config.ownUrl,
         sending: { providers: {}, slots: 4, ...TIMES, ...sending },
       },
       more.logger ?? logger,
-      dependencies,
+      more.natsUrl === undefined ? dependencies : {},
     ),
   ]);
   const { call, issuer } = service;

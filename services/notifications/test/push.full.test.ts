@@ -8,7 +8,7 @@ import { startPushService } from './push-service.ts';
 const pushService = await startPushService(t);
 const { publicKey, privateKey } = webPush.generateVAPIDKeys();
 const push = { privateKey, subject: 'mailto:ops@example.org' };
-const { call, notify, ended, issuer } = await build(t, {
+const { base, call, notify, ended, issuer } = await build(t, {
   providers: { push: { ...push, toPrivateNetworks: true } },
 });
 const PATH = '/api/v1/push-subscriptions';
@@ -128,6 +128,28 @@ t.test('a subscription ends with the credential that registered it', async (t) =
     t.equal(receivedAt(path).length, 0, name);
     t.equal(receivedAt(other).length, 1, `${name}: other credentials' stay`);
   }
+});
+
+t.test('a subscription ends with its account, also when the revocation was never heard of', async (t) => {
+  const { path } = await subscribe(ann);
+  const before = (await count(ann)).length;
+  // Users is here without identity: nobody announces what it ends.
+  const changed = await fetch(`${base}/v1/users/${ANN}/role`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${await issuer.machine('read:users write:users')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ role: 'editor' }),
+  });
+  t.equal(changed.status, 204, await changed.text());
+  const { path: other } = await subscribe(
+    await issuer.sign({ sub: ANN, roles: ['editor'], scope: SCOPES, epoch: { client: 0, subject: 1 } }),
+  );
+  t.match(await ended(await notify({ type: 'push', user_id: ANN })), { status: 'sent' });
+  t.equal(receivedAt(path).length, 0);
+  t.equal(receivedAt(other).length, 1);
+  t.ok(before > 0 && (await count(ann)).length < before + 1, 'it is removed');
 });
 
 t.test('endpoints in private networks are neither registered nor reached', async (t) => {

@@ -306,7 +306,7 @@ t.test('how to reach a user is told to notifications, and to nobody else', async
   const found = await contacts(id, credential);
   t.equal(found.status, 200);
   t.equal(found.headers.get('cache-control'), 'no-store');
-  t.same(Object.keys(found.body), ['email', 'phone'], 'nothing else of theirs');
+  t.same(Object.keys(found.body), ['email', 'phone', 'epoch'], 'nothing else of theirs');
   t.match(found.body, { email: 'reach@example.org' });
   t.equal((await contacts('usr_nobody', credential)).status, 404);
   for (const name of SERVICE_NAMES.filter((service) => service !== 'notifications')) {

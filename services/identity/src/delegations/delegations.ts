@@ -33,7 +33,7 @@ export type Delegations = {
 
 /** How long a service may read for somebody, in seconds. */
 const DELEGATION_SECONDS = 86_400;
-/** Of its tokens, in seconds. */
+/** Of its tokens, in seconds; at most. */
 const TOKEN_SECONDS = 300;
 
 /** Reading on behalf of a caller, in the spirit of RFC 8693 §1.1: the tokens name the service as `act`. */
@@ -48,8 +48,11 @@ export function createDelegations(options: {
   /** Whether the API key of the application is still there. */
   keyExists: (clientId: string, id: string) => Promise<boolean>;
   signer: () => TokenSigner;
+  /** That of other access tokens, in seconds: no token lives longer than its revocation is remembered. */
+  tokenLifetime: number;
 }): Delegations {
   const { issuer, store } = options;
+  const lifetime = Math.min(TOKEN_SECONDS, options.tokenLifetime);
 
   async function isInForce({ clientId, person, grantId, keyId, epoch }: Delegation): Promise<boolean> {
     if (person !== undefined) {
@@ -81,19 +84,19 @@ export function createDelegations(options: {
         clientId: delegation.clientId,
         audience: apiAudience(issuer),
         scope: delegation.scopes.join(' '),
-        lifetime: TOKEN_SECONDS,
+        lifetime,
         claims: claimsOf(delegation),
       });
-      return { value, lifetime: TOKEN_SECONDS };
+      return { value, lifetime };
     },
   };
 }
 
-/** Those of the caller's own token, and the service that uses it (RFC 8693 §4.1). */
-function claimsOf({ actor, subject, person, grantId, epoch }: Delegation): Record<string, unknown> {
-  const act = { sub: actor };
-  if (person === undefined) return { act, trusted: true, epoch };
-  const common = { act, roles: [person.role], epoch };
+/** Those of the caller's own token, the API key that it ends with, and the service that uses it (RFC 8693 §4.1). */
+function claimsOf({ actor, subject, person, grantId, keyId, epoch }: Delegation): Record<string, unknown> {
+  const origin = { act: { sub: actor }, ...(keyId === undefined ? {} : { api_key: keyId }) };
+  if (person === undefined) return { ...origin, trusted: true, epoch };
+  const common = { ...origin, roles: [person.role], epoch };
   return person.id === subject ? { ...common, gid: grantId } : { ...common, owner: person.id };
 }
 

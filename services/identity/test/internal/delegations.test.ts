@@ -1,3 +1,4 @@
+import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { createDelegations, type Delegation } from '../../src/delegations/delegations.ts';
@@ -96,6 +97,7 @@ for (const [name, make] of Object.entries(CALLERS)) {
     t.equal(changed.status, 403);
     await end();
     t.equal((await tokenBy(handle)).status, 404, 'it is over');
+    await until(async () => (await read(body.access_token)).status === 401, 2000);
   });
 }
 
@@ -138,6 +140,7 @@ t.test('a handle belongs to the service that got it, and is kept as a hash', asy
     loginExists: async () => true,
     keyExists: async () => true,
     signer: () => async () => ({ token: 'signed', jti: 'jti' }),
+    tokenLifetime: 60,
   });
   const caller = {
     subject: 'app_x',
@@ -151,6 +154,6 @@ t.test('a handle belongs to the service that got it, and is kept as a hash', asy
     'notifications',
   );
   t.notOk(kept.has(handle));
-  t.match(await delegations.token(handle, 'notifications'), { value: 'signed' });
+  t.match(await delegations.token(handle, 'notifications'), { value: 'signed', lifetime: 60 });
   t.equal(await delegations.token(handle, 'users'), undefined);
 });

@@ -10,8 +10,8 @@ export const NOTIFICATION_PRIORITIES = ['low', 'normal', 'high'] as const;
 export type NotificationPriority = (typeof NOTIFICATION_PRIORITIES)[number];
 
 /**
- * `queued` also between two attempts. `sent`: the provider has accepted it; `delivered` is for providers that report
- * what came of it.
+ * `queued` also between two attempts. `sent`: the provider has accepted it, which is the end; `delivered` is
+ * part of the interface, and never reached: providers’ reports are not taken.
  */
 export const NOTIFICATION_STATUSES = [
   'queued',

@@ -6,8 +6,8 @@ import { LRUCache } from 'lru-cache';
 const KEPT_MS = 60_000;
 const MAX_KEPT = 10_000;
 
-/** Where a person can be reached. */
-export type Contacts = { email: string | null; phone: string | null };
+/** Where a person can be reached. Credentials with a lower epoch are revoked. */
+export type Contacts = { email: string | null; phone: string | null; epoch: number };
 
 /** The users who get notifications. */
 export type Recipients = {
@@ -36,11 +36,11 @@ export function createRecipients(internal: InternalClient): Recipients {
     async contactsOf(id) {
       const { status, body } = await internal.request('GET', `/contacts/${encodeURIComponent(id)}`);
       if (status === 404) return undefined;
-      const { email, phone } = Object(body) as Partial<Contacts>;
-      if (status !== 200 || email === undefined || phone === undefined) {
+      const { email, phone, epoch } = Object(body) as Partial<Contacts>;
+      if (status !== 200 || email === undefined || phone === undefined || epoch === undefined) {
         throw unavailable('How to reach the user cannot be found out just now.', strange(status));
       }
-      return { email, phone };
+      return { email, phone, epoch };
     },
   };
 }

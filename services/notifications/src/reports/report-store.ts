@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
 import { insertInSlot } from '@gatehouse/mongo/slots';
@@ -27,6 +28,8 @@ type ReportDocument = VersionedDocument & {
   role?: Report['role'];
   /** Its place among those of the requester that have not ended. */
   unfinished?: { requester: string; slot: number } | null;
+  /** The requester, while it is made: of each, one is made at a time. */
+  making?: string | null;
   delegation: string | null;
   job_id: string;
   type: ReportType;
@@ -81,6 +84,10 @@ const UNFINISHED_INDEX: IndexDefinition = {
   fields: { 'unfinished.requester': 1, 'unfinished.slot': 1 },
   options: { name: 'unfinished', unique: true, partialFilterExpression: { 'unfinished.slot': { $gte: 0 } } },
 };
+const MAKING_INDEX: IndexDefinition = {
+  fields: { making: 1 },
+  options: { name: 'making', unique: true, partialFilterExpression: { making: { $gt: '' } } },
+};
 const EXPIRY_INDEX = { fields: { expires_at: 1 }, options: { name: 'expires_at' } } as const;
 
 /** Reports in MongoDB; defines its collection on the connection. `jobSubject` is that of the jobs that make them. */
@@ -92,7 +99,7 @@ export function createReportStore(
     name: REPORTS,
     noun: 'report',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, HEARD_INDEX, FILE_INDEX, UNFINISHED_INDEX, EXPIRY_INDEX],
+    indexes: [OUTBOX_INDEX, HEARD_INDEX, FILE_INDEX, UNFINISHED_INDEX, MAKING_INDEX, EXPIRY_INDEX],
     projection: {
       ...{ requester: 1, role: 1, delegation: 1, job_id: 1, type: 1, format: 1, from: 1, to: 1, filters: 1 },
       ...{ status: 1, progress: 1, rows: 1, bytes: 1, file_id: 1, error: 1 },
@@ -127,7 +134,7 @@ export function createReportStore(
 
   /** The fields of a report that has ended. */
   const ended = () => ({
-    ...{ delegation: null, unfinished: null },
+    ...{ delegation: null, unfinished: null, making: null },
     expires_at: new Date(Date.now() + KEPT_MS),
   });
   const silent = { $unset: { heard_at: '' } };
@@ -158,11 +165,22 @@ export function createReportStore(
           } as unknown as StoredDocument),
       });
     },
-    start: (id) =>
-      change(id, UNFINISHED, {
-        ...{ status: 'running', started_at: new Date(), heard_at: new Date() },
-        ...{ progress: 0, rows: 0 },
-      }),
+    async start(id) {
+      const found = await reports.findOne({ _id: id }, { projection: { requester: 1 } });
+      if (found === null) return undefined;
+      try {
+        return await change(id, UNFINISHED, {
+          ...{ status: 'running', started_at: new Date(), heard_at: new Date() },
+          ...{ progress: 0, rows: 0, making: String(found.requester) },
+        });
+      } catch (error) {
+        if (duplicateKeyField(error) === 'making') return 'waits';
+        throw error;
+      }
+    },
+    async interrupt(id) {
+      await reports.updateOne({ _id: id, status: 'running' }, { $set: { making: null } } as never);
+    },
     async advance(id, progress, rows) {
       const { matchedCount } = await reports.updateOne(
         { _id: id, status: 'running' },

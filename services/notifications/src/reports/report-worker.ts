@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type Attempt, type Job, type JobLedger, type Outcome, PermanentError } from '@gatehouse/events/job';
+import {
+  type Attempt,
+  type Job,
+  type JobLedger,
+  type Outcome,
+  PermanentError,
+  PostponedError,
+} from '@gatehouse/events/job';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { createApiReader } from './api-reader.ts';
 import type { DelegationClient } from './delegation-client.ts';
@@ -11,9 +18,14 @@ import { REPORTS, type Row } from './report-types.ts';
 
 /** How often progress is written, and a cancellation noticed. */
 const ADVANCE_MS = 500;
+/** How long a report waits while another one of the same requester is made. */
+const TURN_MS = 1000;
 const FAILED = 'The report could not be made.';
 
-/** Makes the report of a job. A report that was begun before is made anew, into another file. */
+/**
+ * Makes the report of a job. A report that was begun before is made anew, into another file. Of each requester one is made at
+ * a time, however many wait, so that nobody keeps the others waiting.
+ */
 export function createReportHandler(options: {
   store: ReportStore;
   files: ReportFileStore;
@@ -67,6 +79,9 @@ export function createReportHandler(options: {
   return async ({ data }, { signal }) => {
     const id = String(data.report);
     const report = await store.start(id);
+    if (report === 'waits') {
+      throw new PostponedError('Another report of the same requester is being made.', TURN_MS);
+    }
     if (report === undefined) {
       // It has ended, perhaps after a process that made it was killed.
       const ended = await store.findById(id);
@@ -80,7 +95,10 @@ export function createReportHandler(options: {
       await files.removeOthers(id, isKept ? fileId : undefined);
     } catch (error) {
       await files.remove(fileId);
-      if (!(error instanceof Cancelled)) throw error;
+      if (!(error instanceof Cancelled)) {
+        await store.interrupt(id);
+        throw error;
+      }
       await files.removeOthers(id);
     }
   };

@@ -57,8 +57,10 @@ export type ReportStore = ListSource<ReportField, Report> & {
   insert(report: Report): Promise<boolean>;
   /** With a requester, undefined for a report of another. */
   findById(id: string, requester?: string): Promise<Report | undefined>;
-  /** Queued or running becomes running, from the beginning. */
-  start(id: string): Promise<Report | undefined>;
+  /** Queued or running becomes running, from the beginning; 'waits' while another one of the requester is made. */
+  start(id: string): Promise<Report | 'waits' | undefined>;
+  /** It is not made for now, and another one of the requester may be. */
+  interrupt(id: string): Promise<void>;
   /** Resolves to whether the report is still running. */
   advance(id: string, progress: number, rows: number): Promise<boolean>;
   complete(

@@ -213,6 +213,12 @@ t.test('of requests at the same time, no more are accepted than the limit', asyn
   t.equal((await call('PUT', lane, token, { paused: false })).status, 200);
 });
 
+t.test('reports of one requester are made one after the other', async (t) => {
+  const body = { type: 'products', format: 'csv' };
+  const asked = [1, 2, 3].map(() => call('POST', '/v2/reports/generate', token, body));
+  for (const { body } of await Promise.all(asked)) t.match(await ended(body.id), { status: 'completed' });
+});
+
 t.test('what was revoked meanwhile is not read', async (t) => {
   const asked = await call('POST', '/v2/reports/generate', token, { type: 'orders', format: 'csv' });
   issuer.delegations.clear();

@@ -4,7 +4,10 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { UserService } from '../user-service.ts';
 
-/** Where a user can be reached, for the service that sends messages to users (see SERVICES in kit). */
+/**
+ * Where a user can be reached, for the service that sends messages to users (see SERVICES in kit). With the epoch: what was
+ * registered with a credential of a lower one has ended.
+ */
 export function mountContactRoutes(
   app: FastifyInstance,
   { users, authenticate }: { users: UserService; authenticate: onRequestAsyncHookHandler },
@@ -19,8 +22,8 @@ export function mountContactRoutes(
       ],
     },
     async (request, reply) => {
-      const { email, phone } = await users.read(request.params.id);
-      return reply.header('cache-control', 'no-store').send({ email, phone });
+      const { email, phone, epoch } = await users.read(request.params.id);
+      return reply.header('cache-control', 'no-store').send({ email, phone, epoch });
     },
   );
 }

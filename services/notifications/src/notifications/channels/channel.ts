@@ -1,7 +1,7 @@
 import { PermanentError, PostponedError } from '@gatehouse/events/job';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Notification } from '../notification.ts';
-import type { Recipients } from '../recipients.ts';
+import type { Contacts, Recipients } from '../recipients.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
 import { guardedSend } from './guarded-send.ts';
 import type { Message, Provider } from './provider.ts';
@@ -40,13 +40,7 @@ export function createContactChannel(options: {
   const { provider, recipients, contact, noun, circuit = createCircuit() } = options;
   return {
     async send(notification, sending) {
-      const contacts = await recipients.contactsOf(notification.userId).catch((error: unknown) => {
-        if (!(error instanceof ServiceError)) throw error;
-        throw new PostponedError('How to reach the recipient cannot be found out just now.', USERS_RETRY_MS, {
-          cause: error,
-        });
-      });
-      if (contacts === undefined) throw new PermanentError('The recipient does not exist any more.');
+      const contacts = await currentContacts(recipients, notification.userId);
       const address = contacts[contact];
       if (address === null) throw new PermanentError(`The recipient has no ${noun}.`);
       return guardedSend(circuit, notification.id, () =>
@@ -58,6 +52,18 @@ export function createContactChannel(options: {
     check: provider.check,
     stop: provider.stop,
   };
+}
+
+/** Throws PostponedError when users cannot be asked, and PermanentError when there is no such user any more. */
+export async function currentContacts(recipients: Recipients, userId: string): Promise<Contacts> {
+  const contacts = await recipients.contactsOf(userId).catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new PostponedError('How to reach the recipient cannot be found out just now.', USERS_RETRY_MS, {
+      cause: error,
+    });
+  });
+  if (contacts === undefined) throw new PermanentError('The recipient does not exist any more.');
+  return contacts;
 }
 
 export function messageOf({ id, message, priority }: Notification): Message {

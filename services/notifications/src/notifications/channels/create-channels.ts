@@ -49,6 +49,7 @@ export function createChannels(
   if (pushed !== undefined) {
     const channel = createPushChannel({
       provider: pushed,
+      recipients,
       subscriptionsOf: subscriptions.ofUser,
       async forget({ id, userId }) {
         await subscriptions.remove(id, userId);

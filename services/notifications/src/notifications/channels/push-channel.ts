@@ -1,7 +1,8 @@
 import { PermanentError } from '@gatehouse/events/job';
 import { LRUCache } from 'lru-cache';
 import type { PushSubscription } from '../push/push-subscription.ts';
-import { type Channel, messageOf, sendOnce } from './channel.ts';
+import type { Recipients } from '../recipients.ts';
+import { type Channel, currentContacts, messageOf, sendOnce } from './channel.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
 import { guardedSend } from './guarded-send.ts';
 import { type Provider, ProviderError } from './provider.ts';
@@ -11,15 +12,18 @@ import type { PushTarget } from './push-provider.ts';
 const MAX_HOSTS = 1000;
 
 /**
- * Push, to all subscriptions of the recipient. It is sent when one of them has it; a subscription that is gone is removed.
+ * Push, to all subscriptions of the recipient. It is sent when one of them has it; a subscription that is gone is removed,
+ * and so is one whose account has been changed since so that its credential is revoked: the revocation itself may never have
+ * been heard, since it is forgotten when the tokens that it ends have expired.
  * Each push service has a circuit of its own.
  */
 export function createPushChannel(options: {
   provider: Provider<PushTarget>;
+  recipients: Recipients;
   subscriptionsOf(userId: string): Promise<readonly PushSubscription[]>;
   forget(subscription: PushSubscription): Promise<void>;
 }): Channel {
-  const { provider, subscriptionsOf, forget } = options;
+  const { provider, recipients, subscriptionsOf, forget } = options;
   const circuits = new LRUCache<string, Circuit>({ max: MAX_HOSTS });
 
   function circuitOf({ endpoint }: PushTarget): Circuit {
@@ -29,9 +33,19 @@ export function createPushChannel(options: {
     return circuit;
   }
 
+  async function livingOf(userId: string): Promise<PushSubscription[]> {
+    const [registered, { epoch }] = await Promise.all([
+      subscriptionsOf(userId),
+      currentContacts(recipients, userId),
+    ]);
+    const isRevoked = ({ by }: PushSubscription) => by.epoch.subject < epoch;
+    await Promise.all(registered.filter(isRevoked).map(forget));
+    return registered.filter((subscription) => !isRevoked(subscription));
+  }
+
   return {
     async send(notification, sending) {
-      const subscriptions = await subscriptionsOf(notification.userId);
+      const subscriptions = await livingOf(notification.userId);
       if (subscriptions.length === 0) throw new PermanentError('The recipient has no push subscription.');
       let uncertain = false;
       const message = messageOf(notification);

@@ -36,8 +36,8 @@ const Status = Type.Unsafe<NotificationStatus>({
   type: 'string',
   enum: [...NOTIFICATION_STATUSES],
   description:
-    'queued until it is sent, also between two attempts; sent once the provider has accepted it; delivered where a ' +
-    'provider reports that.',
+    'queued until it is sent, also between two attempts; sent once the provider has accepted it, ' +
+    'with which it has ended. delivered is reserved: no report on the delivery is taken from providers yet.',
 });
 const Outcome = Type.Unsafe<AttemptOutcome>({
   type: 'string',

@@ -1,0 +1,39 @@
+import type { Logger } from '@gatehouse/kit/logger';
+import type { JetStream } from './jetstream-streams.ts';
+
+/**
+ * Removes consumers that have messages and give out none, to be made anew: then they give out all that is in the stream, what
+ * is worked on at the moment and what waits for its next attempt included.
+ *
+ * A server before 2.10.25 that was killed may take messages that are gone for unacknowledged, and while it tries to deliver
+ * them, it delivers no others (https://github.com/nats-io/nats-server/pull/6387).
+ */
+export function createStuckConsumers(logger: Logger) {
+  /** Those at which the last request waited in vain, although there were messages. */
+  const suspects = new Set<string>();
+
+  return {
+    /** To be called after a request that brought messages. */
+    delivers: (stream: string, consumer: string) => void suspects.delete(`${stream}.${consumer}`),
+
+    /** To be called after a request that waited and brought nothing, or was not answered; resolves to whether the consumer was removed. */
+    async removeIfStuck({ manager }: JetStream, stream: string, consumer: string): Promise<boolean> {
+      const key = `${stream}.${consumer}`;
+      const { num_pending, num_ack_pending, config, paused } = await manager.consumers.info(stream, consumer);
+      const { max_ack_pending = 0 } = config;
+      const isFull = max_ack_pending > 0 && num_ack_pending >= max_ack_pending;
+      const isSuspected = suspects.delete(key);
+      if (num_pending === 0 || isFull || paused === true) return false;
+      if (!isSuspected) {
+        // A message may have come between the request and this one; hardly twice in a row.
+        suspects.add(key);
+        return false;
+      }
+      logger.warn(
+        { stream, consumer, waiting: num_pending },
+        'a consumer of NATS was stuck, and is made anew',
+      );
+      return manager.consumers.delete(stream, consumer);
+    },
+  };
+}

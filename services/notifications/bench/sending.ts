@@ -1,0 +1,174 @@
+// `npm run bench:notifications [-- ROUNDS]`: notifications accepted and sent a second, with a provider that does nothing, beside what
+// they are made of: the same document inserted, one event published to JetStream for it, and that event read and acknowledged.
+// Both in turns, in this process and on the same MongoDB and NATS, so that whatever else the machine does falls on both.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
+import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
+import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import { natsServer, startNats } from '@gatehouse/testing/nats-server';
+import { until } from '@gatehouse/testing/processes';
+import { startTestMongo } from '@gatehouse/testing/test-mongo';
+import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
+import type { Channel } from '../src/notifications/channels/channel.ts';
+import { createNotificationService } from '../src/notifications/notification-service.ts';
+import { createSender } from '../src/notifications/sending.ts';
+import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
+import { COLLECTION, UNENDED_INDEX } from '../src/notifications/store/notification-document.ts';
+import { createNotificationStore, type JobEventOf } from '../src/notifications/store/notification-store.ts';
+
+const rounds = Number(process.argv[2] ?? 5);
+const COUNT = 1000;
+const CONCURRENCY = 64;
+const RAW = 'RAW';
+
+/** A second, and the CPU time of this process for one, in microseconds. */
+type Rates = { accepted: number; sent: number; cpu: number };
+const logger = createLogger({ name: 'bench', level: 'warn', readable: false });
+
+/** `accept` is called COUNT times; `counted` is told how often something was sent. */
+async function measure(accept: () => Promise<unknown>, counted: { sent: number }): Promise<Rates> {
+  const cpuBefore = process.cpuUsage();
+  const begun = performance.now();
+  const rate = () => (COUNT * 1000) / (performance.now() - begun);
+  const goal = counted.sent + COUNT;
+  const sent = until(() => counted.sent >= goal, 120_000).then(rate);
+  let left = COUNT;
+  const accepting = async () => {
+    while (left > 0) {
+      left -= 1;
+      await accept();
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, accepting));
+  const rates = { accepted: rate(), sent: await sent };
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { ...rates, cpu: (user + system) / COUNT };
+}
+
+async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
+  const broadcast = createNatsBroadcast({ url: natsUrl, name: 'bench', logger });
+  await broadcast.start();
+  await until(() => broadcast.connection() !== undefined, 10_000);
+  const database = createDatabase({ uri: mongodbUri, name: 'bench', logger });
+  const { connection } = database;
+
+  const notifications = { sent: 0 };
+  const ledger = createAttemptLedger({
+    attempts: createNotificationAttempts(connection),
+    onOutcome() {
+      notifications.sent += 1;
+    },
+  });
+  const queues = createJetStreamJobQueues({ connection: broadcast.connection, name: 'bench', logger });
+  const queue = queues({ name: 'messages', lanes: ['sms'], ledger });
+  const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
+    ...{ id: `${id}-${job}`, subject: queue.subject(priority, type), data: { notification: id, job } },
+  });
+  const store = createNotificationStore(connection, { jobEvent, logger });
+  const publisher = createOutboxPublisher({
+    ...{ collection: connection.collection(COLLECTION), logger, transport: queue },
+  });
+  const service = createNotificationService({
+    store: publisher.publishing(store, ['add', 'update']),
+    userExists: async () => true,
+    types: new Set(['sms']),
+  });
+  const channel: Channel = {
+    send: async () => ({ providerId: null }),
+    isOpen: () => false,
+    failure: () => undefined,
+    async check() {},
+    stop() {},
+  };
+  const handler = createSender({ ledger, channels: new Map([['sms', channel]]), logger });
+  const worker = queue.work({ lane: 'sms', handler, slots: CONCURRENCY, timeoutMs: 30_000 });
+
+  const raw = { sent: 0 };
+  const events = createJetStreamEvents({ connection: broadcast.connection });
+  const reader = createStreamConsumer({
+    ...{ connection: broadcast.connection, durable: 'reader', logger },
+    stream: { name: RAW, subject: 'raw.*', maxAgeMs: 3_600_000 },
+    async handle() {
+      raw.sent += 1;
+    },
+  });
+  await database.start();
+  const collection = connection.collection<{ _id: string }>('raw');
+  for (const { fields, options } of [OUTBOX_INDEX, UNENDED_INDEX])
+    await collection.createIndex(fields, options);
+  for (const part of [publisher, worker, reader]) part.start();
+  await until(
+    () =>
+      events.publish(outboxEvent('raw.first', {})).then(
+        () => true,
+        () => false,
+      ),
+    10_000,
+  );
+  await until(() => raw.sent === 1, 10_000);
+
+  const draft = { userId: 'usr_1', message: 'Your order is here.', type: 'sms', priority: 'normal' } as const;
+  const accept = () => service.create({ ...draft, id: newId('ntf') }, { person: undefined });
+  async function insertAndPublish(): Promise<void> {
+    const [_id, now] = [newId('ntf'), new Date()];
+    await collection.insertOne({
+      ...{ _id, ...draft, status: 'queued', reason: null, attempts: [], created_at: now, updated_at: now },
+      ...{ version: 1, job: 1, job_attempts: 0, holder: null, lease_until: null, due_at: now, check_at: now },
+    } as { _id: string });
+    await events.publish(outboxEvent('raw.job', { notification: _id, job: 1 }));
+  }
+
+  const results: { raw: Rates; notifications: Rates }[] = [];
+  for (let round = -1; round < rounds; round += 1) {
+    const result = {
+      raw: await measure(insertAndPublish, raw),
+      notifications: await measure(accept, notifications),
+    };
+    // In the first one, what it runs is compiled.
+    if (round >= 0) results.push(result);
+  }
+  const median = (of: (result: (typeof results)[number]) => number) =>
+    results.map(of).toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
+  process.stdout.write(
+    `${COUNT} notifications, ${CONCURRENCY} at the same time, medians of ${rounds} rounds and of their ratios\n`,
+  );
+  for (const [kind, unit] of [
+    ['accepted', '/s'],
+    ['sent', '/s'],
+    ['cpu', ' µs'],
+  ] as const) {
+    const column = (name: 'raw' | 'notifications') =>
+      median((result) => result[name][kind])
+        .toFixed(0)
+        .padStart(6);
+    const ratio = median((result) => result.notifications[kind] / result.raw[kind]).toFixed(2);
+    process.stdout.write(
+      `${`${kind}${unit}`.padEnd(11)} insert and publish ${column('raw')}   notifications ${column('notifications')}   ratio ${ratio}\n`,
+    );
+  }
+  for (const part of [worker, reader, publisher]) await part.stop();
+  await database.stop();
+  await broadcast.stop();
+}
+
+if (!natsServer) throw new Error('there is no nats-server on this machine');
+const cleanups: (() => unknown)[] = [];
+const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
+const mongo = await startTestMongo();
+const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
+const server = await startNats(teardown, '--jetstream', '--store_dir', folder);
+try {
+  await bench(server.url, mongo.uri);
+} finally {
+  for (const cleanup of cleanups) await cleanup();
+  await mongo.stop();
+  await rm(folder, { recursive: true });
+}

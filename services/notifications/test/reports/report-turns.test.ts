@@ -1,0 +1,48 @@
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import t from 'tap';
+import type { Report } from '../../src/reports/report.ts';
+import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
+
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'turns', logger });
+const store = createReportStore(connection, { jobSubject: 'jobs' });
+await database.start();
+t.teardown(() => database.stop());
+
+async function add(requester: string): Promise<string> {
+  const [id, now] = [newId('rpt'), new Date()];
+  const report: Report = {
+    ...{ id, requester, role: 'editor', delegation: 'handle', jobId: newJobId() },
+    ...{ type: 'orders', format: 'csv', from: null, to: null, filters: {} },
+    ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
+    ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
+  };
+  t.equal(await store.insert(report), true);
+  return id;
+}
+
+t.test('of one requester one report is made at a time, of many as many', async (t) => {
+  const ends: Record<string, (id: string) => Promise<unknown>> = {
+    completed: (id) => store.complete(id, { fileId: 'x', rows: 1, bytes: 1, expiresAt: new Date() }),
+    failed: (id) => store.fail(id, 'failed'),
+    cancelled: (id) => store.cancel(id),
+    interrupted: (id) => store.interrupt(id),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const [first, second, other] = [
+      await add(`${name} ann`),
+      await add(`${name} ann`),
+      await add(`${name} bob`),
+    ];
+    const started = await Promise.all([store.start(first), store.start(other)]);
+    t.match(started, [{ id: first, status: 'running' }, { id: other }], name);
+    t.equal(await store.start(second), 'waits', name);
+    t.match(await store.findById(second), { status: 'queued' }, name);
+    t.match(await store.start(first), { id: first }, `${name}: begun again, after its process was killed`);
+    await end(first);
+    t.match(await store.start(second), { id: second }, name);
+  }
+});
