@@ -9,7 +9,9 @@ import { createDashboardApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
+import { addApplicationProfileRoutes } from './routes/application-profile-routes.ts';
 import { addApplicationRoutes } from './routes/application-routes.ts';
+import { addApplicationSettingsRoutes } from './routes/application-settings-routes.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
 import { addAuditRoutes } from './routes/audit-routes.ts';
 import { addCredentialRoutes } from './routes/credential-routes.ts';
@@ -46,6 +48,8 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   const pages = createDashboardRouter(common);
   addOverviewRoutes(pages);
   addApplicationRoutes(pages);
+  addApplicationSettingsRoutes(pages);
+  addApplicationProfileRoutes(pages);
   addCredentialRoutes(pages);
   addQuickStartRoutes(pages, config);
   addUsageRoutes(pages);

@@ -22,6 +22,11 @@ export const TYPES: Record<AppType, { name: string; what: string; how: string }>
     what: 'It works by itself, with nobody in front of it: a job, a daemon, another service.',
     how: 'It gets its tokens with a client secret (client credentials), or uses API keys.',
   },
+  resource: {
+    name: 'API of your own',
+    what: 'A resource server that others call with access tokens of this deployment.',
+    how: 'It asks with a client secret whether a token is valid (introspection). It gets no tokens itself.',
+  },
 };
 
 /** What each scope allows, as a developer needs to know it. */
@@ -51,6 +56,7 @@ export const USUAL_SCOPES: Record<AppType, readonly string[]> = {
   spa: ['openid', 'profile', 'email', 'read:data'],
   native: ['openid', 'profile', 'email', 'read:data'],
   machine: ['read:data'],
+  resource: [],
 };
 
 /** What the choice of a profile changes, by the name of its pin; examples as the API answers. */
@@ -143,6 +149,28 @@ answer as profile A)`,
   "meta": {
     "totalItems": 1203,
     "hasNextPage": true } }`,
+      },
+    },
+  },
+  userinfo: {
+    path: '/userinfo',
+    what: 'The claims about a person, and how the time of their last change is written.',
+    profiles: {
+      interface: {
+        title: 'interface: a timestamp as text',
+        shape: `{ "sub": "usr_…",
+  "name": "Ann Lee",
+  "email": "ann@example.org",
+  "updated_at":
+    "2026-11-22T09:30:00.000Z" }`,
+      },
+      openid: {
+        title: 'openid: seconds, as OpenID Connect has it',
+        shape: `{ "sub": "usr_…",
+  "name": "Ann Lee",
+  "preferred_username": "ann",
+  "email": "ann@example.org",
+  "updated_at": 1795339800 }`,
       },
     },
   },

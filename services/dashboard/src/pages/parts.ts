@@ -1,6 +1,7 @@
 import { moment } from '@gatehouse/ui/formatting';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
+import type { LastUse } from '../api/application-types.ts';
 
 const GOOD = new Set([
   'active',
@@ -32,6 +33,11 @@ export function statusTag(status: string): Html {
 export function time(iso: string | null | undefined, none: Content = '–'): Content {
   const date = new Date(iso ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? none : moment(date);
+}
+
+/** When something was used last, and from where. */
+export function lastUsed({ last_used_at: at, last_used_address: address }: LastUse, none = 'never'): Content {
+  return html`${time(at, none)}${address !== null && html` <span class="hint">from ${address}</span>`}`;
 }
 
 /** A text to be copied, such as an id. The id of its element must be unique on the page. */
