@@ -67,6 +67,13 @@ const SUBJECTS: Record<string, string> = {
   priority: 'The priority',
   format: 'The format',
   from: 'The beginning',
+  'filters.status': 'The status',
+  'filters.role': 'The role',
+  'filters.type': 'The type',
+  'filters.user_id': 'The user id',
+  'filters.client_id': 'The client id',
+  'filters.currency': 'The currency',
+  'filters.category': 'The category',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 

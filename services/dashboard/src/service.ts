@@ -23,6 +23,7 @@ import { addNotificationRoutes } from './routes/notification-routes.ts';
 import { addOrderRoutes } from './routes/order-routes.ts';
 import { addOverviewRoutes } from './routes/overview-routes.ts';
 import { addProductRoutes } from './routes/product-routes.ts';
+import { addQueueRoutes } from './routes/queue-routes.ts';
 import { addQuickStartRoutes } from './routes/quick-start-routes.ts';
 import { addReportRoutes } from './routes/report-routes.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
@@ -60,6 +61,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   addAuditRoutes(pages);
   addSigningKeyRoutes(pages);
   addNotificationRoutes(pages);
+  addQueueRoutes(pages);
   addDeadLetterRoutes(pages);
   addReportRoutes(pages);
   const app = createDashboardApp({

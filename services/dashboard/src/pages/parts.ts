@@ -13,8 +13,9 @@ const GOOD = new Set([
   'shipped',
   'current',
   'accepted',
+  'working',
 ]);
-const BAD = new Set(['failed', 'error', 'rejected', 'refunded']);
+const BAD = new Set(['failed', 'failing', 'error', 'rejected', 'refunded']);
 const QUIET = new Set(['inactive', 'cancelled', 'expired', 'unconfigured', 'previous', 'retired']);
 
 /** A state in one word. */
@@ -33,6 +34,13 @@ export function statusTag(status: string): Html {
 export function time(iso: string | null | undefined, none: Content = '–'): Content {
   const date = new Date(iso ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? none : moment(date);
+}
+
+const NUMBER = new Intl.NumberFormat('en-GB');
+
+/** A whole number, in groups of three digits. */
+export function number(value: number): string {
+  return NUMBER.format(value);
 }
 
 /** When something was used last, and from where. */

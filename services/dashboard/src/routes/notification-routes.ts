@@ -42,7 +42,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
   const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
   const read = ({ api, param }: Visit) => api.get<Notification>(`${API}/${encodeURIComponent(param('id'))}`);
 
-  get('/notifications', async ({ api, query }) => {
+  get('/notifications', async ({ api, query, person }) => {
     const values = { user: query('user'), status: query('status'), type: query('type') };
     const { user, ...equal } = values;
     const search = {
@@ -54,7 +54,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
     return {
       title: 'Notifications',
       section: 'notifications',
-      actions: html`<a class="primary" href="${PATH}/new">Send a notification</a>`,
+      actions: person.role !== 'user' && html`<a class="primary" href="${PATH}/new">Send a notification</a>`,
       body: list({
         path: PATH,
         noun: ['notification', 'notifications'],
