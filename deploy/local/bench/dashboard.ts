@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
@@ -15,6 +16,8 @@ const total = Number(process.argv[2] ?? 1_000_000);
 const BATCH = 5000;
 const WARM_UP = 10;
 const ROUNDS = 100;
+const RARE_ROUNDS = 4;
+const PAUSE_MS = 7000;
 /** How many pages are walked to come deep into the list. */
 const DEEP = 50;
 const BEGIN = Date.parse('2024-01-01T00:00:00Z');
@@ -72,7 +75,16 @@ async function measure(browser: FormBrowser, path: string): Promise<string> {
   }
   times.sort((a, b) => a - b);
   const at = (share: number) => (times[Math.floor(times.length * share)] ?? 0).toFixed(1);
-  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`;
+  // Whoever looks now and then finds nothing that has been kept for some seconds, such as totals.
+  const rare: number[] = [];
+  for (let i = 0; i < RARE_ROUNDS; i += 1) {
+    await sleep(PAUSE_MS);
+    const begin = performance.now();
+    await browser.get(path);
+    rare.push(performance.now() - begin);
+  }
+  const atLeisure = Math.max(...rare).toFixed(1);
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms; every ${PAUSE_MS / 1000} s at most ${atLeisure} ms`;
 }
 
 /** The path of a page deep in the list. */

@@ -139,6 +139,13 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     });
     if (i === 10) notification = made;
   }
+  await ask('PUT', '/api/v1/queues/messages/sms', { paused: true });
+  await ask('POST', '/v2/notifications', {
+    user_id: people[2]?.id,
+    type: 'sms',
+    priority: 'low',
+    message: MESSAGES[0],
+  });
 
   const uris = ['https://shop.example.org/callback'];
   const scopes = ['openid', 'profile', 'read:data'];
@@ -150,6 +157,13 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
   await ask('POST', `/api/v1/applications/${web.client_id}/secrets`, { expires_in: 90 * 86_400 });
   await make({ name: 'Storefront', type: 'spa', scopes, redirect_uris: ['https://m.example.org/'] });
   await make({ name: 'Tea on the go', type: 'native', scopes, redirect_uris: ['org.example.tea:/callback'] });
+  const ann = await login('ann.lee', PASSWORD, BROWSERS[0]);
+  await ask(
+    'POST',
+    '/api/v1/applications',
+    { name: 'Price watch', type: 'machine', scopes: ['read:data'] },
+    ann,
+  );
   await make({ name: 'Loyalty API', type: 'resource', scopes: [] });
   await make({
     name: 'Warehouse robot',
@@ -183,6 +197,56 @@ const LOGIN = '/api/v1/auth/login';
 const LOGGED_OUT = 'https://shop.example.org/signed-out';
 const PASSWORD = 'correct horse battery';
 
+/** The paths of all pages by name. */
+export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
+  const { web, people, products, order, notification, report, item } = made;
+  const ofDashboard = {
+    overview: '',
+    'overview-of-a-day': '?range=24h',
+    applications: '/applications',
+    'application-types': '/applications/new',
+    'new-application': '/applications/new?type=web',
+    application: `/applications/${web.client_id}`,
+    'application-machine': `/applications/${machine}`,
+    credentials: `/applications/${machine}/credentials`,
+    'quick-start': `/applications/${machine}/quick-start`,
+    usage: `/applications/${machine}/usage`,
+    profiles: `/applications/${machine}/profiles`,
+    items: '/items',
+    item: `/items/${item?.id}`,
+    'new-item': '/items/new',
+    products: '/products',
+    product: `/products/${products[0]?.id}`,
+    orders: '/orders',
+    order: `/orders/${order?.id}`,
+    notifications: '/notifications',
+    notification: `/notifications/${notification?.id}`,
+    'new-notification': '/notifications/new',
+    reports: '/reports',
+    'report-types': '/reports/new',
+    'new-report': '/reports/new?type=orders',
+    report: `/reports/${report?.id}`,
+    users: '/users',
+    user: `/users/${people[0]?.id}`,
+    'new-user': '/users/new',
+    audit: '/audit',
+    'signing-keys': '/signing-keys',
+    queues: '/queues',
+    'dead-letters': '/dead-letters',
+    'nothing-found': '/users?q=nobody',
+    'not-found': '/nothing-here',
+    'signed-out': '/signed-out',
+  };
+  const entries = Object.entries(ofDashboard).map(([name, at]) => [name, `/dashboard${at}`]);
+  return {
+    landing: '/',
+    ...Object.fromEntries(entries),
+    account: '/account',
+    'account-applications': '/account/applications',
+    'account-sessions': '/account/sessions',
+  };
+}
+
 /** Puts usage of the last day where services count it, as nobody waits a day for a picture. */
 export async function seedUsage(uri: string, clientId: string): Promise<void> {
   const logger = createLogger({ name: 'screenshots', level: 'warn', readable: true });
@@ -204,6 +268,20 @@ export async function seedUsage(uri: string, clientId: string): Promise<void> {
     }).flat();
   });
   await buckets.insertMany(rows, { ordered: false });
+  await database.stop();
+}
+
+/** Makes the notifications come one after the other in the last hour. */
+export async function spreadNotifications(uri: string): Promise<void> {
+  const logger = createLogger({ name: 'screenshots', level: 'warn', readable: true });
+  const database = createDatabase({ uri: databaseUri(uri, 'notifications'), name: 'spread', logger });
+  await database.start();
+  const notifications = database.connection.collection<{ _id: string }>('notifications');
+  const all = await notifications.find().sort({ _id: 1 }).toArray();
+  for (const [i, { _id }] of all.entries()) {
+    const created_at = new Date(Date.now() - (((all.length - i) * 213_000) % 3_500_000));
+    await notifications.updateOne({ _id }, { $set: { created_at } });
+  }
   await database.stop();
 }
 
@@ -235,7 +313,7 @@ function entriesAt(i: number, minutes: number, share: number) {
       order: [
         {
           labels: { status: 'confirmed', currency: 'EUR' },
-          ...{ counts: [some(3)], amount: String(some(3) * 412_500) },
+          ...{ counts: [some(12)], amount: String(some(12) * 612_500) },
         },
       ],
     }),

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import { startGatehouse } from './gatehouse.ts';
-import { seed, seedUsage } from './screenshot-data.ts';
+import { pathsOf, seed, seedUsage, spreadNotifications } from './screenshot-data.ts';
 
 // `npm run screenshots [-- NAME…]`: every page, or those whose names contain one of these, light, dark and on a phone,
 // into docs/screenshots.
@@ -33,7 +33,9 @@ async function takeAll(executable: string, wanted: readonly string[]): Promise<v
   const { demo } = await startGatehouse(scope, dataDir, { MONGODB_URI: mongo.uri });
   const { base_url: base, admin, machine } = demo;
   await seedUsage(mongo.uri, machine.client_id);
-  const pages = Object.entries(pathsOf(machine.client_id, await seed(demo))).filter(
+  const made = await seed(demo);
+  await spreadNotifications(mongo.uri);
+  const pages = Object.entries(pathsOf(machine.client_id, made)).filter(
     ([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
   );
   const browser = await startChromium(scope, executable);
@@ -55,54 +57,4 @@ async function takeAll(executable: string, wanted: readonly string[]): Promise<v
     }
     await context.close();
   }
-}
-
-/** The paths of all pages by name. */
-function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
-  const { web, people, products, order, notification, report, item } = made;
-  const ofDashboard = {
-    overview: '',
-    'overview-of-a-day': '?range=24h',
-    applications: '/applications',
-    'application-types': '/applications/new',
-    'new-application': '/applications/new?type=web',
-    application: `/applications/${web.client_id}`,
-    'application-machine': `/applications/${machine}`,
-    credentials: `/applications/${machine}/credentials`,
-    'quick-start': `/applications/${machine}/quick-start`,
-    usage: `/applications/${machine}/usage`,
-    profiles: `/applications/${machine}/profiles`,
-    items: '/items',
-    item: `/items/${item?.id}`,
-    'new-item': '/items/new',
-    products: '/products',
-    product: `/products/${products[0]?.id}`,
-    orders: '/orders',
-    order: `/orders/${order?.id}`,
-    notifications: '/notifications',
-    notification: `/notifications/${notification?.id}`,
-    'new-notification': '/notifications/new',
-    reports: '/reports',
-    'report-types': '/reports/new',
-    'new-report': '/reports/new?type=orders',
-    report: `/reports/${report?.id}`,
-    users: '/users',
-    user: `/users/${people[0]?.id}`,
-    'new-user': '/users/new',
-    audit: '/audit',
-    'signing-keys': '/signing-keys',
-    queues: '/queues',
-    'dead-letters': '/dead-letters',
-    'nothing-found': '/users?q=nobody',
-    'not-found': '/nothing-here',
-    'signed-out': '/signed-out',
-  };
-  const entries = Object.entries(ofDashboard).map(([name, at]) => [name, `/dashboard${at}`]);
-  return {
-    landing: '/',
-    ...Object.fromEntries(entries),
-    account: '/account',
-    'account-applications': '/account/applications',
-    'account-sessions': '/account/sessions',
-  };
 }
