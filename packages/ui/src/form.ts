@@ -43,6 +43,13 @@ const SUBJECTS: Record<string, string> = {
   redirect_uris: 'The redirect URIs',
   post_logout_redirect_uris: 'The addresses after signing out',
   backchannel_logout_uri: 'The address for sign-outs',
+  jwks: 'The key set',
+  dpop_bound_access_tokens: 'DPoP binding',
+  require_pushed_authorization_requests: 'The requirement to push requests',
+  id_token_signed_response_alg: 'The signature algorithm of ID tokens',
+  legacy_implicit: 'The implicit flow',
+  security_profile: 'The security profile',
+  trusted: 'Trust',
   expires_in: 'The lifetime',
   value: 'The value',
   description: 'The description',
@@ -60,6 +67,13 @@ const SUBJECTS: Record<string, string> = {
   priority: 'The priority',
   format: 'The format',
   from: 'The beginning',
+  'filters.status': 'The status',
+  'filters.role': 'The role',
+  'filters.type': 'The type',
+  'filters.user_id': 'The user id',
+  'filters.client_id': 'The client id',
+  'filters.currency': 'The currency',
+  'filters.category': 'The category',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 

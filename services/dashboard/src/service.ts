@@ -10,24 +10,11 @@ import type { DashboardConfig } from './config.ts';
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
-import { addApplicationRoutes } from './routes/application-routes.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
-import { addAuditRoutes } from './routes/audit-routes.ts';
-import { addCredentialRoutes } from './routes/credential-routes.ts';
 import { createDashboardRouter } from './routes/dashboard-router.ts';
-import { addDeadLetterRoutes } from './routes/dead-letter-routes.ts';
-import { addItemRoutes } from './routes/item-routes.ts';
 import { landingRoutes } from './routes/landing-routes.ts';
-import { addNotificationRoutes } from './routes/notification-routes.ts';
-import { addOrderRoutes } from './routes/order-routes.ts';
-import { addOverviewRoutes } from './routes/overview-routes.ts';
-import { addProductRoutes } from './routes/product-routes.ts';
-import { addQuickStartRoutes } from './routes/quick-start-routes.ts';
-import { addReportRoutes } from './routes/report-routes.ts';
+import { addPages } from './routes/pages.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
-import { addSigningKeyRoutes } from './routes/signing-key-routes.ts';
-import { addUsageRoutes } from './routes/usage-routes.ts';
-import { addUserRoutes } from './routes/user-routes.ts';
 import { createSessionsModule } from './sessions/module.ts';
 
 /** The developer dashboard: pages for people, made of what the public API answers them. */
@@ -45,20 +32,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };
   const pages = createDashboardRouter(common);
-  addOverviewRoutes(pages);
-  addApplicationRoutes(pages);
-  addCredentialRoutes(pages);
-  addQuickStartRoutes(pages, config);
-  addUsageRoutes(pages);
-  addItemRoutes(pages);
-  addProductRoutes(pages);
-  addOrderRoutes(pages);
-  addUserRoutes(pages);
-  addAuditRoutes(pages);
-  addSigningKeyRoutes(pages);
-  addNotificationRoutes(pages);
-  addDeadLetterRoutes(pages);
-  addReportRoutes(pages);
+  addPages(pages, config);
   const app = createDashboardApp({
     routers: [
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),

@@ -1,8 +1,19 @@
 import { createConnection } from 'mongoose';
 import t from 'tap';
+import { createDashboardRouter } from '../src/routes/dashboard-router.ts';
+import { addPages } from '../src/routes/pages.ts';
+import { signInRoutes } from '../src/routes/sign-in-routes.ts';
 import { build, heading, PASSWORD } from './build.ts';
 
 const COOKIE = 'gatehouse_dashboard_session';
+
+/** The paths of all routes that take something other than GET, which only look at what they are made of when asked. */
+function postPaths(): string[] {
+  const pages = createDashboardRouter({} as never);
+  addPages(pages, { publicUrl: 'http://127.0.0.1' });
+  const layers = [pages.router, signInRoutes({} as never)].flatMap(({ stack }) => stack);
+  return layers.flatMap(({ methods, path }) => (methods.includes('GET') ? [] : [String(path)]));
+}
 
 t.test('sessions of the dashboard', async (t) => {
   const built = await build(t);
@@ -44,6 +55,20 @@ t.test('sessions of the dashboard', async (t) => {
     t.equal((await ask('/dashboard', `${COOKIE}=${after}`)).status, 200);
   });
 
+  await t.test('a sign-in goes on to no other site', async (t) => {
+    for (const to of [
+      'https://elsewhere.example',
+      '//elsewhere.example',
+      '/\\elsewhere.example',
+      '/dashboard/..//elsewhere.example',
+    ]) {
+      const browser = built.browser();
+      const signIn = await browser.get(`/dashboard/sign-in?${new URLSearchParams({ to })}`);
+      const page = await browser.submit(signIn, { username: 'ann', password: PASSWORD });
+      t.equal(page.url.href, `${base}/dashboard`, to);
+    }
+  });
+
   await t.test('an answer to a sign-in counts only in the browser that asked', async (t) => {
     const attacker = built.browser();
     const begun = await fetch(`${base}/dashboard/sign-in`, { redirect: 'manual' });
@@ -75,6 +100,13 @@ t.test('sessions of the dashboard', async (t) => {
     },
   );
 
+  await t.test('a part of a page whose session has ended sends the whole page to sign in', async (t) => {
+    const path = '/dashboard/items?q=col';
+    const response = await ask(path, `${COOKIE}=gone`, { headers: { 'hx-request': 'true' } });
+    t.equal(response.status, 204);
+    t.equal(response.headers.get('hx-redirect'), `/dashboard/sign-in?${new URLSearchParams({ to: path })}`);
+  });
+
   await t.test('another replica knows the session', async (t) => {
     const other = await built.replica();
     const { browser } = await built.signedIn('ann');
@@ -95,35 +127,13 @@ t.test('sessions of the dashboard', async (t) => {
         headers: { 'content-type': type ?? 'application/x-www-form-urlencoded', ...more },
         body: new URLSearchParams({ csrf, name: 'x', value: '1' }).toString(),
       });
-    const forms = [
-      '/applications/new',
-      '/applications/app_1',
-      '/applications/app_1/delete',
-      '/applications/app_1/transfer',
-      '/applications/app_1/profiles',
-      '/applications/app_1/credentials/secrets',
-      '/applications/app_1/credentials/keys',
-      '/applications/app_1/credentials/keys/rotate',
-      '/applications/app_1/credentials/keys/revoke',
-      '/applications/app_1/quick-start',
-      '/items/new',
-      '/items/itm_1/delete',
-      '/products/new',
-      '/orders/ord_1/status',
-      '/users/new',
-      '/users/usr_1/role',
-      '/users/usr_1/status',
-      '/users/usr_1/delete',
-      '/users/usr_1/sessions/end-all',
-      '/signing-keys/rotate',
-      '/notifications/new',
-      '/dead-letters/replay',
-      '/reports/new',
-      '/sign-out',
-    ];
+    const forms = postPaths();
+    t.ok(forms.includes('/dashboard/applications/:id/trust') && forms.includes('/dashboard/sign-out'));
+    t.ok(forms.length > 30, `${forms.length} forms`);
     for (const path of forms) {
       for (const csrf of ['', 'x', foreign]) {
-        t.equal((await send(`/dashboard${path}`, csrf)).status, 403, `${path} with ${csrf.slice(0, 4)}`);
+        const { status } = await send(path.replaceAll(/:\w+/g, 'x_1'), csrf);
+        t.equal(status, 403, `${path} with ${csrf.slice(0, 4)}`);
       }
     }
     t.equal((await send('/dashboard/items/new', token, { 'sec-fetch-site': 'cross-site' })).status, 403);

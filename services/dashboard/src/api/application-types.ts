@@ -11,21 +11,23 @@ export type ApiApplication = {
   profiles: Record<string, string>;
   legacy_implicit: boolean;
   trusted: boolean;
+  trusted_by: string | null;
+  trusted_at: string | null;
   owner: string | null;
   token_endpoint_auth_method: string;
+  jwks: { keys: unknown[] } | null;
   backchannel_logout_uri: string | null;
   dpop_bound_access_tokens: boolean;
+  require_pushed_authorization_requests: boolean;
+  id_token_signed_response_alg: string;
+  security_profile: string | null;
   created_at: string;
   updated_at: string;
-  last_used_at?: string | null;
-};
-export type AppType = 'web' | 'spa' | 'native' | 'machine';
-export type ApiSecret = {
-  id: string;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-};
+} & LastUse;
+export type AppType = 'web' | 'spa' | 'native' | 'machine' | 'resource';
+/** To the minute, and from which IP address, if that is known. */
+export type LastUse = { last_used_at: string | null; last_used_address: string | null };
+export type ApiSecret = { id: string; created_at: string; expires_at: string | null } & LastUse;
 export type ApiKey = ApiSecret & {
   name: string;
   scopes: string[];
@@ -36,7 +38,27 @@ export type ApplicationPage = ApiPage<ApiApplication>;
 
 /** Whether it can keep a secret. */
 export function isConfidential({ type }: Pick<ApiApplication, 'type'>): boolean {
-  return type === 'web' || type === 'machine';
+  return type === 'web' || type === 'machine' || type === 'resource';
+}
+
+const SIGNS_IN: readonly AppType[] = ['web', 'spa', 'native'];
+/** The settings that only some types of applications have, by their names in the API. */
+const OFFERED = {
+  redirect_uris: SIGNS_IN,
+  post_logout_redirect_uris: SIGNS_IN,
+  backchannel_logout_uri: SIGNS_IN,
+  scopes: [...SIGNS_IN, 'machine'],
+  dpop_bound_access_tokens: [...SIGNS_IN, 'machine'],
+  require_pushed_authorization_requests: SIGNS_IN,
+  id_token_signed_response_alg: SIGNS_IN,
+  legacy_implicit: ['web', 'spa'],
+  jwks: ['web', 'machine', 'resource'],
+  security_profile: ['web', 'machine'],
+} satisfies Record<string, readonly AppType[]>;
+
+/** Whether applications of a type have a setting. */
+export function hasSetting(type: AppType, name: keyof typeof OFFERED): boolean {
+  return (OFFERED[name] as readonly AppType[]).includes(type);
 }
 
 /** The path of an application in the API. */

@@ -37,9 +37,20 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// Answers that say what has to be corrected are shown, too.
-document.addEventListener('htmx:beforeSwap', (event) => {
-  if (event.detail.xhr.status >= 400) event.detail.shouldSwap = true;
+// Where a part of the page cannot be loaded, what is shown stays, and says that it may be out of date.
+const STALE = 'This could not be loaded just now. What you see may be out of date.';
+for (const name of ['htmx:responseError', 'htmx:sendError', 'htmx:timeout']) {
+  document.addEventListener(name, ({ detail: { target } }) => {
+    if (!target?.isConnected || target.previousElementSibling?.matches('.stale')) return;
+    const message = document.createElement('p');
+    message.className = 'alert stale';
+    message.role = 'alert';
+    message.textContent = STALE;
+    target.before(message);
+  });
+}
+document.addEventListener('htmx:beforeSwap', ({ detail: { shouldSwap, target } }) => {
+  if (shouldSwap && target.previousElementSibling?.matches('.stale')) target.previousElementSibling.remove();
 });
 // What is loaded anew every few seconds stays as it is while nobody looks, or while something in it is unfolded.
 document.addEventListener('htmx:beforeRequest', (event) => {

@@ -1,23 +1,19 @@
 import { form } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
-import type { AppType } from '../api/application-types.ts';
+import { type AppType, hasSetting } from '../api/application-types.ts';
+import { advancedSettings } from './application-advanced.ts';
 import { SCOPES, TYPES } from './application-texts.ts';
+import type { ApplicationValues } from './application-values.ts';
 import { checkbox, formProblem, textArea, textField } from './fields.ts';
 
-/** What the form is filled with. */
-export type ApplicationValues = {
-  name: string;
-  redirectUris: string;
-  postLogoutRedirectUris: string;
-  backchannelLogoutUri: string;
-  scopes: readonly string[];
-  dpopBound: boolean;
-};
+const FIELDS = [
+  ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'scopes', 'backchannel_logout_uri', 'jwks'],
+  ...['dpop_bound_access_tokens', 'require_pushed_authorization_requests', 'id_token_signed_response_alg'],
+  ...['legacy_implicit', 'security_profile'],
+];
 
-const FIELDS = ['name', 'redirect_uris', 'post_logout_redirect_uris', 'backchannel_logout_uri', 'scopes'];
-
-const REDIRECT_HINT: Record<Exclude<AppType, 'machine'>, string> = {
+const REDIRECT_HINT: Record<'web' | 'spa' | 'native', string> = {
   web: 'Where people come back to after signing in, one address on each line. https, or http on 127.0.0.1 and localhost while you develop. They are compared letter by letter.',
   spa: 'The pages of your application that people come back to, one on each line. https, or http on 127.0.0.1 and localhost while you develop.',
   native:
@@ -35,32 +31,28 @@ export function applicationForm(it: {
 }): Html {
   const { type, values, error } = it;
   const problems = error?.details ?? [];
+  const nameHint = hasSetting(type, 'redirect_uris')
+    ? 'People see it when they are asked to sign in.'
+    : 'By which you and the audit log know it.';
   return html`${formProblem(error, FIELDS)}
 ${form(
   { action: it.action, csrf: it.csrf, hidden: { type } },
-  html`${textField({ name: 'name', label: 'Name', value: values.name, problems, required: true, maxlength: 200, hint: 'People see it when they are asked to sign in.' })}
-${type !== 'machine' && addresses(type, values, problems)}
-${scopeChoice(type, values.scopes, problems)}
-${checkbox({
-  name: 'dpop_bound',
-  value: 'yes',
-  checked: values.dpopBound,
-  label: 'Bind access tokens to a key (DPoP)',
-  hint: 'A token that was stolen is then of no use without the key. Your client library has to support DPoP.',
-})}
+  html`${textField({ name: 'name', label: 'Name', value: values.name, problems, required: true, maxlength: 200, hint: nameHint })}
+${type !== 'machine' && type !== 'resource' && addresses(type, values, problems)}
+${hasSetting(type, 'scopes') && scopeChoice(type, values.scopes, problems)}
+${advancedSettings(type, values, problems)}
 <div class="buttons"><button class="primary">${it.submit}</button></div>`,
   { class: 'wide-form' },
 )}`;
 }
 
 function addresses(
-  type: Exclude<AppType, 'machine'>,
+  type: keyof typeof REDIRECT_HINT,
   values: ApplicationValues,
   problems: ApiError['details'],
 ): Html {
   return html`${textArea({ name: 'redirect_uris', label: 'Redirect URIs', value: values.redirectUris, rows: 3, problems, required: true, hint: REDIRECT_HINT[type] })}
-${textArea({ name: 'post_logout_redirect_uris', label: 'Addresses after signing out', value: values.postLogoutRedirectUris, rows: 2, problems, hint: 'Where people may be sent when they have signed out, one on each line.' })}
-${textField({ name: 'backchannel_logout_uri', label: 'Address for sign-outs', value: values.backchannelLogoutUri, type: 'url', problems, hint: 'Gatehouse calls it when somebody has signed out elsewhere (back-channel logout), so that you can end their session.' })}`;
+${textArea({ name: 'post_logout_redirect_uris', label: 'Addresses after signing out', value: values.postLogoutRedirectUris, rows: 2, problems, hint: 'Where people may be sent when they have signed out, one on each line.' })}`;
 }
 
 function scopeChoice(type: AppType, chosen: readonly string[], problems: ApiError['details']): Html {

@@ -2,10 +2,10 @@ import { form } from '@gatehouse/ui/form';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { ApiApplication } from '../api/application-types.ts';
-import { isConfidential } from '../api/application-types.ts';
+import { hasSetting, isConfidential } from '../api/application-types.ts';
 import { PINS, TYPES } from './application-texts.ts';
 import { checkbox, formProblem, textField } from './fields.ts';
-import { copyable, facts, tabs, time } from './parts.ts';
+import { copyable, facts, lastUsed, tabs, time } from './parts.ts';
 import type { View } from './view.ts';
 
 /** A page of one application, with links to its others. */
@@ -26,22 +26,22 @@ export function applicationView(
       [`${base}/credentials`, 'Credentials'],
       [`${base}/quick-start`, 'Quick start'],
       [`${base}/usage`, 'Usage'],
-      [`${base}/profiles`, 'API profiles'],
+      ...(hasSetting(application.type, 'scopes') ? ([[`${base}/profiles`, 'API profiles']] as const) : []),
     ])}
 ${page.body}`,
   };
 }
 
-export function applicationFacts(application: ApiApplication): Html {
-  const { client_id: id, type, owner, trusted, created_at: created } = application;
+/** What an application is; `owner` is who that is, in words. */
+export function applicationFacts(application: ApiApplication, owner: Content): Html {
+  const { client_id: id, type, created_at: created } = application;
   return html`<section class="panel">${facts([
     ['Client ID', copyable('client-id', id)],
     ['Type', TYPES[type].name],
     ['Authenticates by', authentication(application)],
-    ['Owner', owner === null ? 'the operator' : html`<code>${owner}</code>`],
-    ...(trusted ? ([['Trusted', 'It acts in its own right, under nobody’s role.']] as const) : []),
+    ['Owner', owner],
     ['Created', time(created)],
-    ['Last used', time(application.last_used_at, 'never, as far as is known')],
+    ['Last used', lastUsed(application, 'never, as far as is known')],
   ])}</section>`;
 }
 
@@ -95,18 +95,6 @@ ${form(
     problems: it.wrong ? [{ field: 'confirmation', message: 'This is not its name.' }] : [],
   })}
 <div class="buttons"><button class="danger">Delete ${it.what}</button></div>`,
-  { class: 'wide-form' },
-)}</section>`;
-}
-
-/** Handing an application over to somebody else. */
-export function transferForm(it: { action: string; csrf: string; error?: ApiError | undefined }): Html {
-  return html`<section class="panel"><h2>Transfer</h2><p>Somebody else becomes its owner, and you no longer see it. Its secrets, API keys and tokens stop working, so that the new owner alone has access: they make new ones.</p>
-${formProblem(it.error, ['to'])}
-${form(
-  { action: it.action, csrf: it.csrf },
-  html`${textField({ name: 'to', label: 'New owner', required: true, problems: it.error?.details ?? [], hint: 'Their username, confirmed email address, or user id.' })}
-<div class="buttons"><button class="secondary">Transfer</button></div>`,
   { class: 'wide-form' },
 )}</section>`;
 }

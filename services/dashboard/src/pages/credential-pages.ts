@@ -1,11 +1,11 @@
 import { form } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
-import type { ApiApplication, ApiKey, ApiSecret } from '../api/application-types.ts';
+import { type ApiApplication, type ApiKey, type ApiSecret, hasSetting } from '../api/application-types.ts';
 import { SCOPES } from './application-texts.ts';
 import { checkbox, formProblem, selectField, textField } from './fields.ts';
 import { type Column, table } from './list.ts';
-import { codeBlock, statusTag, time } from './parts.ts';
+import { codeBlock, lastUsed, statusTag, time } from './parts.ts';
 
 /** A secret or key that has just been made, with what to do with it. */
 export type NewCredential = { kind: 'secret' | 'key' | 'rotated_key'; text: string };
@@ -51,12 +51,15 @@ export function secretSection(it: {
   csrf: string;
   error?: ApiError | undefined;
 }): Html {
-  const { secrets, action, csrf, error } = it;
+  const { application, secrets, action, csrf, error } = it;
+  if (application.token_endpoint_auth_method === 'private_key_jwt') {
+    return html`<section><h2>Public keys</h2><p>The application authenticates by assertions that it signs with a key of its own, so that it has no client secret. Its public keys are in its <a href="${`/dashboard/applications/${encodeURIComponent(application.client_id)}#jwks`}">settings</a>.</p></section>`;
+  }
   const columns: Column<ApiSecret>[] = [
     { title: 'Secret', show: ({ id }) => html`<code>${id}</code>` },
     { title: 'Created', show: ({ created_at: at }) => time(at) },
     { title: 'Expires', show: ({ expires_at: at }) => time(at, 'never') },
-    { title: 'Last used', show: ({ last_used_at: at }) => time(at, 'never') },
+    { title: 'Last used', show: (it) => lastUsed(it) },
     {
       title: 'Remove',
       show: ({ id }) =>
@@ -88,7 +91,7 @@ export function keySection(it: {
   csrf: string;
   error?: ApiError | undefined;
   values?: { name: string; scopes: readonly string[] };
-}): Html {
+}): Html | false {
   const { application, keys, action, csrf, error, values } = it;
   const columns: Column<ApiKey>[] = [
     {
@@ -99,10 +102,11 @@ export function keySection(it: {
     { title: 'Scopes', show: ({ scopes }) => scopes.join(' ') },
     { title: 'Created', show: ({ created_at: at }) => time(at) },
     { title: 'Expires', show: ({ expires_at: at }) => time(at, 'never') },
-    { title: 'Last used', show: ({ last_used_at: at }) => time(at, 'never') },
+    { title: 'Last used', show: (it) => lastUsed(it) },
     { title: 'Change', show: (key) => keyButtons(key, action, csrf) },
   ];
   const offered = SCOPES.filter(({ name, personal }) => !personal && application.scopes.includes(name));
+  if (!hasSetting(application.type, 'scopes')) return false;
   return html`<section><h2>API keys</h2>
 <p>A key calls the API without tokens, as the application itself. Give each place that uses one its own, so that you can revoke it alone.</p>
 ${keys.length === 0 ? html`<p class="empty">There is no API key yet.</p>` : table(columns, keys)}

@@ -81,7 +81,7 @@ export function selectField(
   );
 }
 
-/** A box to tick; several may share a name. */
+/** A box to tick; several may share a name, and one that does not has its name as its id. */
 export function checkbox(it: {
   name: string;
   value: string;
@@ -89,9 +89,16 @@ export function checkbox(it: {
   hint?: Content;
   checked: boolean;
   type?: 'checkbox' | 'radio';
+  /** For a box that is alone with its name. */
+  problems?: readonly FieldProblem[];
 }): Html {
-  const id = `${it.name}-${it.value || 'none'}`;
-  return html`<div class="check"><input type="${it.type ?? 'checkbox'}" id="${id}" name="${it.name}" value="${it.value}"${it.checked && html` checked`}${it.hint !== undefined && html` aria-describedby="${id}-hint"`}><label for="${id}">${it.label}</label>${it.hint !== undefined && html`<p class="hint" id="${id}-hint">${it.hint}</p>`}</div>`;
+  const { name, value, label, hint, checked, type = 'checkbox', problems } = it;
+  const id = problems === undefined ? `${name}-${value || 'none'}` : name;
+  const problem = problemAt(problems ?? [], name);
+  const described = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`]
+    .filter((part) => part !== false)
+    .join(' ');
+  return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
 /** What is wrong with a form as a whole: the problems of its fields, or the sentence of the refusal. */

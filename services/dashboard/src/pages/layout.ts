@@ -34,6 +34,7 @@ const NAVIGATION: [heading: string, entries: Entry[]][] = [
       ['users', 'Users', 'editor'],
       ['audit', 'Audit log', 'admin'],
       ['signing-keys', 'Signing keys', 'admin'],
+      ['queues', 'Queues', 'admin'],
       ['dead-letters', 'Dead letters', 'admin'],
     ],
   ],

@@ -2,7 +2,7 @@ import { type Content, type Html, html } from '@gatehouse/ui/html';
 import { queryText } from '../api/api.ts';
 import type { Outcome } from '../api/attempt.ts';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
-import { notAvailable } from './parts.ts';
+import { notAvailable, number } from './parts.ts';
 
 export type Column<T> = { title: string; number?: boolean; show(row: T): Content };
 
@@ -75,11 +75,13 @@ const isSearched = ({ values }: ListModel<never>) => Object.values(values).some(
 function countText<T>(model: ListModel<T>): string {
   const { outcome, noun } = model;
   if (outcome.error !== undefined) return '';
-  const { data, meta } = outcome.value;
+  const { data, links, meta } = outcome.value;
   const count = meta?.totalItems ?? data.length;
-  const number = new Intl.NumberFormat('en-GB').format(count);
   const found = isSearched(model as ListModel<never>) ? ' found' : '';
-  return `${count === 0 ? 'No' : number} ${noun[count === 1 ? 0 : 1]}${found}. Times are in UTC.`;
+  // Where nobody counts, a page knows its own rows only.
+  const isPart = meta?.totalItems === undefined && (links?.next ?? links?.prev) !== undefined;
+  const where = isPart ? ' on this page' : '';
+  return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${found}${where}. Times are in UTC.`;
 }
 
 function rows<T>(model: ListModel<T>, page: ApiPage<T>): Html {
@@ -98,12 +100,12 @@ function rows<T>(model: ListModel<T>, page: ApiPage<T>): Html {
 export function table<T>(columns: readonly Column<T>[], data: readonly T[]): Html {
   const [name, ...others] = columns;
   return html`<div class="table"><table class="stacked"><thead><tr>${columns.map(
-    ({ title, number }) => html`<th scope="col"${number && html` class="number"`}>${title}</th>`,
+    (column) => html`<th scope="col"${column.number && html` class="number"`}>${column.title}</th>`,
   )}</tr></thead><tbody>${data.map(
     (row) =>
-      html`<tr><th scope="row">${name?.show(row)}</th>${others.map(
-        ({ title, number, show }) =>
-          html`<td data-label="${title}"${number && html` class="number"`}>${show(row)}</td>`,
+      html`<tr><th scope="row"><div>${name?.show(row)}</div></th>${others.map(
+        (column) =>
+          html`<td data-label="${column.title}"${column.number && html` class="number"`}><div>${column.show(row)}</div></td>`,
       )}</tr>`,
   )}</tbody></table></div>`;
 }

@@ -1,6 +1,7 @@
 import { moment } from '@gatehouse/ui/formatting';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
+import type { LastUse } from '../api/application-types.ts';
 
 const GOOD = new Set([
   'active',
@@ -12,8 +13,9 @@ const GOOD = new Set([
   'shipped',
   'current',
   'accepted',
+  'working',
 ]);
-const BAD = new Set(['failed', 'error', 'rejected', 'refunded']);
+const BAD = new Set(['failed', 'failing', 'error', 'rejected', 'refunded']);
 const QUIET = new Set(['inactive', 'cancelled', 'expired', 'unconfigured', 'previous', 'retired']);
 
 /** A state in one word. */
@@ -32,6 +34,27 @@ export function statusTag(status: string): Html {
 export function time(iso: string | null | undefined, none: Content = '–'): Content {
   const date = new Date(iso ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? none : moment(date);
+}
+
+const NUMBER = new Intl.NumberFormat('en-GB');
+
+/** A whole number, in groups of three digits. */
+export function number(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** An amount of money with the decimals of its currency. */
+export function money(amount: number, currency: string): string {
+  try {
+    return new Intl.NumberFormat('en-GB', { style: 'currency', currency }).format(amount);
+  } catch {
+    return `${amount} ${currency}`;
+  }
+}
+
+/** When something was used last, and from where. */
+export function lastUsed({ last_used_at: at, last_used_address: address }: LastUse, none = 'never'): Content {
+  return html`${time(at, none)}${address !== null && html` <span class="hint">from ${address}</span>`}`;
 }
 
 /** A text to be copied, such as an id. The id of its element must be unique on the page. */
@@ -81,10 +104,16 @@ export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
   return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 
+const OURS: Record<string, string> = {
+  dashboard: 'the dashboard',
+  'gatehouse-login': 'login by the API',
+  'gatehouse-account': 'the account pages',
+};
+
 /** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */
-export function applicationLink(id: string, names: ReadonlyMap<string, string>): Html {
+export function applicationLink(id: string, names: ReadonlyMap<string, string>): Content {
   const name = names.get(id);
-  if (name === undefined && !id.startsWith('app_')) return html`<code>${id}</code>`;
+  if (name === undefined && !id.startsWith('app_')) return OURS[id] ?? html`<code>${id}</code>`;
   return html`<a href="/dashboard/applications/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 

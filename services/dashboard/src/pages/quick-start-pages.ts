@@ -1,10 +1,11 @@
 import { form } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { ApiApplication } from '../api/application-types.ts';
-import { isConfidential } from '../api/application-types.ts';
+import { hasSetting, isConfidential } from '../api/application-types.ts';
 import { selectField, textField } from './fields.ts';
 import { codeBlock, copyable, facts } from './parts.ts';
-import { type Sample, snippetsOf } from './quick-start-snippets.ts';
+import type { Sample } from './quick-start-sample.ts';
+import { snippetsOf } from './quick-start-snippets.ts';
 
 /** A request that was made for somebody to see, without its credential. */
 export type Exchange = { request: string; status: number; ms: number; answer: string };
@@ -40,15 +41,19 @@ export function quickStart(it: {
           ],
         ] as const)
       : []),
-    ...(isMachine ? [] : ([['Redirect URI', copyable('redirect', sample.redirectUri)]] as const)),
-    ['Scope', copyable('scope', sample.scope)],
+    ...(hasSetting(application.type, 'redirect_uris')
+      ? ([['Redirect URI', copyable('redirect', sample.redirectUri)]] as const)
+      : []),
+    ...(hasSetting(application.type, 'scopes')
+      ? ([['Scope', copyable('scope', sample.scope)]] as const)
+      : []),
     ['Discovery', copyable('discovery', `${sample.base}/.well-known/openid-configuration`)],
   ])}</section>
 ${snippetsOf(application.type, sample).map(
   ({ id, title, before, code }) =>
     html`<section><h2>${title}</h2><p>${before}</p>${codeBlock(`code-${id}`, code)}</section>`,
 )}
-${tryIt(it, isMachine)}`;
+${application.type !== 'resource' && tryIt(it, isMachine)}`;
 }
 
 function tryIt(it: Parameters<typeof quickStart>[0], isMachine: boolean): Html {

@@ -12,6 +12,7 @@ export type Section =
   | 'users'
   | 'audit'
   | 'signing-keys'
+  | 'queues'
   | 'dead-letters';
 
 /** A page of the dashboard, without what surrounds it. */

@@ -97,8 +97,14 @@ export function createDashboardRouter(options: {
     } else throw error;
   }
 
-  const toSignIn = (ctx: Context) =>
-    seeOther(ctx, `/dashboard/sign-in?${new URLSearchParams({ to: ctx.url })}`);
+  function toSignIn(ctx: Context): void {
+    const location = `/dashboard/sign-in?${new URLSearchParams({ to: ctx.url })}`;
+    if (ctx.get('hx-request') === 'true') {
+      // htmx would follow a redirect unseen, and put the sign-in page into a part of this one.
+      ctx.status = 204;
+      ctx.set({ 'hx-redirect': location, 'cache-control': 'no-store' });
+    } else seeOther(ctx, location);
+  }
 
   function reading(path: string, answer: (visit: Visit) => Promise<void>): void {
     router.get(path, async (ctx) => {

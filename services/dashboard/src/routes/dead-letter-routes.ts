@@ -1,8 +1,9 @@
 import { form } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import { type Content, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import type { ApiPage } from '../api/pages.ts';
+import type { Lane } from '../api/queues.ts';
 import { formProblem, refusalOf } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
 import { time } from '../pages/parts.ts';
@@ -25,6 +26,7 @@ const API = '/api/v1/dead-letters';
 const NOTICES: Record<string, string> = {
   replayed: 'It is back in its queue, with all its attempts before it.',
   removed: 'It is removed.',
+  gone: 'It is no longer here: somebody else has replayed or removed it.',
 };
 
 /** Jobs whose attempts all failed, for admins: replaying and removing them. */
@@ -33,8 +35,9 @@ export function addDeadLetterRoutes({ get, post }: DashboardRouter): void {
 
   post('/dead-letters/replay', async (visit, fields) => {
     try {
-      await visit.api.send('POST', API, { ids: [fields.text('id')] });
-      return `${PATH}?done=replayed`;
+      const body = { ids: [fields.text('id')] };
+      const { replayed } = await visit.api.send<{ replayed: number }>('POST', API, body);
+      return `${PATH}?done=${replayed === 0 ? 'gone' : 'replayed'}`;
     } catch (error) {
       return view(visit, { error: refusalOf(error) });
     }
@@ -52,6 +55,11 @@ async function view(
 ): Promise<View> {
   const queue = query('queue');
   const search = { cursor: query('cursor') || undefined, queue: queue || undefined };
+  const [outcome, lanes] = await Promise.all([
+    attempt(api.get<ApiPage<DeadLetter>>(API, search)),
+    attempt(api.get<Lane[]>('/api/v1/queues')),
+  ]);
+  const queues = [...new Set(lanes.value?.map((it) => it.queue))];
   const button = (action: string, { id }: DeadLetter, text: string, look: string) =>
     form(
       { action: `${PATH}/${action}`, csrf, hidden: { id } },
@@ -67,13 +75,20 @@ ${formProblem(shown.error, [])}
 ${list<DeadLetter>({
   path: PATH,
   noun: ['dead letter', 'dead letters'],
-  search: [{ kind: 'text', name: 'queue', label: 'Queue', hint: 'Such as messages' }],
+  search: [
+    {
+      kind: 'choice',
+      name: 'queue',
+      label: 'Queue',
+      options: queues.map((name) => [name, name] as const),
+    },
+  ],
   values: { queue },
-  outcome: await attempt(api.get<ApiPage<DeadLetter>>(API, search)),
+  outcome,
   columns: [
-    { title: 'Job', show: ({ id }) => html`<code>${id}</code>` },
-    { title: 'Queue', show: ({ queue: name, lane }) => `${name} / ${lane}` },
-    { title: 'Error', show: ({ error }) => error },
+    { title: 'Job', show: ({ id, data }) => html`<code>${id}</code>${about(data)}` },
+    { title: 'Queue', show: ({ queue: name, lane, priority }) => `${name} / ${lane}, ${priority}` },
+    { title: 'Last error', show: ({ error }) => error },
     { title: 'Attempts', number: true, show: ({ attempts }) => attempts },
     { title: 'Failed', show: ({ failed_at: at }) => time(at) },
     {
@@ -85,4 +100,12 @@ ${list<DeadLetter>({
   empty: html`<p><strong>There is none.</strong> Every job has been done, or is still being tried.</p>`,
 })}`,
   };
+}
+
+/** What a job is about, by its ids. */
+function about(data: Record<string, unknown>): Content {
+  return html`<details><summary>About</summary><dl class="facts">${Object.entries(data).map(
+    ([name, value]) =>
+      html`<div><dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`,
+  )}</dl></details>`;
 }

@@ -7,7 +7,7 @@ import type { Fields } from '../http/forms.ts';
 import { deleteForm } from '../pages/application-pages.ts';
 import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { copyable, facts, statusTag, time } from '../pages/parts.ts';
+import { copyable, facts, money, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -39,15 +39,6 @@ const EMPTY: Values = {
   ...{ name: '', price: '', currency: 'EUR', stock: '0', category: '', sku: '', status: 'active' },
   description: '',
 };
-
-/** An amount of money with the decimals of its currency. */
-export function money(amount: number, currency: string): string {
-  try {
-    return new Intl.NumberFormat('en-GB', { style: 'currency', currency }).format(amount);
-  } catch {
-    return `${amount} ${currency}`;
-  }
-}
 
 /** Products: everybody sees them; editors and admins change them. */
 export function addProductRoutes({ get, post }: DashboardRouter): void {

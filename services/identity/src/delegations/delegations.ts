@@ -3,6 +3,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import type { FindOwner } from '../applications/ownership.ts';
 import { LOGIN_CLIENT } from '../logins/logins.ts';
+import { isFirstParty } from '../oidc/client-metadata.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
 
 /** What a caller has handed on to a service, which reads for them while they are away: never more than reading. */
@@ -60,7 +61,9 @@ export function createDelegations(options: {
       if (account?.status !== 'active' || account.epoch !== epoch.subject) return false;
     }
     if (clientId === LOGIN_CLIENT) return grantId !== undefined && (await options.loginExists(grantId));
-    if ((await options.findApplication(clientId))?.epoch !== epoch.client) return false;
+    // Our own clients are no applications that somebody could change or delete.
+    const isOurs = isFirstParty(clientId);
+    if (!isOurs && (await options.findApplication(clientId))?.epoch !== epoch.client) return false;
     if (keyId !== undefined && !(await options.keyExists(clientId, keyId))) return false;
     return grantId === undefined || (await options.grantExists(grantId));
   }

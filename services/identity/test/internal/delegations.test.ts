@@ -51,6 +51,14 @@ const CALLERS: Record<string, () => Promise<{ credential: string; end: () => Pro
     const end = () => form({ token: refresh_token, ...WEB }, {}, '/oauth2/revoke');
     return { credential: `Bearer ${access_token}`, end };
   },
+  async 'the dashboard, until its grant ends'() {
+    const client = { client_id: 'dashboard', client_secret: serviceSecret };
+    const { access_token, refresh_token } = await tokensFor(built, {
+      client: { ...client, redirect_uri: `${base}/dashboard/signed-in` },
+    });
+    const end = () => form({ token: refresh_token, ...client }, {}, '/oauth2/revoke');
+    return { credential: `Bearer ${access_token}`, end };
+  },
   async 'a login, until it ends'() {
     const token = await logIn('ann');
     return { credential: `bearer ${token}`, end: () => call('POST', '/api/v1/auth/logout', token) };

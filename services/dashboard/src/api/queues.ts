@@ -1,0 +1,17 @@
+/** A lane of a queue, as the API answers it (docs/guides/notifications-api.md). */
+export type Lane = {
+  queue: string;
+  lane: string;
+  paused: boolean;
+  /** Since when its provider fails. */
+  failing: { since: string; error: string } | null;
+  /** The number of attempts by their outcome. */
+  attempts: Record<string, number>;
+  priorities: {
+    priority: string;
+    waiting: number;
+    in_flight: number;
+    oldest_seconds: number;
+    dead_letters: number;
+  }[];
+};

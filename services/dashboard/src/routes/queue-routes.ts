@@ -1,0 +1,109 @@
+import { form } from '@gatehouse/ui/form';
+import { duration } from '@gatehouse/ui/formatting';
+import { type Content, html } from '@gatehouse/ui/html';
+import type { ApiError } from '../api/api-error.ts';
+import { attempt } from '../api/attempt.ts';
+import type { Lane } from '../api/queues.ts';
+import { formProblem, refusalOf } from '../pages/fields.ts';
+import { type Column, table } from '../pages/list.ts';
+import { notAvailable, number, statusTag, time } from '../pages/parts.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from './dashboard-router.ts';
+
+const PATH = '/dashboard/queues';
+const API = '/api/v1/queues';
+const NOTICES: Record<string, string> = {
+  paused: 'The lane is paused within seconds. Its jobs stay in it until it is resumed.',
+  resumed: 'The lane is resumed, and its jobs are worked on again.',
+};
+
+/** The queues of background work, for admins: how full they are, pausing and resuming their lanes. */
+export function addQueueRoutes({ get, post }: DashboardRouter): void {
+  get('/queues', (visit) => view(visit));
+
+  post('/queues/change', async (visit, fields) => {
+    const path = ['queue', 'lane'].map((name) => encodeURIComponent(fields.text(name))).join('/');
+    const paused = fields.text('paused') === 'yes';
+    try {
+      await visit.api.send('PUT', `${API}/${path}`, { paused });
+      return `${PATH}?done=${paused ? 'paused' : 'resumed'}`;
+    } catch (error) {
+      return view(visit, refusalOf(error));
+    }
+  });
+}
+
+async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View> {
+  const outcome = await attempt(api.get<Lane[]>(API));
+  return {
+    title: 'Queues',
+    section: 'queues',
+    notice: error === undefined ? NOTICES[query('done')] : undefined,
+    failed: error !== undefined,
+    body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance. What is in progress is worked on, or waits to be tried again.</p>
+${formProblem(error, [])}
+${
+  outcome.error === undefined
+    ? html`<div id="queues" hx-get="${PATH}" hx-select="#queues" hx-swap="outerHTML" hx-trigger="every 5s">${
+        outcome.value.length === 0
+          ? html`<p class="empty">This deployment has no queue.</p>`
+          : table(columns(csrf), outcome.value)
+      }</div>`
+    : notAvailable('Queues', outcome.error)
+}`,
+  };
+}
+
+function columns(csrf: string): Column<Lane>[] {
+  return [
+    { title: 'Lane', show: ({ queue, lane }) => html`${queue} / ${lane}` },
+    { title: 'State', show: state },
+    { title: 'Waiting', show: waiting },
+    { title: 'In progress', number: true, show: ({ priorities }) => sum(priorities, 'in_flight') },
+    { title: 'Attempts', show: ({ attempts }) => counts(Object.entries(attempts)) },
+    {
+      title: 'Dead letters',
+      number: true,
+      show({ queue, priorities }) {
+        const dead = sum(priorities, 'dead_letters');
+        const href = `/dashboard/dead-letters?${new URLSearchParams({ queue })}`;
+        return dead === '0' ? dead : html`<a href="${href}">${dead}</a>`;
+      },
+    },
+    {
+      title: 'Change',
+      show({ queue, lane, paused }) {
+        const text = paused ? 'Resume' : 'Pause';
+        const hidden = { queue, lane, paused: paused ? 'no' : 'yes' };
+        // htmx keeps the focus on what has an id.
+        return form(
+          { action: `${PATH}/change`, csrf, hidden },
+          html`<button class="secondary" id="${`change-${queue}-${lane}`}" aria-label="${`${text} ${queue} / ${lane}`}">${text}</button>`,
+        );
+      },
+    },
+  ];
+}
+
+function state({ paused, failing }: Lane): Content {
+  if (paused) return statusTag('paused');
+  if (failing === null) return statusTag('working');
+  return html`${statusTag('failing')}<br><span class="hint">since ${time(failing.since)}: ${failing.error}</span>`;
+}
+
+type Priorities = Lane['priorities'];
+
+const sum = (priorities: Priorities, field: 'waiting' | 'in_flight' | 'dead_letters') =>
+  number(priorities.reduce((all, it) => all + it[field], 0));
+
+function waiting({ priorities }: Lane): Content {
+  const each = priorities.filter((it) => it.waiting > 0).map((it) => [it.priority, it.waiting] as const);
+  if (each.length === 0) return '0';
+  const seconds = Math.max(...priorities.map((it) => it.oldest_seconds));
+  return html`${counts(each)}<br><span class="hint">the oldest for ${duration(seconds)}</span>`;
+}
+
+function counts(entries: readonly (readonly [name: string, count: number])[]): Content {
+  if (entries.length === 0) return 'none';
+  return entries.map(([name, count]) => html`<span class="count-of">${number(count)} ${name}</span> `);
+}

@@ -1,0 +1,145 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Page } from '@gatehouse/testing/form-browser';
+import t from 'tap';
+import { build, codeOf, heading } from './build.ts';
+
+const FORM = 'name="name"';
+const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+/** What is said at a field. */
+const problemAt = ({ html }: Page, id: string) =>
+  new RegExp(`id="${id}-problem">([^<]*)<`).exec(html)?.[1]?.replaceAll('&quot;', '"');
+const isUnfolded = ({ html }: Page) => /<details class="panel advanced" open>/.test(html);
+
+const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const JWKS = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'ES256' }] });
+
+t.test('the settings of applications', async (t) => {
+  const built = await build(t);
+  const { browser } = await built.signedIn('ann');
+  const admin = await built.signedIn('admin');
+  const read = async (page: Page) =>
+    (await built.call('GET', `/api/v1/applications/${page.url.pathname.split('/')[3]}`)).body;
+  const newForm = (type: string) => browser.get(`/dashboard/applications/new?type=${type}`);
+  const uris = { redirect_uris: 'https://web.example.org/callback', scopes: 'openid' };
+
+  await t.test('each type is offered what it can have, and is made as it is', async (t) => {
+    const names = ({ html }: Page) =>
+      [...html.matchAll(/<(?:input|select|textarea) (?:type="checkbox" )?id="([a-z_]+)"/g)].map(
+        ([, id]) => id,
+      );
+    const seen: Record<string, unknown> = {};
+    for (const type of ['web', 'spa', 'native', 'machine', 'resource']) {
+      const form = await newForm(type);
+      seen[type] = names(form);
+      t.notOk(isUnfolded(form), `${type}: nothing is out of the ordinary yet`);
+      const fields = type === 'machine' ? { scopes: 'read:data' } : type === 'resource' ? {} : uris;
+      const made = await browser.submit(form, { name: `Plain ${type}`, ...fields }, FORM);
+      t.equal(made.status, 200, `${type}: ${textOf(made).slice(0, 300)}`);
+      for (const path of ['', '/credentials', '/quick-start', '/usage']) {
+        const page = await browser.get(made.url.pathname.replace(/\/credentials$/, '') + path);
+        t.equal(heading(page), `Plain ${type}`, type + path);
+      }
+    }
+    t.matchOnly(seen, {
+      web: [
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'security_profile', 'jwks'],
+        ...['require_pushed_authorization_requests', 'legacy_implicit', 'dpop_bound_access_tokens'],
+        ...['id_token_signed_response_alg', 'backchannel_logout_uri'],
+      ],
+      spa: [
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_pushed_authorization_requests'],
+        ...['legacy_implicit', 'dpop_bound_access_tokens', 'id_token_signed_response_alg'],
+        'backchannel_logout_uri',
+      ],
+      native: [
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_pushed_authorization_requests'],
+        ...['dpop_bound_access_tokens', 'id_token_signed_response_alg', 'backchannel_logout_uri'],
+      ],
+      machine: ['name', 'security_profile', 'jwks', 'dpop_bound_access_tokens'],
+      resource: ['name', 'jwks'],
+    });
+  });
+
+  await t.test('what is wrong is said at its field, and nothing that was entered is lost', async (t) => {
+    const form = await newForm('web');
+    const wrong: [fields: Record<string, string>, at: string, message: RegExp][] = [
+      [{ jwks: '{oops' }, 'jwks', /^The key set must be a JWK set in JSON: {"keys": \[…\]}\.$/],
+      [{ jwks: '{"keys":[]}' }, 'jwks', /^The key set must have from 1 to 5 keys\.$/],
+      [{ security_profile: 'fapi2' }, 'jwks', /^The key set is required/],
+      [
+        { security_profile: 'fapi2', jwks: JWKS, legacy_implicit: 'yes' },
+        'legacy_implicit',
+        /^The implicit flow /,
+      ],
+      [
+        { legacy_implicit: 'yes', dpop_bound_access_tokens: 'yes' },
+        'legacy_implicit',
+        /^The implicit flow cannot be combined/,
+      ],
+      [
+        { backchannel_logout_uri: 'https://10.0.0.1/out' },
+        'backchannel_logout_uri',
+        /^The address for sign-outs must use https and a host name\.$/,
+      ],
+    ];
+    for (const [fields, at, message] of wrong) {
+      const refused = await browser.submit(form, { name: 'Wrong', ...uris, ...fields }, FORM);
+      t.equal(refused.status, 400, at);
+      t.match(problemAt(refused, at), message);
+      t.match(refused.html, `<a href="#${at}">`, 'the summary leads to it');
+      t.ok(isUnfolded(refused));
+      t.match(refused.html, 'https://web.example.org/callback');
+      if (fields.jwks !== undefined) t.equal(codeOf(refused, 'jwks')?.trim(), fields.jwks);
+    }
+  });
+
+  await t.test('FAPI 2.0 turns on what it requires, and only what changes is sent', async (t) => {
+    const made = await browser.submit(
+      await newForm('web'),
+      { name: 'Bank', ...uris, security_profile: 'fapi2', jwks: JWKS },
+      FORM,
+    );
+    t.match(await read(made), {
+      security_profile: 'fapi2',
+      dpop_bound_access_tokens: true,
+      require_pushed_authorization_requests: true,
+      id_token_signed_response_alg: 'ES256',
+      token_endpoint_auth_method: 'private_key_jwt',
+    });
+    t.ok(isUnfolded(made));
+    t.match(textOf(await browser.get(`${made.url.pathname}/credentials`)), 'a key of its own');
+    const off = await browser.submit(made, { id_token_signed_response_alg: 'RS256' }, FORM);
+    t.match(problemAt(off, 'id_token_signed_response_alg'), /must be ES256/);
+
+    const filled = { ...uris, jwks: codeOf(made, 'jwks') ?? '', id_token_signed_response_alg: 'ES256' };
+    const renamed = await browser.submit(made, { ...filled, name: 'Bank 2' }, FORM);
+    t.equal(heading(renamed), 'Bank 2');
+    const { body } = await built.call<{ data: { action: string; details: object }[] }>(
+      'GET',
+      '/api/v1/audit',
+    );
+    t.same(
+      body.data.find(({ action }) => action === 'application.changed')?.details,
+      { by: 'dashboard', fields: ['name'] },
+      'whoever reads the audit log sees what was changed',
+    );
+  });
+
+  await t.test('an admin trusts a machine, and who did it and when is shown', async (t) => {
+    const fields = { name: 'Batch', scopes: 'read:data' };
+    const made = await browser.submit(await newForm('machine'), fields, FORM);
+    const path = made.url.pathname.replace('/credentials', '');
+    const own = await browser.get(path);
+    t.match(textOf(own), 'An admin decides about it.');
+    t.notMatch(own.html, `${path}/trust`);
+    const trusted = await admin.browser.submit(await admin.browser.get(path), {}, '/trust"');
+    t.match(
+      textOf(trusted),
+      /is trusted: it acts in its own right .* Granted by admin , \d+ \w+ \d{4}, \d\d:\d\d/,
+    );
+    t.match(textOf(await browser.get(path)), 'Granted by an admin', 'its owner sees it, without the name');
+    const ended = await admin.browser.submit(trusted, {}, '/trust"');
+    t.match(textOf(ended), 'The trust has ended');
+    t.match(await read(made), { trusted: false, trusted_by: null });
+  });
+});
