@@ -28,6 +28,8 @@ export function docsLayout(page: DocsPage, contents: Contents): string {
   const { title, path, part, intro, body, headings = [], query = '' } = page;
   const isReference = path.startsWith('/docs/api');
   const hasContents = headings.length > 2;
+  // Twice, of which one is shown: folded where it is narrow, and else in a region that scrolls by itself.
+  const links = isReference ? referenceLinks(path, contents) : guideLinks(path, contents);
   return htmlDocument(
     { title: path === '/docs' ? title : `${title} – Docs` },
     html`<body class="dashboard docs">
@@ -36,7 +38,7 @@ export function docsLayout(page: DocsPage, contents: Contents): string {
 <nav class="bar-links" aria-label="${PRODUCT}"><a href="/docs"${!isReference && html` aria-current="true"`}>Guides</a><a href="/docs/api"${isReference && html` aria-current="true"`}>API reference</a><a href="/dashboard">Dashboard</a></nav>
 <form class="bar-search" role="search" method="get" action="/docs/search"><label class="visually-hidden" for="docs-q">Search the documentation</label><input id="docs-q" name="q" type="search" value="${query}" placeholder="Search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="200"></form></header>
 <div class="frame">
-<nav class="side" aria-label="Documentation"><details class="side-fold"><summary>Menu</summary>${isReference ? referenceLinks(path, contents) : guideLinks(path, contents)}</details></nav>
+<nav class="side" aria-label="Documentation"><details class="side-fold"><summary>Menu</summary>${links}</details><div class="side-open">${links}</div></nav>
 <main id="main" tabindex="-1"${hasContents && html` class="has-contents"`}>
 <div class="docs-page">
 <div class="heading"><div>${part !== undefined && html`<p class="part">${part}</p>`}<h1>${title}</h1></div></div>
