@@ -13,7 +13,7 @@ import { databaseUri } from '../src/database-uri.ts';
 import { startGatehouse } from '../test/gatehouse.ts';
 
 const total = Number(process.argv[2] ?? 1_000_000);
-const BATCH = 5000;
+const BATCH = 2000;
 const WARM_UP = 10;
 const ROUNDS = 100;
 const RARE_ROUNDS = 4;
@@ -60,7 +60,7 @@ async function fill(uri: string): Promise<void> {
       users.insertMany(batch, { ordered: false }),
       log.insertMany(entries, { ordered: false }),
     ]);
-    if ((i / BATCH) % 40 === 39) process.stderr.write(`${i + BATCH} users\n`);
+    if ((i / BATCH) % 100 === 99) process.stderr.write(`${i + BATCH} users\n`);
   }
   await Promise.all(Object.values(databases).map((it) => it.stop()));
 }
