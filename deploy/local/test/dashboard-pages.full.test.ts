@@ -14,6 +14,17 @@ const SCREENS = [
   { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
   { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark', reducedMotion: 'reduce' },
 ] as const;
+/** Pages that have every kind of control between them. */
+const KINDS = [
+  'overview',
+  'application',
+  'credentials',
+  'quick-start',
+  'profiles',
+  'audit',
+  'queues',
+  'user',
+];
 const LONGEST_FIRST_VIEW_MS = 1000;
 const LARGEST_FIRST_VIEW_BYTES = 300_000;
 
@@ -58,10 +69,10 @@ async function inChromium(executable: string): Promise<void> {
     });
   }
 
-  t.test('every control of every page is reached by keyboard, and seen when it is', async (t) => {
+  t.test('every control of each kind of page is reached by keyboard, and seen when it is', async (t) => {
     const { page } = await signedIn(SCREENS[0]);
-    for (const [name, path] of Object.entries(paths)) {
-      await page.goto(demo.base_url + path);
+    for (const name of KINDS) {
+      await page.goto(demo.base_url + paths[name]);
       t.same(await notReached(page), [], name);
     }
   });
@@ -79,7 +90,6 @@ async function inChromium(executable: string): Promise<void> {
 
   t.test('the first view of the overview, plots included, is light and fast', async (t) => {
     const { page } = await signedIn(SCREENS[0]);
-    await page.context().clearCookies({ name: 'nothing' });
     const client = await page.context().newCDPSession(page);
     await client.send('Network.setCacheDisabled', { cacheDisabled: true });
     const began = performance.now();
