@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
+import { ServiceError } from '@gatehouse/kit/errors';
 import { usageSubject } from '@gatehouse/kit/usage-batch';
 import type { ResourceContext } from '@gatehouse/resource/create-resource-service';
 import type { Ingest } from './ingest.ts';
@@ -6,11 +8,12 @@ import type { Ingest } from './ingest.ts';
 const USAGE = usageSubject('*');
 const ORDERS = 'commerce.order.*';
 const HOUR_MS = 3_600_000;
+const PREPARED_WITHIN_MS = 1000;
 
 /**
  * Passes on what arrives from other services: within this process, or from streams of NATS. A message is acknowledged when
- * it has been stored; what arrives within this process before the database is there waits for it. Those of NATS are to be
- * started.
+ * it has been stored; what arrives within this process before the database is there waits for it, and is refused if it takes
+ * longer, as it may never come: a process can be stopped while it starts. Those of NATS are to be started.
  */
 export function receivers(
   options: { ingest: Ingest; prepared: Promise<void> } & Pick<
@@ -23,11 +26,11 @@ export function receivers(
     ingest.takeUsage(subject.split('.').at(-1) ?? '', data);
   if (subscribe !== undefined) {
     subscribe(USAGE, async (event) => {
-      await prepared;
+      await inTime(prepared);
       await takeUsage(event);
     });
     subscribe(ORDERS, async (event) => {
-      await prepared;
+      await inTime(prepared);
       await ingest.takeOrder(event);
     });
     return [];
@@ -49,4 +52,12 @@ export function receivers(
       handle: ingest.takeOrder,
     }),
   ];
+}
+
+/** Rejects with `unavailable` when it takes longer than PREPARED_WITHIN_MS. */
+async function inTime(prepared: Promise<void>): Promise<void> {
+  const late = sleep(PREPARED_WITHIN_MS, true, { ref: false });
+  if (await Promise.race([prepared, late])) {
+    throw new ServiceError('unavailable', 'Analytics is not ready yet.');
+  }
 }
