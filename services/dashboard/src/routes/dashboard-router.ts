@@ -2,8 +2,9 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Api, Cause, TokenSource } from '../api/api.ts';
+import type { Api, TokenSource } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
+import { type Cause, causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
 import type { Fields, Forms } from '../http/forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
@@ -51,9 +52,8 @@ export function createDashboardRouter(options: {
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
     const cookie = cookies.get(ctx, 'session');
-    const session = cookie === undefined ? undefined : await sessions.find(cookie);
-    if (session === undefined && cookie !== undefined) cookies.remove(ctx, 'session');
-    return session;
+    // A cookie whose session has ended stays: by the time of the answer, another tab may have replaced it.
+    return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req));
   }
 
   function visitOf(ctx: Context, signedIn: Session): Visit {
@@ -61,8 +61,9 @@ export function createDashboardRouter(options: {
     const info = requestInfo(ctx.req);
     info.route = String(ctx._matchedRoute);
     info.subject = session.person.id;
+    const cause = causeOf(ctx.req);
     const tokens: TokenSource = async (refused) => {
-      if (refused === session.tokens.access) session = await sessions.renew(session);
+      if (refused === session.tokens.access) session = await sessions.renew(session, cause);
       return session.tokens.access;
     };
     return {
@@ -70,7 +71,7 @@ export function createDashboardRouter(options: {
       get person() {
         return session.person;
       },
-      api: api(tokens, { requestId: info.id, address: info.address }),
+      api: api(tokens, cause),
       csrf: forms.token(session),
       param: (name) => String(ctx.params[name]),
       query: (name) => {
