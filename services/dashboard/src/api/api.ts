@@ -128,7 +128,10 @@ function urlOf(urls: ServiceUrls, path: string): URL {
   const [plain = ''] = path.split('?', 1);
   for (const [name, origin] of Object.entries(urls)) {
     const { prefixes } = SERVICES[name as keyof ServiceUrls];
-    if (prefixes.some((prefix) => isUnder(plain, prefix))) return new URL(path, origin);
+    if (!prefixes.some((prefix) => isUnder(plain, prefix))) continue;
+    const url = new URL(path, origin);
+    // An id such as `..` would lead to another path.
+    if (url.pathname === plain) return url;
   }
   throw new ApiError(404, 'This deployment does not have this part of the interface.');
 }
