@@ -6,10 +6,10 @@ import type { Api, TokenSource } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import { type Cause, causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
-import type { Fields, Forms } from '../http/forms.ts';
+import { CsrfError, type Fields, type Forms, type SentFields } from '../http/forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import { layout } from '../pages/layout.ts';
-import { refusalView, sessionEndedPage } from '../pages/status-pages.ts';
+import { refusalView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
 import type { Session } from '../sessions/session.ts';
@@ -53,7 +53,8 @@ export function createDashboardRouter(options: {
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
     const cookie = cookies.get(ctx, 'session');
     // A cookie whose session has ended stays: by the time of the answer, another tab may have replaced it.
-    return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req));
+    const isUse = !isPolling(ctx);
+    return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req), isUse);
   }
 
   function visitOf(ctx: Context, signedIn: Session): Visit {
@@ -88,6 +89,25 @@ export function createDashboardRouter(options: {
     sendPage(ctx, layout(view, { person, csrf }), view.status ?? (view.failed ? 400 : 200));
   }
 
+  /** Answers a form of an earlier session with what was sent, if it surely came from a page of ours. */
+  function sendAgain(ctx: Context, sent: SentFields | undefined, session?: Session): void {
+    // The page with the form: the nearest that there is, as some forms go to paths of their own.
+    let returnTo = ctx.path;
+    while (returnTo !== '/dashboard' && !router.match(returnTo, 'GET').route) {
+      returnTo = returnTo.slice(0, returnTo.lastIndexOf('/'));
+    }
+    const csrf = session === undefined ? '' : forms.token(session);
+    const again = { action: ctx.path, returnTo, csrf, person: session?.person.name };
+    const page = sent === undefined ? sessionEndedPage() : sendAgainPage({ ...again, sent });
+    sendPage(ctx, page, session === undefined ? 401 : 403);
+  }
+
+  /** What loads anew by itself signs nobody in: the page would never be left. */
+  function askToSignIn(ctx: Context): void {
+    if (isPolling(ctx)) throw new ServiceError('unauthenticated', 'Your session has ended.');
+    toSignIn(ctx);
+  }
+
   /** Answers with a page that says why the API refused, or sends the person to sign in again. */
   function refuse(visit: Visit, error: unknown, onEnd: () => void): void {
     if (error instanceof SignInEnded || (error instanceof ApiError && error.status === 401)) {
@@ -104,12 +124,12 @@ export function createDashboardRouter(options: {
   function reading(path: string, answer: (visit: Visit) => Promise<void>): void {
     router.get(path, async (ctx) => {
       const session = await sessionOf(ctx);
-      if (session === undefined) return toSignIn(ctx);
+      if (session === undefined) return askToSignIn(ctx);
       const visit = visitOf(ctx, session);
       try {
         await answer(visit);
       } catch (error) {
-        refuse(visit, error, () => toSignIn(ctx));
+        refuse(visit, error, () => askToSignIn(ctx));
       }
     });
   }
@@ -121,19 +141,27 @@ export function createDashboardRouter(options: {
     post(path, act) {
       router.post(path, async (ctx) => {
         const session = await sessionOf(ctx);
-        if (session === undefined) return sendPage(ctx, sessionEndedPage(), 401);
-        const fields = await forms.read(ctx, session);
+        const fields = await forms.read(ctx, session).catch((error: unknown) => {
+          if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
+          else throw error;
+        });
+        if (session === undefined || fields === undefined) return;
         const visit = visitOf(ctx, session);
         try {
           const outcome = await act(visit, fields);
           if (typeof outcome === 'string') seeOther(ctx, outcome);
           else show(visit, outcome);
         } catch (error) {
-          refuse(visit, error, () => sendPage(ctx, sessionEndedPage(), 401));
+          refuse(visit, error, () => sendAgain(ctx, fields.sent));
         }
       });
     },
   };
+}
+
+/** Whether a page loads anew by itself, which page.js says. It neither keeps a session nor begins another. */
+function isPolling(ctx: Context): boolean {
+  return ctx.get('x-polling') === 'true';
 }
 
 /** A page that does not exist, as an error of the API would be. */

@@ -18,8 +18,8 @@ export type Sessions = {
     cookies: { pending: string | undefined; session: string | undefined },
     cause: Cause,
   ): Promise<{ cookie: string; returnTo: string } | undefined>;
-  /** The session of a cookie, with a token that is valid for a minute at least. */
-  find(cookie: string, cause: Cause): Promise<Session | undefined>;
+  /** The session of a cookie, with a token that is valid for a minute at least. Each use extends it. */
+  find(cookie: string, cause: Cause, isUse?: boolean): Promise<Session | undefined>;
   /** The same session with another token, as the one that it has was refused. Throws SignInEnded. */
   renew(session: Session, cause: Cause): Promise<Session>;
   /** Ends the session and its tokens. */
@@ -133,13 +133,13 @@ export function createSessions(options: {
       if (cookies.session !== undefined) await endEarlier(cookies.session, person, cause);
       return { cookie: value, returnTo: pending.returnTo };
     },
-    async find(cookie, cause) {
+    async find(cookie, cause, isUse = true) {
       const found = await read(idOf(cookie));
       if (found === undefined) return undefined;
       const { stored, session } = found;
       const { id } = session;
       const expiresAt = Math.min(Date.now() + options.idleSeconds * 1000, stored.endsAt.getTime());
-      if (expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
+      if (isUse && expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
         await store.extend(id, new Date(expiresAt));
       if (session.tokens.expiresAt - Date.now() > MARGIN_MS) return session;
       try {
