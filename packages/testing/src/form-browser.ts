@@ -15,13 +15,13 @@ export type FormBrowser = {
 
 type Cookie = { name: string; value: string; path: string };
 
-/** As much of a browser as plain pages need: cookies, redirects and forms, but no scripts. */
-export function createFormBrowser(base: string): FormBrowser {
+/** As much of a browser as plain pages need: cookies, redirects and forms, but no scripts. It sends `headers` each time. */
+export function createFormBrowser(base: string, headers: Readonly<Record<string, string>> = {}): FormBrowser {
   const jar = new Map<string, Cookie>();
   const { origin } = new URL(base);
 
-  function storeCookies(headers: Headers, url: URL): void {
-    for (const line of headers.getSetCookie()) {
+  function storeCookies(received: Headers, url: URL): void {
+    for (const line of received.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
       const name = pair.slice(0, pair.indexOf('='));
       const value = pair.slice(pair.indexOf('=') + 1);
@@ -54,6 +54,7 @@ export function createFormBrowser(base: string): FormBrowser {
         redirect: 'manual',
         headers: {
           accept: 'text/html',
+          ...headers,
           ...(cookie === '' ? {} : { cookie }),
           ...(send.body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
         },

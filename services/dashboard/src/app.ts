@@ -1,11 +1,18 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { CsrfError } from './http/forms.ts';
 import { sendPage } from './http/respond.ts';
 import { errorPage, sessionEndedPage } from './pages/status-pages.ts';
+
+/** Throws `not_found` for any other spelling of a path: what it stands for is sent on in paths of the API. */
+const canonicalPathsOnly: Middleware = async (ctx, next) => {
+  if (!isCanonicalPath(pathOf(ctx.url))) throw new ServiceError('not_found', 'There is nothing here.');
+  await next();
+};
 
 /** The Koa app: every answer to a person is a page, errors included. */
 export function createDashboardApp(options: {
@@ -42,6 +49,7 @@ export function createDashboardApp(options: {
   };
 
   app.use(errorsAsPages);
+  app.use(canonicalPathsOnly);
   for (const router of routers) app.use(router.routes() as Middleware);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.

@@ -19,8 +19,12 @@ type TestScope = { teardown(fn: () => unknown): void };
 
 export const PASSWORD = 'correct horse battery';
 
-/** The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. */
-export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}) {
+/**
+ * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
+ * has identity limit requests by address, and whoever asks from this machine is believed as a proxy.
+ */
+export async function build(t: TestScope, changes: Partial<DashboardConfig> & { limited?: boolean } = {}) {
+  const { limited = false, ...configured } = changes;
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -41,7 +45,7 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
       signUp: 'on',
       passwordLogin: 'on',
       auditDays: 30,
-      rateLimit: 'off',
+      rateLimit: limited ? 'on' : 'off',
       services: CLIENT_SERVICES.map((id) => ({ id, secret })),
       firstApplications: [],
     },
@@ -77,7 +81,7 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
     masterKeys: [randomBytes(32)],
     idleSeconds: 3600,
     sessionSeconds: 36_000,
-    ...changes,
+    ...configured,
   };
 
   async function start(services: Service[], at: number): Promise<void> {
@@ -85,7 +89,7 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
       port: at,
       host: '127.0.0.1',
       logger,
-      trustedProxies: [],
+      trustedProxies: limited ? ['127.0.0.1'] : [],
       requireHttps: false,
       drainSeconds: 1,
     });
@@ -112,17 +116,20 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
     base,
     config,
     people,
-    browser: () => createFormBrowser(base),
+    browser: (headers: Record<string, string> = {}) => createFormBrowser(base, headers),
     /** A browser in which somebody is signed in to the dashboard, and its first page. */
-    async signedIn(username: string): Promise<{ browser: FormBrowser; page: Page }> {
-      const browser = createFormBrowser(base);
+    async signedIn(
+      username: string,
+      headers: Record<string, string> = {},
+    ): Promise<{ browser: FormBrowser; page: Page }> {
+      const browser = createFormBrowser(base, headers);
       const page = await browser.submit(await browser.get('/dashboard'), { username, password: PASSWORD });
       return { browser, page };
     },
     /** Another process of the dashboard; returns its origin. */
-    async replica(): Promise<string> {
+    async replica(changed: Partial<DashboardConfig> = {}): Promise<string> {
       const other = await freePort();
-      await start([createDashboardService(config, logger)], other);
+      await start([createDashboardService({ ...config, ...changed }, logger)], other);
       return `http://127.0.0.1:${other}`;
     },
     /** A request to the API as somebody. */

@@ -22,6 +22,9 @@ const CASES: [given: unknown, expected: string][] = [
   ['javascript:alert(1)', '/dashboard'],
   ['/dashboard/sign-in?to=/dashboard', '/dashboard'],
   ['/dashboard/sign-out', '/dashboard'],
+  ['/dashboard/signed-in?code=x', '/dashboard'],
+  ['/dashboard/signed-out', '/dashboard'],
+  ['/dashboard/signing-keys?done=rotated', '/dashboard/signing-keys?done=rotated'],
   [`/dashboard/${'x'.repeat(2000)}`, '/dashboard'],
   ['/dashboard/users\r\nset-cookie: a=b', '/dashboard/usersset-cookie:%20a=b'],
 ];

@@ -1,14 +1,12 @@
 import { JsonText } from '@gatehouse/http/json-body';
 import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
 import { ApiError, apiErrorOf } from './api-error.ts';
+import { type Cause, causeHeaders } from './cause.ts';
 
 /** Where the public API of each other service is reached. */
 export type ServiceUrls = Readonly<Record<Exclude<ServiceName, 'dashboard'>, string>>;
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** What a request to the API needs to be told of the request that caused it. */
-export type Cause = { requestId: string; address: string };
 
 /** The public API, as one person. All throw ApiError for answers other than a success. */
 export type Api = {
@@ -46,7 +44,7 @@ export function createApi(options: {
 }): (tokens: TokenSource, cause: Cause) => Api {
   const { serviceUrls, scheme } = options;
 
-  return (tokens, { requestId, address }) => {
+  return (tokens, cause) => {
     async function ask(
       method: Method,
       path: string,
@@ -57,10 +55,7 @@ export function createApi(options: {
       const url = urlOf(serviceUrls, path);
       const headers = {
         accept: 'application/json',
-        'x-request-id': requestId,
-        // Believed by services that trust this process as a proxy, so that the audit log tells from where.
-        'x-forwarded-for': address,
-        'x-forwarded-proto': scheme,
+        ...causeHeaders(cause, scheme),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
@@ -133,7 +128,10 @@ export function urlOf(urls: ServiceUrls, path: string): URL {
   const [plain = ''] = path.split('?', 1);
   for (const [name, origin] of Object.entries(urls)) {
     const { prefixes } = SERVICES[name as keyof ServiceUrls];
-    if (prefixes.some((prefix) => isUnder(plain, prefix))) return new URL(path, origin);
+    if (!prefixes.some((prefix) => isUnder(plain, prefix))) continue;
+    const url = new URL(path, origin);
+    // An id such as `..` would lead to another path.
+    if (url.pathname === plain) return url;
   }
   throw new ApiError(404, 'This deployment does not have this part of the interface.');
 }

@@ -58,5 +58,9 @@ document.addEventListener('htmx:beforeRequest', (event) => {
   if (!elt.getAttribute('hx-trigger')?.startsWith('every')) return;
   if (document.hidden || elt.querySelector('details[open]')) event.preventDefault();
 });
+// What loads anew by itself does not keep an unattended session.
+document.addEventListener('htmx:configRequest', ({ detail: { elt, headers } }) => {
+  if (elt.getAttribute('hx-trigger')?.startsWith('every')) headers['X-Polling'] = 'true';
+});
 document.addEventListener('htmx:load', (event) => offerCopies(event.detail.elt));
 offerCopies(document);

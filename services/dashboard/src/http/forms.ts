@@ -17,12 +17,20 @@ export type Fields = {
   /** Each value of a field that may come several times. */
   all(name: string): string[];
   has(name: string): boolean;
+  sent: SentFields;
 };
+
+/** What was typed, so that it can be sent again: without the token, passwords and secrets. */
+export type SentFields = readonly (readonly [name: string, value: string])[];
 
 /** The form was not sent from a page of ours, or the page is of an earlier session. */
 export class CsrfError extends ServiceError {
-  constructor() {
+  /** Undefined unless the form was surely on a page of ours. */
+  readonly sent: SentFields | undefined;
+
+  constructor(sent?: SentFields) {
     super('forbidden', 'The form was not sent from a current page of ours.');
+    this.sent = sent;
   }
 }
 
@@ -35,18 +43,25 @@ export function createForms(masterKeys: KeyList) {
   return {
     /** The hidden token for the forms of a session. */
     token: (session: Session) => tokenOf(keys[0], session),
-    /** Throws CsrfError unless the form has the token of the session. */
-    async read(ctx: Context, session: Session): Promise<Fields> {
+    /** Throws CsrfError unless the form has the token of the session, or if there is none. */
+    async read(ctx: Context, session: Session | undefined): Promise<Fields> {
+      // Browsers say so, and no site can make them say it of its own forms (Fetch Metadata §2.3).
+      const isOurs = ctx.get('sec-fetch-site') === 'same-origin';
+      if (session === undefined && !isOurs) throw new CsrfError();
       if (ctx.is(FORM) !== FORM) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
       const values = new URLSearchParams((await readBody(ctx.req, FORM_LIMIT)).toString('utf8'));
       const given = Buffer.from(values.get('csrf') ?? '');
-      const fits = keys.some((key) => {
+      const isOfSession = (key: Buffer) => {
+        if (session === undefined) return false;
         const expected = Buffer.from(tokenOf(key, session));
         return given.length === expected.length && timingSafeEqual(given, expected);
-      });
-      if (!fits || ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
+      };
+      const sent = [...values].filter(([name]) => !/^csrf$|password|secret/.test(name));
+      if (!keys.some(isOfSession) || ctx.get('sec-fetch-site') === 'cross-site') {
+        throw new CsrfError(isOurs ? sent : undefined);
+      }
       if (![...values.values()].every(isStorable)) {
         throw new ServiceError('invalid', 'A field contains a character that is not allowed in text.');
       }
@@ -54,6 +69,7 @@ export function createForms(masterKeys: KeyList) {
         text: (name) => (values.get(name) ?? '').trim(),
         all: (name) => values.getAll(name),
         has: (name) => values.has(name),
+        sent,
       };
     },
   };

@@ -17,6 +17,7 @@ export function sendPage(ctx: Context, html: string, status = 200): void {
   ctx.type = 'text/html; charset=utf-8';
   ctx.set({
     'content-security-policy': CONTENT_SECURITY_POLICY,
+    'cross-origin-opener-policy': 'same-origin',
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

@@ -5,6 +5,7 @@ export function returnPath(given: unknown): string {
   // As a browser would resolve it; the host is never ours.
   const url = URL.parse(given, 'http://dashboard.invalid');
   const isOwn = url?.host === 'dashboard.invalid' && /^\/dashboard(?:\/|$)/.test(url.pathname);
-  if (url === null || !isOwn || /^\/dashboard\/sign/.test(url.pathname)) return home;
+  if (url === null || !isOwn || /^\/dashboard\/sign(?:-in|-out|ed-in|ed-out)$/.test(url.pathname))
+    return home;
   return url.pathname + url.search;
 }

@@ -1,7 +1,9 @@
 import { gatePage, PRODUCT } from '@gatehouse/ui/document';
+import { form } from '@gatehouse/ui/form';
 import { duration } from '@gatehouse/ui/formatting';
 import { type Content, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
+import type { SentFields } from '../http/forms.ts';
 import { HEAD } from './assets.ts';
 import type { View } from './view.ts';
 
@@ -32,6 +34,37 @@ export function sessionEndedPage(): string {
     'Your session has ended',
     html`<p>What you sent was not done. Sign in again, and then send it once more.</p>`,
     { href: '/dashboard/sign-in', title: 'Sign in' },
+  );
+}
+
+/**
+ * The same, with what was sent, to send it again. `returnTo` is the page to go on to after signing in; whoever has signed in
+ * again already is `person`, and `csrf` the token of their session.
+ */
+export function sendAgainPage(it: {
+  action: string;
+  sent: SentFields;
+  returnTo: string;
+  csrf: string;
+  person: string | undefined;
+}): string {
+  const { action, sent, person, csrf } = it;
+  const fields = sent.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+  const signIn = `/dashboard/sign-in?${new URLSearchParams({ to: it.returnTo })}`;
+  const isBack = person !== undefined;
+  const title = isBack ? 'You have signed in again' : 'Your session has ended';
+  const kept = 'It is kept on this page, except for passwords and secrets.';
+  const body = isBack
+    ? html`<p>What you sent was not done, because the form was opened before that. ${kept} You are signed in as <bdi>${person}</bdi>.</p>`
+    : html`<p>What you sent was not done. ${kept} Sign in, which opens another tab; then come back to this one and send it again.</p>`;
+  return gatePage(
+    {
+      title,
+      body: html`<h1>${title}</h1>
+${body}
+<div class="buttons">${!isBack && html`<a class="primary" href="${signIn}" target="_blank">Sign in</a>`}${form({ action, csrf }, [fields, html`<button class="${isBack ? 'primary' : 'secondary'}">Send it again</button>`])}</div>`,
+    },
+    HEAD,
   );
 }
 

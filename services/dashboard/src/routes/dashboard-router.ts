@@ -2,13 +2,14 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Api, Cause, TokenSource } from '../api/api.ts';
+import type { Api, TokenSource } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
+import { type Cause, causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
-import type { Fields, Forms } from '../http/forms.ts';
+import { CsrfError, type Fields, type Forms, type SentFields } from '../http/forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import { layout } from '../pages/layout.ts';
-import { refusalView, sessionEndedPage } from '../pages/status-pages.ts';
+import { refusalView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
 import type { Session } from '../sessions/session.ts';
@@ -51,9 +52,9 @@ export function createDashboardRouter(options: {
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
     const cookie = cookies.get(ctx, 'session');
-    const session = cookie === undefined ? undefined : await sessions.find(cookie);
-    if (session === undefined && cookie !== undefined) cookies.remove(ctx, 'session');
-    return session;
+    // A cookie whose session has ended stays: by the time of the answer, another tab may have replaced it.
+    const isUse = !isPolling(ctx);
+    return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req), isUse);
   }
 
   function visitOf(ctx: Context, signedIn: Session): Visit {
@@ -61,8 +62,9 @@ export function createDashboardRouter(options: {
     const info = requestInfo(ctx.req);
     info.route = String(ctx._matchedRoute);
     info.subject = session.person.id;
+    const cause = causeOf(ctx.req);
     const tokens: TokenSource = async (refused) => {
-      if (refused === session.tokens.access) session = await sessions.renew(session);
+      if (refused === session.tokens.access) session = await sessions.renew(session, cause);
       return session.tokens.access;
     };
     return {
@@ -70,7 +72,7 @@ export function createDashboardRouter(options: {
       get person() {
         return session.person;
       },
-      api: api(tokens, { requestId: info.id, address: info.address }),
+      api: api(tokens, cause),
       csrf: forms.token(session),
       param: (name) => String(ctx.params[name]),
       query: (name) => {
@@ -85,6 +87,25 @@ export function createDashboardRouter(options: {
   function show(visit: Visit, view: View): void {
     const { person, csrf, ctx } = visit;
     sendPage(ctx, layout(view, { person, csrf }), view.status ?? (view.failed ? 400 : 200));
+  }
+
+  /** Answers a form of an earlier session with what was sent, if it surely came from a page of ours. */
+  function sendAgain(ctx: Context, sent: SentFields | undefined, session?: Session): void {
+    // The page with the form: the nearest that there is, as some forms go to paths of their own.
+    let returnTo = ctx.path;
+    while (returnTo !== '/dashboard' && !router.match(returnTo, 'GET').route) {
+      returnTo = returnTo.slice(0, returnTo.lastIndexOf('/'));
+    }
+    const csrf = session === undefined ? '' : forms.token(session);
+    const again = { action: ctx.path, returnTo, csrf, person: session?.person.name };
+    const page = sent === undefined ? sessionEndedPage() : sendAgainPage({ ...again, sent });
+    sendPage(ctx, page, session === undefined ? 401 : 403);
+  }
+
+  /** What loads anew by itself signs nobody in: the page would never be left. */
+  function askToSignIn(ctx: Context): void {
+    if (isPolling(ctx)) throw new ServiceError('unauthenticated', 'Your session has ended.');
+    toSignIn(ctx);
   }
 
   /** Answers with a page that says why the API refused, or sends the person to sign in again. */
@@ -109,12 +130,12 @@ export function createDashboardRouter(options: {
   function reading(path: string, answer: (visit: Visit) => Promise<void>): void {
     router.get(path, async (ctx) => {
       const session = await sessionOf(ctx);
-      if (session === undefined) return toSignIn(ctx);
+      if (session === undefined) return askToSignIn(ctx);
       const visit = visitOf(ctx, session);
       try {
         await answer(visit);
       } catch (error) {
-        refuse(visit, error, () => toSignIn(ctx));
+        refuse(visit, error, () => askToSignIn(ctx));
       }
     });
   }
@@ -126,19 +147,27 @@ export function createDashboardRouter(options: {
     post(path, act) {
       router.post(path, async (ctx) => {
         const session = await sessionOf(ctx);
-        if (session === undefined) return sendPage(ctx, sessionEndedPage(), 401);
-        const fields = await forms.read(ctx, session);
+        const fields = await forms.read(ctx, session).catch((error: unknown) => {
+          if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
+          else throw error;
+        });
+        if (session === undefined || fields === undefined) return;
         const visit = visitOf(ctx, session);
         try {
           const outcome = await act(visit, fields);
           if (typeof outcome === 'string') seeOther(ctx, outcome);
           else show(visit, outcome);
         } catch (error) {
-          refuse(visit, error, () => sendPage(ctx, sessionEndedPage(), 401));
+          refuse(visit, error, () => sendAgain(ctx, fields.sent));
         }
       });
     },
   };
+}
+
+/** Whether a page loads anew by itself, which page.js says. It neither keeps a session nor begins another. */
+function isPolling(ctx: Context): boolean {
+  return ctx.get('x-polling') === 'true';
 }
 
 /** A page that does not exist, as an error of the API would be. */

@@ -1,17 +1,21 @@
+import { createHash } from 'node:crypto';
 import { createAddressLimiter } from '@gatehouse/http/rate-limit';
 import { requestInfo } from '@gatehouse/kit/requests';
 import Router from '@koa/router';
-import type { Cookies } from '../http/cookies.ts';
+import { causeOf } from '../api/cause.ts';
+import type { CookieName, Cookies } from '../http/cookies.ts';
 import { CsrfError, type Forms } from '../http/forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import { returnPath } from '../http/return-to.ts';
 import { signedOutPage, signInFailedPage } from '../pages/status-pages.ts';
-import { SignInRefused } from '../sessions/oauth-client.ts';
+import { SignInEnded, SignInRefused } from '../sessions/oauth-client.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 /** Exchanges of codes, each of which asks identity and may store a session. */
 const SIGN_INS = { name: 'dashboard sign-ins', quota: 120, seconds: 60 };
 const PENDING_SECONDS = 600;
+/** For the cookies of all sign-ins of a browser that are under way, in bytes: a request's header may have 16 KiB. */
+const PENDING_BYTES = 6000;
 
 /** Signing in at identity and coming back, and signing out. */
 export function signInRoutes(options: {
@@ -28,36 +32,42 @@ export function signInRoutes(options: {
   const limiter = createAddressLimiter(SIGN_INS);
 
   router.get('/sign-in', async (ctx) => {
-    const { url, cookie } = await sessions.beginSignIn(returnPath(ctx.query.to));
-    cookies.set(ctx, 'sign_in', cookie, PENDING_SECONDS);
+    const { url, state, cookie } = await sessions.beginSignIn(returnPath(ctx.query.to));
+    let room = PENDING_BYTES - cookie.length;
+    for (const { name, value } of cookies.signIns(ctx).reverse()) {
+      room -= name.length + value.length;
+      if (room < 0) cookies.remove(ctx, name);
+    }
+    cookies.set(ctx, signInName(state), cookie, PENDING_SECONDS);
     seeOther(ctx, url);
   });
 
   router.get('/signed-in', async (ctx) => {
     if (options.rateLimit) await limiter.count(requestInfo(ctx.req).address);
-    const pending = cookies.get(ctx, 'sign_in');
-    cookies.remove(ctx, 'sign_in');
-    try {
-      const answer = new URL(ctx.url, publicUrl);
-      const begun = await sessions.finishSignIn(answer, pending);
-      if (begun === undefined) return sendPage(ctx, signInFailedPage(), 400);
-      const before = cookies.get(ctx, 'session');
-      const earlier = before === undefined ? undefined : await sessions.find(before);
-      if (earlier !== undefined) await sessions.end(earlier);
+    const cause = causeOf(ctx.req);
+    const answer = new URL(ctx.url, publicUrl);
+    const name = signInName(answer.searchParams.get('state') ?? '');
+    const pending = cookies.get(ctx, name);
+    const session = cookies.get(ctx, 'session');
+    const begun = await sessions.finishSignIn(answer, { pending, session }, cause).catch((error: unknown) => {
+      if (!(error instanceof SignInRefused || error instanceof SignInEnded)) throw error;
+    });
+    if (pending !== undefined) cookies.remove(ctx, name);
+    if (begun !== undefined) {
       cookies.set(ctx, 'session', begun.cookie, options.sessionSeconds);
       seeOther(ctx, begun.returnTo);
-    } catch (error) {
-      if (!(error instanceof SignInRefused)) throw error;
-      sendPage(ctx, signInFailedPage(), 400);
-    }
+    } else if (session !== undefined && (await sessions.find(session, cause)) !== undefined) {
+      // Signed in by another tab, or before.
+      seeOther(ctx, '/dashboard');
+    } else sendPage(ctx, signInFailedPage(), 400);
   });
 
   router.post('/sign-out', async (ctx) => {
     const cookie = cookies.get(ctx, 'session');
-    const session = cookie === undefined ? undefined : await sessions.find(cookie);
+    const session = cookie === undefined ? undefined : await sessions.find(cookie, causeOf(ctx.req));
     if (session !== undefined) {
       await forms.read(ctx, session);
-      await sessions.end(session);
+      await sessions.end(session, causeOf(ctx.req));
     } else if (ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
     cookies.remove(ctx, 'session');
     seeOther(ctx, options.signOutUrl);
@@ -65,4 +75,8 @@ export function signInRoutes(options: {
 
   router.get('/signed-out', (ctx) => sendPage(ctx, signedOutPage()));
   return router;
+}
+
+function signInName(state: string): CookieName {
+  return `sign_in_${createHash('sha256').update(state).digest('base64url').slice(0, 12)}`;
 }

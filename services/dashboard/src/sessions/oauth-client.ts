@@ -1,5 +1,7 @@
+import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import { isRole, type Role } from '@gatehouse/tokens/scopes';
 import * as oauth from 'openid-client';
+import { type Cause, causeHeaders } from '../api/cause.ts';
 import type { Person, Tokens } from './session.ts';
 
 /** What has to be kept between the request for a sign-in and its answer. */
@@ -15,19 +17,22 @@ export class SignInRefused extends Error {
   override name = 'SignInRefused';
 }
 
+/** Requests are made for a browser, and count for its address. All but begin() throw `unavailable` if identity is away. */
 export type OAuthClient = {
   /** A request for a sign-in: where to send the browser, and what to keep until it comes back. */
   begin(returnTo: string): Promise<{ url: string; pending: PendingSignIn }>;
   /** Exchanges the code in the answer. Throws SignInRefused. */
-  finish(answer: URL, pending: PendingSignIn): Promise<{ person: Person; tokens: Tokens }>;
+  finish(answer: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** New tokens. Throws SignInEnded. */
-  refresh(tokens: Tokens): Promise<{ person: Person; tokens: Tokens }>;
-  /** Ends what the tokens were issued under, as far as the issuer can be reached. */
-  revoke(tokens: Tokens): Promise<void>;
+  refresh(tokens: Tokens, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
+  /** Ends what the tokens were issued under. */
+  revoke(tokens: Tokens, cause: Cause): Promise<void>;
   /** Where a browser signs out of the issuer's session, too (OpenID Connect RP-Initiated Logout 1.0 §2). */
   signOutUrl: string;
 };
 
+const AWAY = 'Your sign-in cannot be checked just now. Try again in a moment.';
+const TIMEOUT_MS = 10_000;
 const SCOPE =
   'openid profile email read:profile read:users write:users read:data write:data read:all manage:apps';
 
@@ -41,42 +46,63 @@ export function createOAuthClient(options: {
 }): OAuthClient {
   const { issuer, identityUrl, clientId, clientSecret } = options;
   const redirectUri = `${issuer}/dashboard/signed-in`;
-  const config = new oauth.Configuration(
-    {
-      issuer,
-      authorization_endpoint: `${issuer}/oauth2/authorize`,
-      token_endpoint: `${identityUrl}/oauth2/token`,
-      revocation_endpoint: `${identityUrl}/oauth2/revoke`,
-      jwks_uri: `${identityUrl}/.well-known/jwks.json`,
-      authorization_response_iss_parameter_supported: true,
-    },
-    clientId,
-    {},
-    oauth.ClientSecretPost(clientSecret),
-  );
-  config.timeout = 10;
-  // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
-  oauth.allowInsecureRequests(config);
+  const scheme = new URL(issuer).protocol.slice(0, -1);
+  const server = {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth2/authorize`,
+    token_endpoint: `${identityUrl}/oauth2/token`,
+    revocation_endpoint: `${identityUrl}/oauth2/revoke`,
+    jwks_uri: `${identityUrl}/.well-known/jwks.json`,
+    authorization_response_iss_parameter_supported: true,
+  };
+
+  /** The client for requests that have this cause. */
+  function configure(cause?: Cause): oauth.Configuration {
+    const config = new oauth.Configuration(server, clientId, {}, oauth.ClientSecretPost(clientSecret));
+    // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
+    oauth.allowInsecureRequests(config);
+    if (cause !== undefined) {
+      config[oauth.customFetch] = (url, options) => ask(url, options as RequestInit, cause);
+    }
+    return config;
+  }
+
+  /** A request to identity. Throws `unavailable` unless it is answered, be it with a refusal. */
+  async function ask(url: string, init: RequestInit, cause: Cause): Promise<Response> {
+    let answer: Response;
+    try {
+      const response = await fetch(url, {
+        ...init,
+        headers: { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) },
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      answer = new Response(await response.arrayBuffer(), response);
+    } catch (error) {
+      throw unavailable(AWAY, error);
+    }
+    if (answer.status !== 429 && answer.status < 500) return answer;
+    const seconds = Number(answer.headers.get('retry-after')) || undefined;
+    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${answer.status}`), seconds);
+  }
 
   async function signedIn(
     answer: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
     refresh: string,
+    cause: Cause,
   ): Promise<{ person: Person; tokens: Tokens }> {
     const tokens = {
       access: answer.access_token,
       refresh,
       expiresAt: Date.now() + (answer.expiresIn() ?? 60) * 1000,
     };
-    return { person: await whoIs(tokens), tokens };
+    return { person: await whoIs(tokens, cause), tokens };
   }
 
   /** Who the token is for, and under which role, which may differ from that of the token before it. */
-  async function whoIs({ access }: Tokens): Promise<Person> {
+  async function whoIs({ access }: Tokens, cause: Cause): Promise<Person> {
     const get = async (path: string) => {
-      const response = await fetch(identityUrl + path, {
-        headers: { authorization: `Bearer ${access}` },
-        signal: AbortSignal.timeout(10_000),
-      });
+      const headers = { authorization: `Bearer ${access}` };
+      const response = await ask(identityUrl + path, { headers }, cause);
       if (response.status === 401) throw new SignInEnded('the new token is not valid');
       if (!response.ok) throw new Error(`${path} answered ${response.status}`);
       return (await response.json()) as Record<string, unknown>;
@@ -99,7 +125,7 @@ export function createOAuthClient(options: {
         verifier: oauth.randomPKCECodeVerifier(),
         returnTo,
       };
-      const url = oauth.buildAuthorizationUrl(config, {
+      const url = oauth.buildAuthorizationUrl(configure(), {
         redirect_uri: redirectUri,
         scope: SCOPE,
         state: pending.state,
@@ -109,25 +135,29 @@ export function createOAuthClient(options: {
       });
       return { url: url.href, pending };
     },
-    async finish(answer, { state, nonce, verifier }) {
+    async finish(answer, { state, nonce, verifier }, cause) {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
       // The redirect URI is sent along as it was, whatever host the request came by.
       const url = new URL(redirectUri + answer.search);
-      const granted = await oauth.authorizationCodeGrant(config, url, checks).catch((error: unknown) => {
-        throw isUnreachable(error) ? error : new SignInRefused('the sign-in failed', { cause: error });
+      const exchange = oauth.authorizationCodeGrant(configure(cause), url, checks);
+      const granted = await exchange.catch((error: unknown) => {
+        const away = unavailability(error);
+        throw away ?? (isRefusal(error) ? new SignInRefused('the sign-in failed', { cause: error }) : error);
       });
       if (granted.refresh_token === undefined) throw new Error('no refresh token was issued');
-      return signedIn(granted, granted.refresh_token);
+      return signedIn(granted, granted.refresh_token, cause);
     },
-    async refresh({ refresh }) {
-      const granted = await oauth.refreshTokenGrant(config, refresh).catch((error: unknown) => {
+    async refresh({ refresh }, cause) {
+      const granted = await oauth.refreshTokenGrant(configure(cause), refresh).catch((error: unknown) => {
         const ended = error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant';
-        throw ended ? new SignInEnded('the grant has ended', { cause: error }) : error;
+        throw ended
+          ? new SignInEnded('the grant has ended', { cause: error })
+          : (unavailability(error) ?? error);
       });
-      return signedIn(granted, granted.refresh_token ?? refresh);
+      return signedIn(granted, granted.refresh_token ?? refresh, cause);
     },
-    async revoke({ refresh }) {
-      await oauth.tokenRevocation(config, refresh, { token_type_hint: 'refresh_token' });
+    async revoke({ refresh }, cause) {
+      await oauth.tokenRevocation(configure(cause), refresh, { token_type_hint: 'refresh_token' });
     },
     // By client_id and not by an ID token, so that no token reaches the browser.
     signOutUrl: `${issuer}/oauth2/logout?${new URLSearchParams({
@@ -137,8 +167,13 @@ export function createOAuthClient(options: {
   };
 }
 
-/** Whether identity was away, rather than refused. */
-function isUnreachable(error: unknown): boolean {
-  if (error instanceof oauth.ResponseBodyError) return error.status >= 500;
-  return !(error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ClientError);
+/** Our own error, which openid-client passes on as the cause of one of its own. */
+function unavailability(error: unknown): ServiceError | undefined {
+  const cause = error instanceof oauth.ClientError ? error.cause : undefined;
+  return cause instanceof ServiceError ? cause : undefined;
+}
+
+function isRefusal(error: unknown): boolean {
+  const kinds = [oauth.ResponseBodyError, oauth.AuthorizationResponseError, oauth.ClientError];
+  return kinds.some((kind) => error instanceof kind);
 }

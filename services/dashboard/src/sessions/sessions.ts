@@ -1,26 +1,29 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createSealer, deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
+import type { Cause } from '../api/cause.ts';
 import { type OAuthClient, type PendingSignIn, SignInEnded } from './oauth-client.ts';
-import type { Person, Session, SessionStore, Tokens } from './session.ts';
+import type { Person, Session, SessionStore, StoredSession, Tokens } from './session.ts';
 
 export type Sessions = {
-  /** Where to sign in, and the value of a cookie to come back with. */
-  beginSignIn(returnTo: string): Promise<{ url: string; cookie: string }>;
+  /** Where to sign in, the `state` of the answer, and the value of a cookie to come back with. */
+  beginSignIn(returnTo: string): Promise<{ url: string; state: string; cookie: string }>;
   /**
    * Begins a session with the answer to a sign-in; returns the value of its cookie, which is always a new one, and the
-   * page to go on to. Undefined when the cookie does not belong to a sign-in that is under way. Throws SignInRefused.
+   * page to go on to. It takes the place of the session that the browser had before, by its cookie. Undefined when
+   * `pending` does not belong to a sign-in that is under way. Throws SignInRefused.
    */
   finishSignIn(
     answer: URL,
-    cookie: string | undefined,
+    cookies: { pending: string | undefined; session: string | undefined },
+    cause: Cause,
   ): Promise<{ cookie: string; returnTo: string } | undefined>;
-  /** The session of a cookie, with a token that is valid for a minute at least. */
-  find(cookie: string): Promise<Session | undefined>;
+  /** The session of a cookie, with a token that is valid for a minute at least. Each use extends it. */
+  find(cookie: string, cause: Cause, isUse?: boolean): Promise<Session | undefined>;
   /** The same session with another token, as the one that it has was refused. Throws SignInEnded. */
-  renew(session: Session): Promise<Session>;
+  renew(session: Session, cause: Cause): Promise<Session>;
   /** Ends the session and its tokens. */
-  end(session: Session): Promise<void>;
+  end(session: Session, cause: Cause): Promise<void>;
   /** Keeps a text, such as a new secret, for the page that follows; it can be taken once. */
   putOnce(session: Session, text: string): Promise<void>;
   takeOnce(session: Session): Promise<string | undefined>;
@@ -57,9 +60,9 @@ export function createSessions(options: {
   const seal = (id: string, content: Sealed) => sealer.seal(JSON.stringify(content), id);
   const open = (id: string, sealed: string) => JSON.parse(sealer.open(sealed, id)) as Sealed;
 
-  async function refresh(session: Session): Promise<Session> {
+  async function refresh(session: Session, cause: Cause): Promise<Session> {
     try {
-      const next = await client.refresh(session.tokens);
+      const next = await client.refresh(session.tokens, cause);
       await store.replace(session.id, seal(session.id, next));
       return { id: session.id, ...next };
     } catch (error) {
@@ -68,12 +71,39 @@ export function createSessions(options: {
     }
   }
 
-  function renew(session: Session): Promise<Session> {
+  function renew(session: Session, cause: Cause): Promise<Session> {
     const running = renewals.get(session.id);
     if (running !== undefined) return running;
-    const renewal = refresh(session).finally(() => renewals.delete(session.id));
+    const renewal = refresh(session, cause).finally(() => renewals.delete(session.id));
     renewals.set(session.id, renewal);
     return renewal;
+  }
+
+  async function end(session: Session, cause: Cause): Promise<void> {
+    await store.remove(session.id);
+    await client.revoke(session.tokens, cause).catch((error: unknown) => {
+      logger.warn({ err: error }, 'the tokens of a session could not be revoked; they expire');
+    });
+  }
+
+  /** Ends what a browser had before. Of the same person it has the same grant, which the new session needs. */
+  async function endEarlier(cookie: string, person: Person, cause: Cause): Promise<void> {
+    const earlier = await read(idOf(cookie));
+    if (earlier === undefined) return;
+    if (earlier.session.person.id === person.id) await store.remove(earlier.session.id);
+    else await end(earlier.session, cause);
+  }
+
+  async function read(id: string): Promise<{ stored: StoredSession; session: Session } | undefined> {
+    const stored = await store.find(id);
+    if (stored === undefined) return undefined;
+    try {
+      return { stored, session: { id, ...open(id, stored.sealed) } };
+    } catch {
+      // Sealed under a key that is no longer accepted.
+      await store.remove(id);
+      return undefined;
+    }
   }
 
   return {
@@ -81,12 +111,12 @@ export function createSessions(options: {
     async beginSignIn(returnTo) {
       const { url, pending } = await client.begin(returnTo);
       const content = JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS });
-      return { url, cookie: signIns.seal(content, 'sign-in') };
+      return { url, state: pending.state, cookie: signIns.seal(content, 'sign-in') };
     },
-    async finishSignIn(answer, cookie) {
-      const pending = readPending(cookie);
+    async finishSignIn(answer, cookies, cause) {
+      const pending = readPending(cookies.pending);
       if (pending === undefined || pending.state !== answer.searchParams.get('state')) return undefined;
-      const { person, tokens } = await client.finish(answer, pending);
+      const { person, tokens } = await client.finish(answer, pending, cause);
       const value = randomBytes(32).toString('base64url');
       const id = idOf(value);
       const owner = createHmac('sha256', ownerKey).update(person.id).digest('base64url');
@@ -100,37 +130,26 @@ export function createSessions(options: {
         endsAt: new Date(now + options.sessionSeconds * 1000),
       });
       await store.removeOldest(owner, MAX_SESSIONS);
+      if (cookies.session !== undefined) await endEarlier(cookies.session, person, cause);
       return { cookie: value, returnTo: pending.returnTo };
     },
-    async find(cookie) {
-      const id = idOf(cookie);
-      const stored = await store.find(id);
-      if (stored === undefined) return undefined;
-      let session: Session;
-      try {
-        session = { id, ...open(id, stored.sealed) };
-      } catch {
-        // Sealed under a key that is no longer accepted.
-        await store.remove(id);
-        return undefined;
-      }
+    async find(cookie, cause, isUse = true) {
+      const found = await read(idOf(cookie));
+      if (found === undefined) return undefined;
+      const { stored, session } = found;
+      const { id } = session;
       const expiresAt = Math.min(Date.now() + options.idleSeconds * 1000, stored.endsAt.getTime());
-      if (expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
+      if (isUse && expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
         await store.extend(id, new Date(expiresAt));
       if (session.tokens.expiresAt - Date.now() > MARGIN_MS) return session;
       try {
-        return await renew(session);
+        return await renew(session, cause);
       } catch (error) {
         if (error instanceof SignInEnded) return undefined;
         throw error;
       }
     },
-    async end(session) {
-      await store.remove(session.id);
-      await client.revoke(session.tokens).catch((error: unknown) => {
-        logger.warn({ err: error }, 'the tokens of a session could not be revoked; they expire');
-      });
-    },
+    end,
     putOnce: (session, text) => store.putOnce(session.id, sealer.seal(text, `${session.id} once`)),
     async takeOnce(session) {
       const sealed = await store.takeOnce(session.id);

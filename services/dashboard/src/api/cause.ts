@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http';
+import { requestInfo } from '@gatehouse/kit/requests';
+
+/** What a request to another service is told of the browser's request that caused it. */
+export type Cause = { requestId: string; address: string; userAgent: string };
+
+export function causeOf(request: IncomingMessage): Cause {
+  const { id: requestId, address } = requestInfo(request);
+  return { requestId, address, userAgent: request.headers['user-agent'] ?? '' };
+}
+
+/**
+ * The headers that tell it; `scheme` is that by which browsers reach the deployment. Services that trust this process as a
+ * proxy count the request for the browser's address, and record it with the browser.
+ */
+export function causeHeaders({ requestId, address, userAgent }: Cause, scheme: string) {
+  return {
+    'x-request-id': requestId,
+    'x-forwarded-for': address,
+    'x-forwarded-proto': scheme,
+    'user-agent': userAgent,
+  };
+}

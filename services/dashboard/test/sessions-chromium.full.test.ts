@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import t from 'tap';
+import { build, PASSWORD } from './build.ts';
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+const SESSION = 'gatehouse_dashboard_session';
+
+const chromium = findChromium();
+if (chromium === undefined) t.plan(0, NO_CHROMIUM);
+else await inChromium(chromium);
+
+async function inChromium(path: string): Promise<void> {
+  const built = await build(t);
+  const browser = await startChromium(t, path);
+  const url = (address: string) => new URL(address, built.base).href;
+  const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 360, height: 740 } });
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  await page.goto(url('/dashboard/items/new'));
+  await page.fill('#username', 'ann');
+  await page.fill('#password', PASSWORD);
+  await page.click('button.primary');
+  await page.waitForURL(url('/dashboard/items/new'));
+
+  await t.test('a form that was filled in while the session ended is sent after signing in', async (t) => {
+    const isAccessible = async () => {
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
+      t.same(violations, [], page.url());
+    };
+    await page.fill('#name', 'long "typed"');
+    await page.fill('#value', '{\n  "a": "1 < 2"\n}');
+    await context.clearCookies({ name: SESSION });
+    await page.click('main button.primary');
+    await page.locator('h1', { hasText: 'Your session has ended' }).waitFor();
+    await isAccessible();
+    const [tab] = await Promise.all([context.waitForEvent('page'), page.click('main a.primary')]);
+    await tab.waitForURL(url('/dashboard/items/new'));
+    await tab.close();
+    await page.click('main form button');
+    await page.locator('h1', { hasText: 'You have signed in again' }).waitFor();
+    await isAccessible();
+    await page.click('main form button');
+    await page.waitForURL(url('/dashboard/items/itm_*'));
+    t.match(await page.inputValue('#value'), '"a": "1 < 2"');
+  });
+
+  await t.test('a page that loads anew by itself says that nobody asked', async (t) => {
+    const application = { name: 'Polled', type: 'machine', scopes: ['read:data'] };
+    const { body } = await built.call('POST', '/api/v1/applications', 'ann', application);
+    await page.goto(url(`/dashboard/applications/${body.client_id}/usage`));
+    const polled = await page.waitForRequest('**/usage?range=*');
+    t.equal(polled.headers()['x-polling'], 'true');
+    await page.goto(url('/dashboard/items'));
+    const [searched] = await Promise.all([
+      page.waitForRequest('**/items?q=ty*'),
+      page.locator('#search-q').pressSequentially('ty'),
+    ]);
+    t.same(
+      [searched.headers()['hx-request'], searched.headers()['x-polling']],
+      ['true', undefined],
+      'a person’s search does not',
+    );
+  });
+}
