@@ -106,6 +106,47 @@ async function inChromium(path: string): Promise<void> {
     t.same(complaints, []);
   });
 
+  t.test('a form is sent once, and can be sent again after a return to it', async (t) => {
+    const { page } = await visit(t);
+    await signIn(page);
+    await page.goto(url('/dashboard/applications/new?type=machine'));
+    await page.fill('#name', 'clicked twice');
+    const submit = page.locator('.wide-form button.primary');
+    await submit.dblclick();
+    await page.waitForURL('**/credentials?done=created');
+    await page.goto(url('/dashboard/applications?q=clicked'));
+    t.equal(await page.locator('tbody tr').count(), 1);
+    await page.goBack();
+    await page.goBack();
+    t.ok(await submit.isEnabled());
+  });
+
+  t.test('what is loaded in the background never erases what is there', async (t) => {
+    const { page } = await visit(t);
+    await signIn(page);
+    const href = paths.find((it) => it.endsWith('/usage')) ?? '';
+    const answers = [
+      { status: 503, body: '<title>This is not available just now</title><main></main>' },
+      { status: 200, body: '<title>Usage</title><main><p>It cannot be shown.</p></main>' },
+    ];
+    for (const answer of answers) {
+      await page.goto(url(href));
+      const title = await page.title();
+      let asked = 0;
+      await page.route('**/usage?*', async (route) => {
+        asked += 1;
+        if (asked === 1) await route.fulfill({ ...answer, contentType: 'text/html' });
+        else await route.continue();
+      });
+      await page.locator('.stale').waitFor({ timeout: 20_000 });
+      t.equal(await page.locator('#usage').count(), 1, `${answer.status}`);
+      t.equal(await page.title(), title);
+      await page.locator('.stale').waitFor({ state: 'detached', timeout: 20_000 });
+      t.equal(await page.locator('#usage').count(), 1, 'it is loaded anew');
+      await page.unroute('**/usage?*');
+    }
+  });
+
   t.test('by keyboard alone', async (t) => {
     const { page } = await visit(t);
     await signIn(page);
