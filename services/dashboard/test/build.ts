@@ -120,9 +120,9 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> = {}
       return { browser, page };
     },
     /** Another process of the dashboard; returns its origin. */
-    async replica(): Promise<string> {
+    async replica(different: Partial<DashboardConfig> = {}): Promise<string> {
       const other = await freePort();
-      await start([createDashboardService(config, logger)], other);
+      await start([createDashboardService({ ...config, ...different }, logger)], other);
       return `http://127.0.0.1:${other}`;
     },
     /** A request to the API as somebody. */

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isStorable } from '@gatehouse/http/json-body';
 import { readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
@@ -14,9 +14,15 @@ const FORM = 'application/x-www-form-urlencoded';
 export type Fields = {
   /** Without spaces around it; empty when the field is missing. */
   text(name: string): string;
+  /** The same of a field that says what is meant, such as an id. Throws ServiceError when it is empty. */
+  required(name: string): string;
   /** Each value of a field that may come several times. */
   all(name: string): string[];
   has(name: string): boolean;
+  /** Its token, for when it is shown again. */
+  token: string;
+  /** The same for a form that is sent again as it is, by a second click for example, and for no other. */
+  idempotencyKey: string;
 };
 
 /** The form was not sent from a page of ours, or the page is of an earlier session. */
@@ -26,34 +32,48 @@ export class CsrfError extends ServiceError {
   }
 }
 
-/** Protects forms from other sites by a token that is bound to the session. */
+/**
+ * Protects forms from other sites by a token that is bound to the session. Each page has one of its own, so that a form that
+ * is sent twice differs from one that is filled in twice.
+ */
 export function createForms(masterKeys: KeyList) {
   const keys = deriveKeys(masterKeys, 'dashboard forms');
-  const tokenOf = (key: Buffer, session: Session) =>
-    createHmac('sha256', key).update(session.id).digest('base64url');
+  const tokenOf = (key: Buffer, session: Session, nonce: string) =>
+    `${nonce}.${createHmac('sha256', key).update(`${session.id}.${nonce}`).digest('base64url')}`;
 
   return {
-    /** The hidden token for the forms of a session. */
-    token: (session: Session) => tokenOf(keys[0], session),
+    /** A hidden token for the forms of a page of this session. */
+    token: (session: Session) => tokenOf(keys[0], session, randomBytes(16).toString('base64url')),
     /** Throws CsrfError unless the form has the token of the session. */
     async read(ctx: Context, session: Session): Promise<Fields> {
       if (ctx.is(FORM) !== FORM) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
-      const values = new URLSearchParams((await readBody(ctx.req, FORM_LIMIT)).toString('utf8'));
-      const given = Buffer.from(values.get('csrf') ?? '');
+      const body = await readBody(ctx.req, FORM_LIMIT);
+      const values = new URLSearchParams(body.toString('utf8'));
+      const token = values.get('csrf') ?? '';
+      const given = Buffer.from(token);
+      const [nonce = ''] = token.split('.', 1);
       const fits = keys.some((key) => {
-        const expected = Buffer.from(tokenOf(key, session));
+        const expected = Buffer.from(tokenOf(key, session, nonce));
         return given.length === expected.length && timingSafeEqual(given, expected);
       });
       if (!fits || ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
       if (![...values.values()].every(isStorable)) {
         throw new ServiceError('invalid', 'A field contains a character that is not allowed in text.');
       }
+      const text = (name: string) => (values.get(name) ?? '').trim();
       return {
-        text: (name) => (values.get(name) ?? '').trim(),
+        text,
+        required(name) {
+          const value = text(name);
+          if (value === '') throw new ServiceError('invalid', `The form lacks the field ${name}.`);
+          return value;
+        },
         all: (name) => values.getAll(name),
         has: (name) => values.has(name),
+        token,
+        idempotencyKey: createHash('sha256').update(body).digest('base64url'),
       };
     },
   };

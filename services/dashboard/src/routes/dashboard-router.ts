@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { isId } from '@gatehouse/kit/ids';
 import { requestInfo } from '@gatehouse/kit/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
@@ -23,11 +24,14 @@ export type Visit = {
   csrf: string;
   /** A parameter of the path. */
   param(name: string): string;
+  /** The id in the path. Throws ApiError (404) unless it has this prefix: it is not to name another path of the API. */
+  id(prefix: string): string;
   /** A parameter of the query; empty when it is missing. */
   query(name: string): string;
-  /** Keeps a text, such as a new secret, for the page that follows. */
-  putOnce(text: string): Promise<void>;
-  takeOnce(): Promise<string | undefined>;
+  /** Keeps a text, such as a new secret, for the next view of the page at this path. */
+  putOnce(path: string, text: string): Promise<void>;
+  /** What was kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
+  takeOnce(): Promise<string[]>;
 };
 
 /** Pages and forms for those who are signed in. */
@@ -56,7 +60,7 @@ export function createDashboardRouter(options: {
     return session;
   }
 
-  function visitOf(ctx: Context, signedIn: Session): Visit {
+  function visitOf(ctx: Context, signedIn: Session, sent?: Fields): Visit {
     let session = signedIn;
     const info = requestInfo(ctx.req);
     info.route = String(ctx._matchedRoute);
@@ -70,15 +74,23 @@ export function createDashboardRouter(options: {
       get person() {
         return session.person;
       },
-      api: api(tokens, { requestId: info.id, address: info.address }),
-      csrf: forms.token(session),
+      api: api(tokens, {
+        requestId: info.id,
+        address: info.address,
+        idempotencyKey: sent?.idempotencyKey,
+      }),
+      csrf: sent?.token ?? forms.token(session),
       param: (name) => String(ctx.params[name]),
+      id(prefix) {
+        if (!isId(prefix, String(ctx.params.id))) throw notFound();
+        return String(ctx.params.id);
+      },
       query: (name) => {
         const value = ctx.query[name];
         return typeof value === 'string' ? value : '';
       },
-      putOnce: (text) => sessions.putOnce(session, text),
-      takeOnce: () => sessions.takeOnce(session),
+      putOnce: (path, text) => sessions.putOnce(session, path, text),
+      takeOnce: async () => (ctx.method === 'GET' ? sessions.takeOnce(session, ctx.path) : []),
     };
   }
 
@@ -128,7 +140,7 @@ export function createDashboardRouter(options: {
         const session = await sessionOf(ctx);
         if (session === undefined) return sendPage(ctx, sessionEndedPage(), 401);
         const fields = await forms.read(ctx, session);
-        const visit = visitOf(ctx, session);
+        const visit = visitOf(ctx, session, fields);
         try {
           const outcome = await act(visit, fields);
           if (typeof outcome === 'string') seeOther(ctx, outcome);
