@@ -8,12 +8,13 @@ export type ServiceUrls = Readonly<Record<Exclude<ServiceName, 'dashboard'>, str
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What a request to the API needs to be told of the request that caused it. */
-export type Cause = {
-  requestId: string;
-  address: string;
-  /** Sent with each POST: what it creates is created once, however often the request that caused it is made. */
-  idempotencyKey?: string | undefined;
-};
+export type Cause = { requestId: string; address: string };
+
+/**
+ * The API as the person whose tokens these are. `idempotencyKey` is sent with each POST: what it creates is created once,
+ * however often the request that caused it is made.
+ */
+export type Connect = (tokens: TokenSource, cause: Cause, idempotencyKey?: string) => Api;
 
 /** The public API, as one person. All throw ApiError for answers other than a success. */
 export type Api = {
@@ -52,10 +53,10 @@ export function createApi(options: {
   serviceUrls: ServiceUrls;
   /** The scheme by which browsers reach the deployment. */
   scheme: string;
-}): (tokens: TokenSource, cause: Cause) => Api {
+}): Connect {
   const { serviceUrls, scheme } = options;
 
-  return (tokens, { requestId, address, idempotencyKey }) => {
+  return (tokens, { requestId, address }, idempotencyKey) => {
     async function ask(
       method: Method,
       path: string,

@@ -3,7 +3,7 @@ import { isId } from '@gatehouse/kit/ids';
 import { requestInfo } from '@gatehouse/kit/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Api, Cause, TokenSource } from '../api/api.ts';
+import type { Api, Connect, TokenSource } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { Cookies } from '../http/cookies.ts';
 import type { Fields, Forms } from '../http/forms.ts';
@@ -48,7 +48,7 @@ export function createDashboardRouter(options: {
   sessions: Sessions;
   forms: Forms;
   cookies: Cookies;
-  api: (tokens: TokenSource, cause: Cause) => Api;
+  api: Connect;
 }): DashboardRouter {
   const { sessions, forms, cookies, api } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
@@ -74,11 +74,7 @@ export function createDashboardRouter(options: {
       get person() {
         return session.person;
       },
-      api: api(tokens, {
-        requestId: info.id,
-        address: info.address,
-        idempotencyKey: sent?.idempotencyKey,
-      }),
+      api: api(tokens, { requestId: info.id, address: info.address }, sent?.idempotencyKey),
       csrf: sent?.token ?? forms.token(session),
       param: (name) => String(ctx.params[name]),
       id(prefix) {
