@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { JsonText } from '@gatehouse/http/json-body';
 import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
 import { ApiError, apiErrorOf } from './api-error.ts';
@@ -42,6 +43,9 @@ export type TokenSource = (refused?: string) => Promise<string>;
 type AskOptions = { timeout?: number; ifMatch?: string | null | undefined };
 
 const TIMEOUT_MS = 10_000;
+/** How often, and after which time, it is asked what became of a request that is still running. */
+const MAX_ATTEMPTS = 10;
+const RUNNING_MS = 500;
 /** For a download as a whole. */
 const DOWNLOAD_MS = 10 * 60_000;
 
@@ -101,6 +105,23 @@ export function createApi(options: {
       return ask(method, path, await tokens(token), body, options);
     }
 
+    /** While the same request is running, as of a form that was sent twice, its answer is waited for. */
+    async function write(
+      method: Method,
+      path: string,
+      body: unknown,
+      options: AskOptions,
+    ): Promise<Response> {
+      for (let attempt = 1; ; attempt += 1) {
+        const response = await request(method, path, body, options);
+        const isRunning =
+          idempotencyKey !== undefined && response.status === 409 && response.headers.has('retry-after');
+        if (!isRunning || attempt === MAX_ATTEMPTS) return response;
+        await response.body?.cancel();
+        await setTimeout(RUNNING_MS);
+      }
+    }
+
     async function tokenOf({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
       const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
       try {
@@ -128,7 +149,7 @@ export function createApi(options: {
         const response = await request('GET', path);
         return { value: await answer<T>(response), etag: response.headers.get('etag') };
       },
-      send: async (method, path, body, ifMatch) => answer(await request(method, path, body, { ifMatch })),
+      send: async (method, path, body, ifMatch) => answer(await write(method, path, body, { ifMatch })),
       async probe(path, as) {
         const token = as === undefined ? undefined : await tokenOf(as);
         if (as !== undefined && token === undefined) return undefined;
