@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -109,5 +110,43 @@ t.test('the examples of a web application run as they are', async (t) => {
     const child = run('python3', ['-c', code('python')], { env });
     child.child.stdin?.end(`${await codeFrom(address)}\n`);
     t.match((await child).stdout, demo.user.user_id);
+  });
+});
+
+t.test('the example of a native application runs as it is', async (t) => {
+  const { code } = await examplesOf(demo.native.client_id);
+  const child = spawn(process.execPath, [await program(t, code('openid-client'))]);
+  t.teardown(() => child.kill());
+  let printed = '';
+  child.stdout.on('data', (part) => {
+    printed += String(part);
+  });
+  const ended = once(child, 'close');
+  await until(() => printed.includes('\n'), 10_000);
+  const callback = await signInAndAllow(server.browser(), printed.trim(), demo.user);
+  t.equal(await (await fetch(callback)).text(), 'You can close this window.');
+  await ended;
+  t.match(printed, demo.user.user_id, 'it knows who has signed in, and ends');
+});
+
+t.test('the examples of an API run as they are', async (t) => {
+  const made = await server.createApplication({ name: 'Quick API', type: 'resource', scopes: [] });
+  const { code } = await examplesOf(made.client_id);
+  const { client_id, client_secret, scope } = demo.machine;
+  const issued = await fetch(`${issuer}/oauth2/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, scope }),
+  });
+  const { access_token: token } = (await issued.json()) as { access_token: string };
+  const env = { ...process.env, CLIENT_SECRET: made.client_secret, TOKEN: token };
+  await t.test('curl', CURL, async (t) => {
+    const { stdout } = await run('sh', ['-c', code('curl')], { env });
+    t.match(JSON.parse(stdout), { active: true, client_id });
+  });
+  await t.test('openid-client', async (t) => {
+    const file = await program(t, code('openid-client'));
+    t.match((await run(process.execPath, [file], { env })).stdout, client_id);
+    const invalid = { ...env, TOKEN: `${token.slice(0, -8)}AAAAAAAA` };
+    t.match((await run(process.execPath, [file], { env: invalid })).stdout, 'This token is not valid.');
   });
 });

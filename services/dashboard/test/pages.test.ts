@@ -194,7 +194,7 @@ t.test('pages of the dashboard', async (t) => {
     t.match(noticeOf(done), 'The account is deactivated');
     t.match((await target.browser.get('/dashboard/items')).url.pathname, /^\/sign-in\//);
     const log = await admin.browser.get(`/dashboard/audit?subject=${id}&action=account.changed`);
-    t.match(textOf(log), /Account changed .* admin editor dashboard 127\.0\.0\.1/);
+    t.match(textOf(log), /Account changed .* admin editor the dashboard 127\.0\.0\.1/);
   });
 
   await t.test('signing keys are rotated', async (t) => {

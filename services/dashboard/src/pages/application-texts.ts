@@ -1,29 +1,34 @@
 import type { AppType } from '../api/application-types.ts';
 
 /** The types of applications, in words. */
-export const TYPES: Record<AppType, { name: string; what: string; how: string }> = {
+export const TYPES: Record<AppType, { name: string; short: string; what: string; how: string }> = {
   web: {
     name: 'Web application',
+    short: 'web',
     what: 'It runs on a server of yours, and people use it in a browser: Express, Django, Rails, Laravel.',
     how: 'People sign in by authorization code, and your server keeps a client secret.',
   },
   spa: {
     name: 'Single-page application',
+    short: 'single-page',
     what: 'It runs in the browser, without a server of its own: React, Vue, Angular.',
     how: 'People sign in by authorization code with PKCE. There is no secret, as a browser cannot keep one.',
   },
   native: {
     name: 'Mobile or desktop application',
+    short: 'native',
     what: 'It is installed on a device: iOS, Android, Windows, a command-line tool.',
     how: 'People sign in by authorization code with PKCE in the system’s browser. There is no secret.',
   },
   machine: {
     name: 'Machine',
+    short: 'machine',
     what: 'It works by itself, with nobody in front of it: a job, a daemon, another service.',
     how: 'It gets its tokens with a client secret (client credentials), or uses API keys.',
   },
   resource: {
     name: 'API of your own',
+    short: 'API',
     what: 'A resource server that others call with access tokens of this deployment.',
     how: 'It asks with a client secret whether a token is valid (introspection). It gets no tokens itself.',
   },

@@ -103,9 +103,9 @@ export function table<T>(columns: readonly Column<T>[], data: readonly T[]): Htm
     (column) => html`<th scope="col"${column.number && html` class="number"`}>${column.title}</th>`,
   )}</tr></thead><tbody>${data.map(
     (row) =>
-      html`<tr><th scope="row">${name?.show(row)}</th>${others.map(
+      html`<tr><th scope="row"><div>${name?.show(row)}</div></th>${others.map(
         (column) =>
-          html`<td data-label="${column.title}"${column.number && html` class="number"`}>${column.show(row)}</td>`,
+          html`<td data-label="${column.title}"${column.number && html` class="number"`}><div>${column.show(row)}</div></td>`,
       )}</tr>`,
   )}</tbody></table></div>`;
 }

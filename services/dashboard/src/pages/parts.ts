@@ -48,6 +48,15 @@ export function number(value: number): string {
   return NUMBER.format(value);
 }
 
+/** An amount of money with the decimals of its currency. */
+export function money(amount: number, currency: string): string {
+  try {
+    return new Intl.NumberFormat('en-GB', { style: 'currency', currency }).format(amount);
+  } catch {
+    return `${amount} ${currency}`;
+  }
+}
+
 /** When something was used last, and from where. */
 export function lastUsed({ last_used_at: at, last_used_address: address }: LastUse, none = 'never'): Content {
   return html`${time(at, none)}${address !== null && html` <span class="hint">from ${address}</span>`}`;
@@ -100,10 +109,16 @@ export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
   return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 
+const OURS: Record<string, string> = {
+  dashboard: 'the dashboard',
+  'gatehouse-login': 'login by the API',
+  'gatehouse-account': 'the account pages',
+};
+
 /** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */
-export function applicationLink(id: string, names: ReadonlyMap<string, string>): Html {
+export function applicationLink(id: string, names: ReadonlyMap<string, string>): Content {
   const name = names.get(id);
-  if (name === undefined && !id.startsWith('app_')) return html`<code>${id}</code>`;
+  if (name === undefined && !id.startsWith('app_')) return OURS[id] ?? html`<code>${id}</code>`;
   return html`<a href="/dashboard/applications/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 

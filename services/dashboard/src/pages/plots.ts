@@ -2,7 +2,7 @@ import { moment } from '@gatehouse/ui/formatting';
 import { type Html, html } from '@gatehouse/ui/html';
 import { RANGES, type Range, type Series } from '../api/analytics.ts';
 import type { Outcome } from '../api/attempt.ts';
-import { notAvailable } from './parts.ts';
+import { money, notAvailable } from './parts.ts';
 
 export type Plot = {
   title: string;
@@ -23,6 +23,33 @@ export function rangePicker(path: string, current: Range): Html {
   )}</nav>`;
 }
 
+/** The figures of a range of time in a row, the most telling first; those that cannot be had are left out. */
+export function figures(entries: readonly (readonly [name: string, value: string | undefined])[]): Html {
+  return html`<dl class="tiles">${entries.map(
+    ([name, value]) =>
+      value !== undefined && html`<div class="tile"><dt>${name}</dt><dd class="value">${value}</dd></div>`,
+  )}</dl>`;
+}
+
+/** The value of a metric over the whole range, in words; undefined if there is none. */
+export function totalText({ value: series }: Outcome<Series>, unit: Plot['unit']): string | undefined {
+  if (series === undefined) return undefined;
+  if (unit === 'money') {
+    const sums = (series.totals ?? []).map(({ value, currency }) => money(value ?? 0, String(currency)));
+    return sums.length === 0 ? undefined : sums.slice(0, MAX_CURRENCIES).join(', ');
+  }
+  if (series.total === null) return undefined;
+  const isLong = unit === 'ms' && series.total >= 10;
+  return NUMBER.format(isLong ? Math.round(series.total) : series.total) + UNITS[unit];
+}
+
+/** The share of requests that failed for reasons of ours. */
+export function errorRate(errors: Outcome<Series>, requests: Outcome<Series>): string | undefined {
+  const [failed, all] = [errors.value?.total, requests.value?.total];
+  if (failed == null || all == null || all === 0) return undefined;
+  return `${NUMBER.format((failed / all) * 100)} %`;
+}
+
 /** Plots of metrics. Each is drawn by a script from its table, which remains for those who do not see it. */
 export function plotGrid(plots: readonly Plot[]): Html {
   return html`<div class="plots">${plots.map(onePlot)}</div>`;
@@ -38,8 +65,8 @@ function onePlot({ title, unit, lines }: Plot): Html {
   if (times.length === 0) {
     return html`<div class="plot"><h2>${title}</h2><p class="hint">There was nothing in this time.</p></div>`;
   }
-  const total = lines.length === 1 && unit === 'count' ? first.value.total : undefined;
-  return html`<figure class="plot"><figcaption><h2>${title}</h2>${total != null && html`<span class="total">${NUMBER.format(total)} in all</span>`}</figcaption>
+  const total = lines.length === 1 ? totalText(first, unit) : undefined;
+  return html`<figure class="plot"><figcaption><h2>${title}${unit === 'ms' && ' in ms'}</h2>${total !== undefined && html`<span class="total">${total} in all</span>`}</figcaption>
 ${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map(({ name }) => html`<li>${name}</li>`)}</ul>`}
 <div class="canvas" aria-hidden="true"></div>
 <details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${`${title} as a table`}"><table><thead><tr><th scope="col">From (UTC)</th>${columns.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>

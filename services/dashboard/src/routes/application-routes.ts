@@ -89,12 +89,15 @@ export function readApplication({ api, param }: Visit): Promise<ApiApplication> 
 
 function columns(isAdmin: boolean, person: Person, people: Names): Column<ApiApplication>[] {
   return [
-    { title: 'Name', show: (it) => html`<a href="${pathOf(it)}"><bdi>${it.name}</bdi></a>` },
+    {
+      title: 'Name',
+      show: (it) =>
+        html`<a href="${pathOf(it)}"><bdi>${it.name}</bdi></a><br><code class="below">${it.client_id}</code>`,
+    },
     {
       title: 'Type',
-      show: ({ type, trusted }) => html`${TYPES[type].name} ${trusted && statusTag('trusted')}`,
+      show: ({ type, trusted }) => html`${TYPES[type].short} ${trusted && statusTag('trusted')}`,
     },
-    { title: 'Client ID', show: ({ client_id: id }) => html`<code>${id}</code>` },
     ...(isAdmin
       ? [
           {

@@ -2,11 +2,12 @@ import { form } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
+import { type Names, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import type { Fields } from '../http/forms.ts';
 import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
 import { list, table } from '../pages/list.ts';
-import { copyable, entryOf, facts, statusTag, time } from '../pages/parts.ts';
+import { copyable, entryOf, facts, statusTag, time, userLink } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -51,6 +52,9 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
       order: 'desc',
       ...filters({ ...equal, user_id: user }),
     };
+    const outcome = await attempt(api.get<ApiPage<Notification>>(API, search));
+    const recipients = (outcome.value?.data ?? []).map(({ user_id: id }) => id);
+    const people: Names = person.role === 'user' ? new Map() : await namesOfUsers(api, recipients);
     return {
       title: 'Notifications',
       section: 'notifications',
@@ -64,14 +68,16 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
           { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
         ],
         values,
-        outcome: await attempt(api.get<ApiPage<Notification>>(API, search)),
+        outcome,
         columns: [
           {
             title: 'Message',
             show: ({ id, message }) => html`<a href="${pathOf(id)}"><bdi>${short(message)}</bdi></a>`,
           },
+          ...(person.role === 'user'
+            ? []
+            : [{ title: 'Recipient', show: ({ user_id: id }: Notification) => userLink(id, people) }]),
           { title: 'Type', show: ({ type }) => type },
-          { title: 'Priority', show: ({ priority }) => priority },
           { title: 'Status', show: ({ status }) => statusTag(status) },
           { title: 'Attempts', number: true, show: ({ attempts }) => attempts.length },
           { title: 'Accepted', show: ({ created_at: at }) => time(at) },
@@ -120,25 +126,23 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
     }
   });
 
-  function view(
-    { csrf }: Visit,
+  async function view(
+    { api, csrf, person }: Visit,
     it: Notification,
     shown: { notice?: string | undefined; error?: ApiError },
-  ): View {
+  ): Promise<View> {
+    const people: Names = person.role === 'user' ? new Map() : await namesOfUsers(api, [it.user_id]);
     const button = (action: string, text: string, look: string): Html =>
       form({ action: `${pathOf(it.id)}/${action}`, csrf }, html`<button class="${look}">${text}</button>`);
     return {
-      title: 'Notification',
+      title: short(it.message),
       section: 'notifications',
       trail: TRAIL,
       notice: shown.notice,
       failed: shown.error !== undefined,
       body: html`${formProblem(shown.error, [])}<section class="panel">${facts([
         ['Notification ID', copyable('notification-id', it.id)],
-        [
-          'Recipient',
-          html`<a href="/dashboard/users/${encodeURIComponent(it.user_id)}"><code>${it.user_id}</code></a>`,
-        ],
+        ['Recipient', person.role === 'user' ? 'you' : userLink(it.user_id, people)],
         ['Type', it.type],
         ['Priority', it.priority],
         ['Status', statusTag(it.status)],

@@ -6,10 +6,9 @@ import { type ApiPage, filters } from '../api/pages.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import { formProblem, refusalOf, selectField, textField } from '../pages/fields.ts';
 import { list, table } from '../pages/list.ts';
-import { copyable, facts, statusTag, time, userLink } from '../pages/parts.ts';
+import { copyable, facts, money, statusTag, time, userLink } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
-import { money } from './product-routes.ts';
 
 type Line = { product_id: string; quantity: number; unit_price: number; line_total: number };
 type Order = {

@@ -2,7 +2,15 @@ import { html } from '@gatehouse/ui/html';
 import { loadSeries, RANGES, rangeOf } from '../api/analytics.ts';
 import type { ApplicationPage } from '../api/application-types.ts';
 import { attempt } from '../api/attempt.ts';
-import { freshness, type Plot, plotGrid, rangePicker } from '../pages/plots.ts';
+import {
+  errorRate,
+  figures,
+  freshness,
+  type Plot,
+  plotGrid,
+  rangePicker,
+  totalText,
+} from '../pages/plots.ts';
 import type { DashboardRouter } from './dashboard-router.ts';
 
 const METRICS = [
@@ -56,7 +64,22 @@ export function addOverviewRoutes({ get }: DashboardRouter): void {
       charts: true,
       body: html`${isNew && welcome()}
 ${rangePicker('/dashboard', range)}
-<p>${whose}: ${RANGES[range].title.toLowerCase()}. Times are in UTC.</p>
+<p>${whose} in the ${RANGES[range].title.toLowerCase()}. Times are in UTC.</p>
+${
+  !isAway &&
+  figures([
+    ['Requests', totalText(series.requests, 'count')],
+    ['Error rate', errorRate(series.errors, series.requests)],
+    ['95 % within', totalText(series.latency_p95, 'ms')],
+    ['Sign-ins', totalText(series.logins, 'count')],
+    ...(sees('orders')
+      ? ([
+          ['Orders', totalText(series.orders, 'count')],
+          ['Revenue', totalText(series.revenue, 'money')],
+        ] as const)
+      : []),
+  ])
+}
 ${isAway ? plotGrid(plots.slice(0, 1)) : plotGrid(plots)}
 ${freshness(series.requests)}
 <section><h2>What you can do here</h2>

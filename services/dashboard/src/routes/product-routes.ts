@@ -8,7 +8,7 @@ import type { Fields } from '../http/forms.ts';
 import { deleteForm, isConfirmed } from '../pages/application-pages.ts';
 import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { copyable, entryOf, facts, statusTag, time } from '../pages/parts.ts';
+import { copyable, entryOf, facts, money, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -40,15 +40,6 @@ const EMPTY: Values = {
   ...{ name: '', price: '', currency: 'EUR', stock: '0', category: '', sku: '', status: 'active' },
   description: '',
 };
-
-/** An amount of money with the decimals of its currency. */
-export function money(amount: number, currency: string): string {
-  try {
-    return new Intl.NumberFormat('en-GB', { style: 'currency', currency }).format(amount);
-  } catch {
-    return `${amount} ${currency}`;
-  }
-}
 
 /** Products: everybody sees them; editors and admins change them. */
 export function addProductRoutes({ get, post }: DashboardRouter): void {

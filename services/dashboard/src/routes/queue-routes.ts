@@ -40,7 +40,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
     section: 'queues',
     notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
-    body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance.</p>
+    body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance. What is in progress is worked on, or waits to be tried again.</p>
 ${formProblem(error, [])}
 ${
   outcome.error === undefined
@@ -56,11 +56,10 @@ ${
 
 function columns(csrf: string): Column<Lane>[] {
   return [
-    { title: 'Queue and lane', show: ({ queue, lane }) => html`${queue} / ${lane}` },
+    { title: 'Lane', show: ({ queue, lane }) => html`${queue} / ${lane}` },
     { title: 'State', show: state },
     { title: 'Waiting', show: waiting },
-    { title: 'In progress or retried', number: true, show: ({ priorities }) => sum(priorities, 'in_flight') },
-    { title: 'Oldest waits', show: oldest },
+    { title: 'In progress', number: true, show: ({ priorities }) => sum(priorities, 'in_flight') },
     { title: 'Attempts', show: ({ attempts }) => counts(Object.entries(attempts)) },
     {
       title: 'Dead letters',
@@ -99,15 +98,12 @@ const sum = (priorities: Priorities, field: 'waiting' | 'in_flight' | 'dead_lett
 
 function waiting({ priorities }: Lane): Content {
   const each = priorities.filter((it) => it.waiting > 0).map((it) => [it.priority, it.waiting] as const);
-  return each.length === 0 ? '0' : counts(each);
+  if (each.length === 0) return '0';
+  const seconds = Math.max(...priorities.map((it) => it.oldest_seconds));
+  return html`${counts(each)}<br><span class="hint">the oldest for ${duration(seconds)}</span>`;
 }
 
 function counts(entries: readonly (readonly [name: string, count: number])[]): Content {
   if (entries.length === 0) return 'none';
   return entries.map(([name, count]) => html`<span class="count-of">${number(count)} ${name}</span> `);
-}
-
-function oldest({ priorities }: Lane): Content {
-  const seconds = Math.max(0, ...priorities.map((it) => it.oldest_seconds));
-  return seconds === 0 ? '–' : duration(seconds);
 }

@@ -2,7 +2,7 @@ import { html } from '@gatehouse/ui/html';
 import { loadSeries, RANGES, rangeOf } from '../api/analytics.ts';
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
-import { freshness, plotGrid, rangePicker } from '../pages/plots.ts';
+import { errorRate, figures, freshness, plotGrid, rangePicker, totalText } from '../pages/plots.ts';
 import type { DashboardRouter } from './dashboard-router.ts';
 
 const METRICS = [
@@ -46,8 +46,18 @@ export function addUsageRoutes({ get }: DashboardRouter): void {
       path: '/usage',
       charts: true,
       body: html`${rangePicker(path, range)}
-<p>What this application did: ${RANGES[range].title.toLowerCase()}.</p>
+<p>What this application did in the ${RANGES[range].title.toLowerCase()}. Times are in UTC.</p>
 <div id="usage" hx-get="${path}?range=${range}" hx-select="#usage" hx-swap="outerHTML" hx-trigger="every 5s">
+${
+  !isAway &&
+  figures([
+    ['Requests', totalText(series.requests, 'count')],
+    ['Error rate', errorRate(series.errors, series.requests)],
+    ['Half within', totalText(series.latency_p50, 'ms')],
+    ['95 % within', totalText(series.latency_p95, 'ms')],
+    ['Tokens issued', totalText(series.tokens_issued, 'count')],
+  ])
+}
 ${plotGrid(isAway ? plots.slice(0, 1) : plots)}
 ${freshness(series.requests)}</div>`,
     });

@@ -140,7 +140,7 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
       notice,
       failed: wrongName,
       body: html`${userFacts(user)}
-${isAdmin && html`<p><a href="/dashboard/audit?${new URLSearchParams({ subject: user.id }).toString()}">What happened to this account</a> · <a href="/dashboard/audit?${new URLSearchParams({ actor: user.id }).toString()}">What this person did</a></p>`}
+${isAdmin && html`<p><a href="/dashboard/audit?${new URLSearchParams({ subject: user.id }).toString()}">What happened to this account</a> · <a href="/dashboard/audit?${new URLSearchParams({ actor: user.id }).toString()}">What this person did</a> · <a href="/dashboard/orders?${new URLSearchParams({ q: user.id }).toString()}">Their orders</a> · <a href="/dashboard/notifications/new?${new URLSearchParams({ user: user.id }).toString()}">Send a notification</a></p>`}
 ${isAdmin && authority(user, { ...common, isSelf })}
 ${open !== undefined && sessionSection(open, { ...common, describe })}
 ${

@@ -63,7 +63,7 @@ ${own.length > 0 && ownApplications(own, model.endCredentials)}`,
 function ownApplications(own: readonly OwnApplicationView[], end: PageForm): Html {
   const haveCredentials = own.some((it) => it.hasPublicKeys || it.secrets.length + it.keys.length > 0);
   return html`<h2>Your own applications</h2>
-<p>You have registered these. If you do not recognise one of them, or one of their secrets and keys, change your password, then end all secrets and keys.</p>
+<p>You have registered these. If you do not recognise one of them, or one of their secrets and keys, change your password, then end all secrets and keys. You manage them in the <a href="/dashboard/applications">dashboard</a>.</p>
 <ul class="cards">${own.map(ownCard)}</ul>
 ${haveCredentials && form(end, html`<button class="danger">End all secrets and keys</button>`, { class: 'after-cards' })}`;
 }

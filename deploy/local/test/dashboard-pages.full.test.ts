@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import t from 'tap';
+import { startGatehouse, temporaryDir } from './gatehouse.ts';
+import { pathsOf, seed } from './screenshot-data.ts';
+
+type Page = Awaited<ReturnType<Awaited<ReturnType<typeof startChromium>>['newPage']>>;
+type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+/** What is too small, too wide or too pale somewhere shows in one of these. */
+const SCREENS = [
+  { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+  { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark', reducedMotion: 'reduce' },
+] as const;
+/** Pages that have every kind of control between them. */
+const KINDS = [
+  'overview',
+  'application',
+  'credentials',
+  'quick-start',
+  'profiles',
+  'audit',
+  'queues',
+  'user',
+];
+const LONGEST_FIRST_VIEW_MS = 1000;
+const LARGEST_FIRST_VIEW_BYTES = 300_000;
+
+const chromium = findChromium();
+if (chromium === undefined) t.plan(0, NO_CHROMIUM);
+else await inChromium(chromium);
+
+async function inChromium(executable: string): Promise<void> {
+  t.setTimeout(600_000);
+  const { demo } = await startGatehouse(t, temporaryDir(t));
+  const paths = pathsOf(demo.machine.client_id, await seed(demo));
+  const browser = await startChromium(t, executable);
+
+  async function signedIn(options: Parameters<typeof browser.newContext>[0]) {
+    const context = await browser.newContext({ locale: 'en-GB', ...options });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+    await page.goto(`${demo.base_url}/dashboard`);
+    await page.fill('#username', demo.admin.username);
+    await page.fill('#password', demo.admin.password);
+    await page.click('button.primary');
+    await page.waitForURL(`${demo.base_url}/dashboard`);
+    return { page, complaints: () => complaints.filter((it) => !it.includes('status of 404')) };
+  }
+
+  for (const screen of SCREENS) {
+    const { viewport, colorScheme } = screen;
+    t.test(`every page at ${viewport.width} px, ${colorScheme}`, async (t) => {
+      const { page, complaints } = await signedIn(screen);
+      for (const [name, path] of Object.entries(paths)) {
+        await page.goto(demo.base_url + path);
+        t.same(await violations(page), [], `${name}: axe-core finds nothing`);
+        const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        t.ok(tooWide <= 0, `${name} is ${tooWide} px too wide`);
+      }
+      t.same(complaints(), [], 'and the console is silent');
+    });
+  }
+
+  t.test('every control of each kind of page is reached by keyboard, and seen when it is', async (t) => {
+    const { page } = await signedIn(SCREENS[0]);
+    for (const name of KINDS) {
+      await page.goto(demo.base_url + paths[name]);
+      t.same(await notReached(page), [], name);
+    }
+  });
+
+  t.test('nothing moves for those who want it so', async (t) => {
+    const { page } = await signedIn({ reducedMotion: 'reduce' });
+    for (const path of [paths.overview, paths.applications].map(String)) {
+      await page.goto(demo.base_url + path);
+      const moving = await page.evaluate<number>(
+        `[...document.querySelectorAll('*')].filter((it) => parseFloat(getComputedStyle(it).transitionDuration) > 0 || getComputedStyle(it).animationName !== 'none').length`,
+      );
+      t.equal(moving, 0, path);
+    }
+  });
+
+  t.test('the first view of the overview, plots included, is light and fast', async (t) => {
+    const { page } = await signedIn(SCREENS[0]);
+    const client = await page.context().newCDPSession(page);
+    await client.send('Network.setCacheDisabled', { cacheDisabled: true });
+    const began = performance.now();
+    await page.goto(`${demo.base_url}/dashboard`, { waitUntil: 'load' });
+    const ms = performance.now() - began;
+    const bytes = await page.evaluate<number>(
+      'performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)',
+    );
+    t.comment(`${bytes} bytes, ${Math.round(ms)} ms`);
+    t.ok(bytes > 0 && bytes < LARGEST_FIRST_VIEW_BYTES, `${bytes} bytes`);
+    t.ok(ms < LONGEST_FIRST_VIEW_MS, `${ms} ms`);
+  });
+}
+
+/** What axe-core finds, as the rule and the elements. */
+async function violations(page: Page): Promise<string[]> {
+  // Colours that are still changing would be measured half way.
+  await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');
+  // Not as a script element, which the policy refuses.
+  await page.evaluate(axe);
+  const found = await page.evaluate<Violations>('axe.run()');
+  return found.violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+  );
+}
+
+/** The controls that Tab does not come to, or on which nobody sees that it has. */
+async function notReached(page: Page): Promise<string[]> {
+  const count = await page.evaluate<number>(`{
+    const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary')];
+    // Of a group of radio buttons, the chosen one is reached.
+    window.left = new Set(controls.filter((it) => it.checkVisibility() && it.type !== 'hidden' && !it.disabled
+      && !(it.type === 'radio' && !it.checked)));
+    window.unseen = [];
+    document.addEventListener('focusin', ({ target }) => {
+      window.left.delete(target);
+      const { outlineStyle, outlineWidth } = getComputedStyle(target);
+      const { top, bottom } = target.getBoundingClientRect();
+      const isOutside = bottom < 0 || top > innerHeight;
+      if (outlineStyle === 'none' || outlineWidth === '0px' || isOutside) window.unseen.push(target.outerHTML.slice(0, 120));
+    });
+    window.left.size;
+  }`);
+  for (let i = 0; i < count * 2 + 10; i += 1) {
+    await page.keyboard.press('Tab');
+    if (i % 10 === 9 && (await page.evaluate<number>('window.left.size')) === 0) break;
+  }
+  return page.evaluate<string[]>(
+    '[...[...window.left].map((it) => it.outerHTML.slice(0, 120)), ...window.unseen]',
+  );
+}

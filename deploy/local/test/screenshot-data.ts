@@ -1,0 +1,321 @@
+import { latencyBucket } from '@gatehouse/kit/latency';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { databaseUri } from '../src/database-uri.ts';
+import type { Demo } from '../src/demo.ts';
+
+export type Made = { id: string; client_id: string; client_secret: string; api_key: string };
+
+const PEOPLE = [
+  ...['Ann Lee', 'Béla Nagy', 'Chandra Rao', 'Dmitri Orlov', 'Esi Mensah', 'Fatima Zahra', 'Goran Petrović'],
+  ...['Hana Novák', 'Inês Duarte', 'Jun Tanaka', 'Katrin Weber', 'Liam Byrne', 'María Gómez', 'Ngozi Eze'],
+  ...['Olav Hansen', 'Priya Nair', 'Quentin Roy', 'Rosa Bianchi', 'Sami Virtanen', 'Thandi Dube', 'Uma Iyer'],
+  ...['Viktor Lund', 'Wanjiru Kamau', 'Ximena Ríos', 'Yusuf Demir', 'Zofia Kowalska'],
+];
+const PRODUCTS = [
+  ['Earl Grey, 250 g', 12.5, 'Tea', 120, 'TEA-EG-250'],
+  ['Sencha, 100 g', 9.9, 'Tea', 40, 'TEA-SE-100'],
+  ['Darjeeling first flush, 100 g', 18.4, 'Tea', 25, 'TEA-DA-100'],
+  ['Rooibos with vanilla, 200 g', 8.2, 'Tea', 63, 'TEA-RO-200'],
+  ['Teapot “Arita”, 0.8 l', 89, 'Pots', 12, 'POT-AR-08'],
+  ['Cast-iron kettle, 1.2 l', 119, 'Pots', 7, 'POT-KE-12'],
+  ['Café crema, 1 kg', 24.2, 'Coffee', 0, 'COF-CR-1000'],
+  ['Espresso “Napoli”, 1 kg', 26.9, 'Coffee', 88, 'COF-NA-1000'],
+  ['Hand grinder', 64, 'Tools', 31, 'TOO-GR-01'],
+  ['Gooseneck kettle', 79, 'Tools', 15, 'TOO-GO-01'],
+  ['Scale, 0.1 g', 34.5, 'Tools', 44, 'TOO-SC-01'],
+  ['Matcha whisk', 16, 'Tools', 52, 'TOO-MW-01'],
+] as const;
+const ITEMS: [name: string, value: unknown][] = [
+  ['colours', ['copper', 'stone', 'ink']],
+  ['feature flags', { checkout_v2: true, gift_wrapping: false, free_shipping_from: 49.9 }],
+  ['opening hours', { monday: '9–17', saturday: '10–14', sunday: null }],
+  ['shipping zones', ['DE', 'AT', 'CH', 'NL', 'BE']],
+  ['greeting', 'Welcome back!'],
+  ['vat rates', { standard: 0.19, reduced: 0.07 }],
+  ['newsletter', { list: 'tea-lovers', double_opt_in: true }],
+  ['warehouse', { city: 'Hamburg', shelves: 240 }],
+];
+const WAYS: string[][] = [
+  ['confirmed', 'processing', 'shipped', 'delivered'],
+  ['confirmed', 'processing', 'shipped'],
+  ['confirmed', 'processing'],
+  ['confirmed'],
+  [],
+  ['cancelled'],
+  ['confirmed', 'processing', 'shipped', 'delivered', 'refunded'],
+];
+const NOTES: Record<string, string> = {
+  shipped: 'Parcel 0034 0434 1612 0045',
+  cancelled: 'The customer ordered twice.',
+  refunded: 'The pot arrived broken.',
+};
+const MESSAGES = [
+  'Your order has been shipped. It arrives in two to three days.',
+  'Your code is 482 913. It is valid for ten minutes.',
+  'Thank you for your order! You find the invoice in your account.',
+  'The Sencha that you asked for is back in stock.',
+  'We have refunded your payment.',
+];
+const BROWSERS = [
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.0 Safari/605.1.15',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36',
+];
+
+/** Makes a small tea shop, as if it had been open for a while, through the API; returns what pages are about. */
+export async function seed({ base_url: base, admin, machine, api_key: apiKey }: Demo) {
+  async function ask<T = Made>(
+    method: string,
+    path: string,
+    body?: unknown,
+    as = token,
+    agent = 'curl/8.14',
+  ): Promise<T> {
+    const response = await fetch(base + path, {
+      method,
+      headers: { 'content-type': 'application/json', 'user-agent': agent, ...(as && { authorization: as }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok && path !== LOGIN) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? {} : JSON.parse(text)) as T;
+  }
+  let token = '';
+  const login = async (username: string, password: string, agent?: string) =>
+    `Bearer ${(await ask<{ token: string }>('POST', LOGIN, { username, password }, '', agent)).token}`;
+  token = await login(admin.username, admin.password);
+
+  const people: Made[] = [];
+  for (const [i, name] of PEOPLE.entries()) {
+    const username = name
+      .normalize('NFD')
+      .replaceAll(/[^A-Za-z ]/g, '')
+      .replaceAll(' ', '.')
+      .toLowerCase();
+    const account = { username, email: `${username}@example.org`, password: PASSWORD };
+    const role = i === 1 ? 'editor' : i === 4 ? 'admin' : 'user';
+    const made = await ask('POST', '/kb/api/v1/users', { ...account, role });
+    const [first_name, last_name] = name.split(' ');
+    await ask('PUT', `/v2/users/${made.id}`, { profile: { first_name, last_name } });
+    people.push(made);
+    if (i < 6) await login(username, PASSWORD, BROWSERS[i % 3]);
+  }
+  await ask('PUT', `/v2/users/${people[16]?.id}/status`, { status: 'inactive' });
+  await login('ann.lee', 'a wrong password', BROWSERS[1]);
+
+  for (const [name, value] of ITEMS) await ask('POST', '/api/v1/items', { name, value });
+  const products: Made[] = [];
+  for (const [name, price, category, stock, sku] of PRODUCTS) {
+    const description = `${name}, packed by hand in our warehouse in Hamburg.`;
+    const product = { name, price, category, stock, sku, description, currency: 'EUR' };
+    products.push(await ask('POST', '/v2/products', product));
+  }
+  let order: Made | undefined;
+  for (let i = 0; i < 26; i += 1) {
+    const lines = [0, 1, 2].slice(0, 1 + (i % 3)).map((n) => {
+      const at = [0, 1, 3, 7, 8, 10, 11][(i + n * 2) % 7] ?? 0;
+      return { product_id: products[at]?.id, quantity: 1 + ((i + n) % 2) };
+    });
+    const body = { user_id: people[(i * 5) % people.length]?.id, items: lines, currency: 'EUR' };
+    const made = await ask('POST', '/v2/orders', body);
+    for (const status of WAYS[i % WAYS.length] ?? []) {
+      const note = NOTES[status];
+      await ask('PATCH', `/v2/orders/${made.id}/status`, { status, ...(note && { note }) });
+    }
+    if (i === 7) order = made;
+  }
+
+  let notification: Made | undefined;
+  for (let i = 0; i < 14; i += 1) {
+    const type = i % 5 === 3 ? 'push' : i % 5 === 1 ? 'sms' : 'email';
+    const user_id = people[(i * 3) % people.length]?.id;
+    const priority = ['normal', 'high', 'low'][i % 3];
+    const made = await ask('POST', '/v2/notifications', {
+      user_id,
+      type,
+      priority,
+      message: MESSAGES[i % 5],
+    });
+    if (i === 10) notification = made;
+  }
+  await ask('PUT', '/api/v1/queues/messages/sms', { paused: true });
+  await ask('POST', '/v2/notifications', {
+    user_id: people[2]?.id,
+    type: 'sms',
+    priority: 'low',
+    message: MESSAGES[0],
+  });
+
+  const uris = ['https://shop.example.org/callback'];
+  const scopes = ['openid', 'profile', 'read:data'];
+  const make = (body: object) => ask('POST', '/api/v1/applications', body);
+  const web = await make({
+    ...{ name: 'Tea shop', type: 'web', scopes, redirect_uris: uris, backchannel_logout_uri: LOGGED_OUT },
+    post_logout_redirect_uris: ['https://shop.example.org/'],
+  });
+  await ask('POST', `/api/v1/applications/${web.client_id}/secrets`, { expires_in: 90 * 86_400 });
+  await make({ name: 'Storefront', type: 'spa', scopes, redirect_uris: ['https://m.example.org/'] });
+  await make({ name: 'Tea on the go', type: 'native', scopes, redirect_uris: ['org.example.tea:/callback'] });
+  const ann = await login('ann.lee', PASSWORD, BROWSERS[0]);
+  await ask(
+    'POST',
+    '/api/v1/applications',
+    { name: 'Price watch', type: 'machine', scopes: ['read:data'] },
+    ann,
+  );
+  await make({ name: 'Loyalty API', type: 'resource', scopes: [] });
+  await make({
+    name: 'Warehouse robot',
+    type: 'machine',
+    scopes: ['read:data', 'write:data'],
+    trusted: true,
+  });
+  for (const name of ['nightly export', 'stock alarm']) {
+    const path = `/api/v1/applications/${machine.client_id}/api-keys`;
+    const key = await ask('POST', path, { name, scopes: ['read:data'], expires_in: 365 * 86_400 });
+    await ask('GET', '/api/v1/items', undefined, `ApiKey ${key.api_key}`);
+  }
+  await ask('GET', '/api/v1/items', undefined, `ApiKey ${apiKey}`);
+  const { client_id, client_secret } = machine;
+  await ask('POST', '/oauth/token', { grant_type: 'client_credentials', client_id, client_secret }, '');
+
+  let report: Made | undefined;
+  for (const [type, format] of [
+    ['usage', 'json'],
+    ['products', 'csv'],
+    ['orders', 'csv'],
+    ['sales', 'pdf'],
+  ]) {
+    report = await ask('POST', '/v2/reports/generate', { type, format });
+  }
+  const { data: items } = await ask<{ data: Made[] }>('GET', '/api/v1/items?cursor=');
+  return { web, people, products, order, notification, report, item: items.at(-3) };
+}
+
+const LOGIN = '/api/v1/auth/login';
+const LOGGED_OUT = 'https://shop.example.org/signed-out';
+const PASSWORD = 'correct horse battery';
+
+/** The paths of all pages by name. */
+export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
+  const { web, people, products, order, notification, report, item } = made;
+  const ofDashboard = {
+    overview: '',
+    'overview-of-a-day': '?range=24h',
+    applications: '/applications',
+    'application-types': '/applications/new',
+    'new-application': '/applications/new?type=web',
+    application: `/applications/${web.client_id}`,
+    'application-machine': `/applications/${machine}`,
+    credentials: `/applications/${machine}/credentials`,
+    'quick-start': `/applications/${machine}/quick-start`,
+    usage: `/applications/${machine}/usage`,
+    profiles: `/applications/${machine}/profiles`,
+    items: '/items',
+    item: `/items/${item?.id}`,
+    'new-item': '/items/new',
+    products: '/products',
+    product: `/products/${products[0]?.id}`,
+    orders: '/orders',
+    order: `/orders/${order?.id}`,
+    notifications: '/notifications',
+    notification: `/notifications/${notification?.id}`,
+    'new-notification': '/notifications/new',
+    reports: '/reports',
+    'report-types': '/reports/new',
+    'new-report': '/reports/new?type=orders',
+    report: `/reports/${report?.id}`,
+    users: '/users',
+    user: `/users/${people[0]?.id}`,
+    'new-user': '/users/new',
+    audit: '/audit',
+    'signing-keys': '/signing-keys',
+    queues: '/queues',
+    'dead-letters': '/dead-letters',
+    'nothing-found': '/users?q=nobody',
+    'not-found': '/nothing-here',
+    'signed-out': '/signed-out',
+  };
+  const entries = Object.entries(ofDashboard).map(([name, at]) => [name, `/dashboard${at}`]);
+  return {
+    landing: '/',
+    ...Object.fromEntries(entries),
+    account: '/account',
+    'account-applications': '/account/applications',
+    'account-sessions': '/account/sessions',
+  };
+}
+
+/** Puts usage of the last day where services count it, as nobody waits a day for a picture. */
+export async function seedUsage(uri: string, clientId: string): Promise<void> {
+  const logger = createLogger({ name: 'screenshots', level: 'warn', readable: true });
+  const database = createDatabase({ uri: databaseUri(uri, 'notifications'), name: 'usage', logger });
+  await database.start();
+  const buckets = database.connection.collection<{ _id: string }>('analytics_buckets');
+  const now = Date.now();
+  const rows = (['minute', 'hour'] as const).flatMap((interval) => {
+    const length = interval === 'minute' ? 60_000 : 3_600_000;
+    const first = now - (now % length) - (interval === 'minute' ? 62 : 25) * length;
+    return Array.from({ length: interval === 'minute' ? 62 : 25 }, (_, i) => {
+      const start = new Date(first + i * length);
+      return ['*', clientId].flatMap((client) =>
+        Object.entries(entriesAt(i, length / 60_000, client === '*' ? 1 : 0.4)).map(([source, entries]) => ({
+          ...{ _id: `seed ${interval} ${source} ${client} ${start.toISOString()}`, interval, source, client },
+          ...{ start, entries, revision: 1, expires_at: new Date(now + 86_400_000) },
+        })),
+      );
+    }).flat();
+  });
+  await buckets.insertMany(rows, { ordered: false });
+  await database.stop();
+}
+
+/** Makes the notifications come one after the other in the last hour. */
+export async function spreadNotifications(uri: string): Promise<void> {
+  const logger = createLogger({ name: 'screenshots', level: 'warn', readable: true });
+  const database = createDatabase({ uri: databaseUri(uri, 'notifications'), name: 'spread', logger });
+  await database.start();
+  const notifications = database.connection.collection<{ _id: string }>('notifications');
+  const all = await notifications.find().sort({ _id: 1 }).toArray();
+  for (const [i, { _id }] of all.entries()) {
+    const created_at = new Date(Date.now() - (((all.length - i) * 213_000) % 3_500_000));
+    await notifications.updateOne({ _id }, { $set: { created_at } });
+  }
+  await database.stop();
+}
+
+/** What happened in one interval of so many minutes: waves, and one incident. */
+function entriesAt(i: number, minutes: number, share: number) {
+  const wave = 1 + 0.5 * Math.sin(i / 9) + 0.25 * Math.sin(i / 2.3);
+  const some = (perMinute: number) => Math.round(perMinute * minutes * share * wave);
+  const isIncident = i >= 38 && i <= 41;
+  const requests = some(140);
+  const failed = isIncident ? Math.round(requests / 14) : 0;
+  const slow = isIncident ? 260 : 45 + 12 * Math.sin(i / 4);
+  const route = {
+    labels: { route: '/v2/products' },
+    counts: [requests - failed, some(6), some(4), failed],
+    latency: [
+      latencyBucket(9 + 2 * Math.sin(i / 5)),
+      requests,
+      latencyBucket(slow),
+      Math.ceil(requests / 12),
+    ],
+  };
+  return {
+    commerce: [route],
+    identity: [
+      { labels: { counter: 'tokens_issued' }, counts: [some(22)] },
+      { labels: { counter: 'logins' }, counts: [some(7)] },
+    ],
+    ...(share === 1 && {
+      order: [
+        {
+          labels: { status: 'confirmed', currency: 'EUR' },
+          ...{ counts: [some(12)], amount: String(some(12) * 612_500) },
+        },
+      ],
+    }),
+  };
+}
