@@ -127,9 +127,9 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> & { 
       return { browser, page };
     },
     /** Another process of the dashboard; returns its origin. */
-    async replica(changed: Partial<DashboardConfig> = {}): Promise<string> {
+    async replica(different: Partial<DashboardConfig> = {}): Promise<string> {
       const other = await freePort();
-      await start([createDashboardService({ ...config, ...changed }, logger)], other);
+      await start([createDashboardService({ ...config, ...different }, logger)], other);
       return `http://127.0.0.1:${other}`;
     },
     /** A request to the API as somebody. */

@@ -106,6 +106,50 @@ async function inChromium(path: string): Promise<void> {
     t.same(complaints, []);
   });
 
+  t.test('a form is sent once, and again after a return to it', async (t) => {
+    const { page } = await visit(t);
+    await signIn(page);
+    await page.goto(url('/dashboard/applications/new?type=machine'));
+    await page.fill('#name', 'clicked twice');
+    const submit = page.locator('.wide-form button.primary');
+    await page.evaluate(`window.sent = 0; addEventListener('submit', (event) => {
+      window.sent += 1;
+      event.preventDefault();
+    })`);
+    await submit.dblclick();
+    t.equal(await page.evaluate<number>('window.sent'), 1);
+    t.ok(await submit.isDisabled());
+    await page.evaluate(`dispatchEvent(new Event('pageshow'))`);
+    await submit.click();
+    t.equal(await page.evaluate<number>('window.sent'), 2);
+  });
+
+  t.test('what is loaded in the background never erases what is there', async (t) => {
+    const { page } = await visit(t);
+    await signIn(page);
+    const href = paths.find((it) => it.endsWith('/usage')) ?? '';
+    const answers = [
+      { status: 503, body: '<title>This is not available just now</title><main></main>' },
+      { status: 200, body: '<title>Usage</title><main><p>It cannot be shown.</p></main>' },
+    ];
+    for (const answer of answers) {
+      await page.goto(url(href));
+      const title = await page.title();
+      let asked = 0;
+      await page.route('**/usage?*', async (route) => {
+        asked += 1;
+        if (asked === 1) await route.fulfill({ ...answer, contentType: 'text/html' });
+        else await route.continue();
+      });
+      await page.locator('.stale').waitFor({ timeout: 20_000 });
+      t.equal(await page.locator('#usage').count(), 1, `${answer.status}`);
+      t.equal(await page.title(), title);
+      await page.locator('.stale').waitFor({ state: 'detached', timeout: 20_000 });
+      t.equal(await page.locator('#usage').count(), 1, 'it is loaded anew');
+      await page.unroute('**/usage?*');
+    }
+  });
+
   t.test('by keyboard alone', async (t) => {
     const { page } = await visit(t);
     await signIn(page);

@@ -45,7 +45,11 @@ export function apiErrorOf(response: Response, text: string): ApiError {
   }
   const message =
     typeof description === 'string' ? description : typeof error === 'string' ? error : undefined;
-  return new ApiError(response.status, message ?? `The API answered ${response.status}.`, more);
+  const code = typeof error === 'string' ? { code: error } : {};
+  return new ApiError(response.status, message ?? `The API answered ${response.status}.`, {
+    ...more,
+    ...code,
+  });
 }
 
 function parsed(text: string): { error?: unknown; error_description?: unknown } {

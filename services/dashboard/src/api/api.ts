@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { JsonText } from '@gatehouse/http/json-body';
 import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
 import { ApiError, apiErrorOf } from './api-error.ts';
@@ -8,14 +9,22 @@ export type ServiceUrls = Readonly<Record<Exclude<ServiceName, 'dashboard'>, str
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+/**
+ * The API as the person whose tokens these are. `idempotencyKey` is sent with each POST: what it creates is created once,
+ * however often the request that caused it is made.
+ */
+export type Connect = (tokens: TokenSource, cause: Cause, idempotencyKey?: string) => Api;
+
 /** The public API, as one person. All throw ApiError for answers other than a success. */
 export type Api = {
   get<T>(path: string, query?: Query): Promise<T>;
-  /** A JsonText is sent as it is. */
-  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
+  /** A thing with its entity tag, for `send`. */
+  read<T>(path: string): Promise<{ value: T; etag: string | null }>;
+  /** A JsonText is sent as it is. With `ifMatch`, only what still has this entity tag is changed. */
+  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, ifMatch?: string | null): Promise<T>;
   /**
    * The answer to a GET request as it is, an error included; with credentials as that application, by client credentials.
-   * Undefined when the credentials are not valid.
+   * Undefined when the credentials are not valid. Throws ApiError when there is no token for another reason.
    */
   probe(path: string, as?: Credentials): Promise<{ status: number; text: string } | undefined>;
   /** An answer as it is, such as a download. */
@@ -29,7 +38,12 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /** Gives the token for a request; `refused` is the one that was refused, so that another is needed. */
 export type TokenSource = (refused?: string) => Promise<string>;
 
+type AskOptions = { timeout?: number; ifMatch?: string | null | undefined };
+
 const TIMEOUT_MS = 10_000;
+/** How often, and after which time, it is asked what became of a request that is still running. */
+const MAX_ATTEMPTS = 10;
+const RUNNING_MS = 500;
 /** For a download as a whole. */
 const DOWNLOAD_MS = 10 * 60_000;
 
@@ -41,16 +55,16 @@ export function createApi(options: {
   serviceUrls: ServiceUrls;
   /** The scheme by which browsers reach the deployment. */
   scheme: string;
-}): (tokens: TokenSource, cause: Cause) => Api {
+}): Connect {
   const { serviceUrls, scheme } = options;
 
-  return (tokens, cause) => {
+  return (tokens, cause, idempotencyKey) => {
     async function ask(
       method: Method,
       path: string,
       token?: string,
       body?: unknown,
-      timeout = TIMEOUT_MS,
+      { timeout = TIMEOUT_MS, ifMatch }: AskOptions = {},
     ): Promise<Response> {
       const url = urlOf(serviceUrls, path);
       const headers = {
@@ -58,6 +72,8 @@ export function createApi(options: {
         ...causeHeaders(cause, scheme),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(ifMatch && { 'if-match': ifMatch }),
+        ...(method === 'POST' && idempotencyKey && { 'idempotency-key': idempotencyKey }),
       };
       try {
         return await fetch(url, {
@@ -75,31 +91,60 @@ export function createApi(options: {
       method: Method,
       path: string,
       body?: unknown,
-      timeout?: number,
+      options?: AskOptions,
     ): Promise<Response> {
       const token = await tokens();
-      const response = await ask(method, path, token, body, timeout);
+      const response = await ask(method, path, token, body, options);
       if (response.status !== 401) return response;
       await response.body?.cancel();
-      return ask(method, path, await tokens(token), body, timeout);
+      return ask(method, path, await tokens(token), body, options);
+    }
+
+    /** While the same request is running, as of a form that was sent twice, its answer is waited for. */
+    async function write(
+      method: Method,
+      path: string,
+      body: unknown,
+      options: AskOptions,
+    ): Promise<Response> {
+      for (let attempt = 1; ; attempt += 1) {
+        const response = await request(method, path, body, options);
+        const isRunning =
+          idempotencyKey !== undefined && response.status === 409 && response.headers.has('retry-after');
+        if (!isRunning || attempt === MAX_ATTEMPTS) return response;
+        await response.body?.cancel();
+        await setTimeout(RUNNING_MS);
+      }
     }
 
     async function tokenOf({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
       const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-      const response = await ask('POST', '/oauth/token', undefined, grant);
-      const { access_token: token } = (await response.json()) as { access_token?: string };
-      return response.ok ? token : undefined;
+      try {
+        const response = await ask('POST', '/oauth/token', undefined, grant);
+        return (await answer<{ access_token: string }>(response)).access_token;
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'invalid_client') return undefined;
+        throw error;
+      }
     }
 
     async function answer<T>(response: Response): Promise<T> {
       const text = await response.text();
       if (!response.ok) throw apiErrorOf(response, text);
-      return (text === '' ? undefined : JSON.parse(text)) as T;
+      try {
+        return (text === '' ? undefined : JSON.parse(text)) as T;
+      } catch (cause) {
+        throw new ApiError(502, 'The answer of this part of Gatehouse cannot be read.', { cause });
+      }
     }
 
     return {
       get: async (path, query) => answer(await request('GET', path + queryText(query))),
-      send: async (method, path, body) => answer(await request(method, path, body)),
+      async read<T>(path: string) {
+        const response = await request('GET', path);
+        return { value: await answer<T>(response), etag: response.headers.get('etag') };
+      },
+      send: async (method, path, body, ifMatch) => answer(await write(method, path, body, { ifMatch })),
       async probe(path, as) {
         const token = as === undefined ? undefined : await tokenOf(as);
         if (as !== undefined && token === undefined) return undefined;
@@ -107,7 +152,7 @@ export function createApi(options: {
         return { status: response.status, text: await response.text() };
       },
       async fetch(path) {
-        const response = await request('GET', path, undefined, DOWNLOAD_MS);
+        const response = await request('GET', path, undefined, { timeout: DOWNLOAD_MS });
         if (!response.ok) throw apiErrorOf(response, await response.text());
         return response;
       },

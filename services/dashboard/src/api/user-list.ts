@@ -48,12 +48,17 @@ function findBy(q: string): Record<string, string> {
   return beginsWith(q.includes('@') ? 'email' : 'username', q);
 }
 
-/** One user, with the role. */
-export async function findUser(api: Api, id: string): Promise<ListedUser & { profile?: UserProfile }> {
-  const [user, { data }] = await Promise.all([
-    api.get<ListedUser & { created_at: string; profile: UserProfile }>(`/v2/users/${encodeURIComponent(id)}`),
+/** One user, with the role and the entity tag. */
+export async function findUser(
+  api: Api,
+  id: string,
+): Promise<ListedUser & { profile?: UserProfile; etag: string | null }> {
+  const [{ value: user, etag }, { data }] = await Promise.all([
+    api.read<ListedUser & { created_at: string; profile: UserProfile }>(
+      `/v2/users/${encodeURIComponent(id)}`,
+    ),
     api.get<ApiPage<ListedUser>>('/kb/api/v1/users', { cursor: '', ...filters({ id }) }),
   ]);
-  return { ...data[0], ...user, createdAt: user.created_at };
+  return { ...data[0], ...user, createdAt: user.created_at, etag };
 }
 type UserProfile = { first_name: string | null; last_name: string | null };

@@ -37,20 +37,42 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+// A form is sent once; its buttons work again after a while, in case the browser was stopped, and when the page is returned to.
+const SENT_MS = 10_000;
+function enableButtons() {
+  for (const button of document.querySelectorAll('form[method=post] button')) button.disabled = false;
+}
+document.addEventListener('submit', ({ target: form }) => {
+  if (form.method !== 'post') return;
+  for (const button of form.querySelectorAll('button')) button.disabled = true;
+  setTimeout(enableButtons, SENT_MS);
+});
+addEventListener('pageshow', enableButtons);
+
 // Where a part of the page cannot be loaded, what is shown stays, and says that it may be out of date.
 const STALE = 'This could not be loaded just now. What you see may be out of date.';
-for (const name of ['htmx:responseError', 'htmx:sendError', 'htmx:timeout']) {
-  document.addEventListener(name, ({ detail: { target } }) => {
-    if (!target?.isConnected || target.previousElementSibling?.matches('.stale')) return;
-    const message = document.createElement('p');
-    message.className = 'alert stale';
-    message.role = 'alert';
-    message.textContent = STALE;
-    target.before(message);
-  });
+function sayStale(target) {
+  if (!target?.isConnected || target.previousElementSibling?.matches('.stale')) return;
+  const message = document.createElement('p');
+  message.className = 'alert stale';
+  message.role = 'alert';
+  message.textContent = STALE;
+  target.before(message);
 }
-document.addEventListener('htmx:beforeSwap', ({ detail: { shouldSwap, target } }) => {
-  if (shouldSwap && target.previousElementSibling?.matches('.stale')) target.previousElementSibling.remove();
+for (const name of ['htmx:responseError', 'htmx:sendError', 'htmx:timeout']) {
+  document.addEventListener(name, ({ detail }) => sayStale(detail.target));
+}
+document.addEventListener('htmx:beforeSwap', ({ detail }) => {
+  const { shouldSwap, target, requestConfig, serverResponse } = detail;
+  if (!shouldSwap) return;
+  const part = requestConfig.elt.getAttribute('hx-select');
+  const isThere =
+    part === null ||
+    new DOMParser().parseFromString(serverResponse, 'text/html').querySelector(part) !== null;
+  if (!isThere) {
+    detail.shouldSwap = false;
+    sayStale(target);
+  } else if (target.previousElementSibling?.matches('.stale')) target.previousElementSibling.remove();
 });
 // What is loaded anew every few seconds stays as it is while nobody looks, or while something in it is unfolded.
 document.addEventListener('htmx:beforeRequest', (event) => {

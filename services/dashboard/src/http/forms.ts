@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isStorable } from '@gatehouse/http/json-body';
 import { readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
@@ -14,10 +14,16 @@ const FORM = 'application/x-www-form-urlencoded';
 export type Fields = {
   /** Without spaces around it; empty when the field is missing. */
   text(name: string): string;
+  /** The same of a field that says what is meant, such as an id. Throws ServiceError when it is empty. */
+  required(name: string): string;
   /** Each value of a field that may come several times. */
   all(name: string): string[];
   has(name: string): boolean;
   sent: SentFields;
+  /** Its token, for when it is shown again. */
+  token: string;
+  /** The same for a form that is sent again as it is, by a second click for example, and for no other. */
+  idempotencyKey: string;
 };
 
 /** What was typed, so that it can be sent again: without the token, passwords and secrets. */
@@ -34,15 +40,18 @@ export class CsrfError extends ServiceError {
   }
 }
 
-/** Protects forms from other sites by a token that is bound to the session. */
+/**
+ * Protects forms from other sites by a token that is bound to the session. Each page has one of its own, so that a form that
+ * is sent twice differs from one that is filled in twice.
+ */
 export function createForms(masterKeys: KeyList) {
   const keys = deriveKeys(masterKeys, 'dashboard forms');
-  const tokenOf = (key: Buffer, session: Session) =>
-    createHmac('sha256', key).update(session.id).digest('base64url');
+  const tokenOf = (key: Buffer, session: Session, nonce: string) =>
+    `${nonce}.${createHmac('sha256', key).update(`${session.id}.${nonce}`).digest('base64url')}`;
 
   return {
-    /** The hidden token for the forms of a session. */
-    token: (session: Session) => tokenOf(keys[0], session),
+    /** A hidden token for the forms of a page of this session. */
+    token: (session: Session) => tokenOf(keys[0], session, randomBytes(16).toString('base64url')),
     /** Throws CsrfError unless the form has the token of the session, or if there is none. */
     async read(ctx: Context, session: Session | undefined): Promise<Fields> {
       // Browsers say so, and no site can make them say it of its own forms (Fetch Metadata §2.3).
@@ -51,11 +60,14 @@ export function createForms(masterKeys: KeyList) {
       if (ctx.is(FORM) !== FORM) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
-      const values = new URLSearchParams((await readBody(ctx.req, FORM_LIMIT)).toString('utf8'));
-      const given = Buffer.from(values.get('csrf') ?? '');
+      const body = await readBody(ctx.req, FORM_LIMIT);
+      const values = new URLSearchParams(body.toString('utf8'));
+      const token = values.get('csrf') ?? '';
+      const given = Buffer.from(token);
+      const [nonce = ''] = token.split('.', 1);
       const isOfSession = (key: Buffer) => {
         if (session === undefined) return false;
-        const expected = Buffer.from(tokenOf(key, session));
+        const expected = Buffer.from(tokenOf(key, session, nonce));
         return given.length === expected.length && timingSafeEqual(given, expected);
       };
       const sent = [...values].filter(([name]) => !/^csrf$|password|secret/.test(name));
@@ -65,11 +77,19 @@ export function createForms(masterKeys: KeyList) {
       if (![...values.values()].every(isStorable)) {
         throw new ServiceError('invalid', 'A field contains a character that is not allowed in text.');
       }
+      const text = (name: string) => (values.get(name) ?? '').trim();
       return {
-        text: (name) => (values.get(name) ?? '').trim(),
+        text,
+        required(name) {
+          const value = text(name);
+          if (value === '') throw new ServiceError('invalid', `The form lacks the field ${name}.`);
+          return value;
+        },
         all: (name) => values.getAll(name),
         has: (name) => values.has(name),
         sent,
+        token,
+        idempotencyKey: createHash('sha256').update(body).digest('base64url'),
       };
     },
   };

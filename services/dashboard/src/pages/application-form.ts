@@ -26,6 +26,7 @@ export function applicationForm(it: {
   csrf: string;
   type: AppType;
   values: ApplicationValues;
+  hidden?: Readonly<Record<string, string>>;
   error?: ApiError | undefined;
   submit: string;
 }): Html {
@@ -36,7 +37,7 @@ export function applicationForm(it: {
     : 'By which you and the audit log know it.';
   return html`${formProblem(error, FIELDS)}
 ${form(
-  { action: it.action, csrf: it.csrf, hidden: { type } },
+  { action: it.action, csrf: it.csrf, hidden: { type, ...it.hidden } },
   html`${textField({ name: 'name', label: 'Name', value: values.name, problems, required: true, maxlength: 200, hint: nameHint })}
 ${type !== 'machine' && type !== 'resource' && addresses(type, values, problems)}
 ${hasSetting(type, 'scopes') && scopeChoice(type, values.scopes, problems)}

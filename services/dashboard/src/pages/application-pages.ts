@@ -1,8 +1,9 @@
-import { form } from '@gatehouse/ui/form';
+import { form, type PageForm } from '@gatehouse/ui/form';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { ApiApplication } from '../api/application-types.ts';
 import { hasSetting, isConfidential } from '../api/application-types.ts';
+import type { Fields } from '../http/forms.ts';
 import { PINS, TYPES } from './application-texts.ts';
 import { checkbox, formProblem, textField } from './fields.ts';
 import { copyable, facts, lastUsed, tabs, time } from './parts.ts';
@@ -54,15 +55,14 @@ function authentication(application: ApiApplication): string {
 
 /** The choice of profiles, with the shapes side by side. */
 export function profileForm(it: {
-  action: string;
-  csrf: string;
+  target: PageForm;
   pinned: Readonly<Record<string, string>>;
   error?: ApiError | undefined;
 }): Html {
   return html`<p>Some paths answer in several shapes, called profiles. Without a pin, the request decides, and then the deployment’s default. Pin the shape that your code expects, and nothing can change it. Tokens take over a pin when they are issued, API keys within a minute.</p>
 ${formProblem(it.error, [])}
 ${form(
-  { action: it.action, csrf: it.csrf },
+  it.target,
   html`${Object.entries(PINS).map(
     ([pin, { path, what, profiles }]) => html`<fieldset><legend>${path}</legend><p class="hint">${what}</p>
 ${checkbox({ type: 'radio', name: pin, value: '', checked: it.pinned[pin] === undefined, label: 'No pin', hint: 'The request decides, and then the default of the deployment.' })}
@@ -73,6 +73,12 @@ ${checkbox({ type: 'radio', name: pin, value: '', checked: it.pinned[pin] === un
   )}
 <div class="buttons"><button class="primary">Save</button></div>`,
 )}`;
+}
+
+/** Whether the form has the name of what is to be deleted. White space is left out: nobody sees which, and how much. */
+export function isConfirmed(fields: Fields, name: string): boolean {
+  const visible = (text: string) => text.replaceAll(/\s/g, '');
+  return visible(fields.text('confirmation')) === visible(name);
 }
 
 /** Deleting something by typing its name. */
@@ -91,7 +97,7 @@ ${form(
     name: 'confirmation',
     label: 'Its name',
     required: true,
-    hint: html`Type <strong><bdi>${it.name}</bdi></strong> to confirm.`,
+    hint: html`Type <strong><bdi class="as-typed">${it.name}</bdi></strong> to confirm.`,
     problems: it.wrong ? [{ field: 'confirmation', message: 'This is not its name.' }] : [],
   })}
 <div class="buttons"><button class="danger">Delete ${it.what}</button></div>`,

@@ -11,9 +11,11 @@ import { formProblem, textField } from './fields.ts';
 import { time, userLink } from './parts.ts';
 import type { View } from './view.ts';
 
+type Hidden = Readonly<Record<string, string>>;
+
 /** The form that was sent and has to be corrected. */
 export type RefusedForm =
-  | { of: 'settings'; error: ApiError; values: ApplicationValues }
+  | { of: 'settings'; error: ApiError; values: ApplicationValues; hidden: Hidden }
   | { of: 'trust' | 'transfer'; error: ApiError }
   | { of: 'deletion' };
 
@@ -21,6 +23,8 @@ export type RefusedForm =
 export function settingsPage(it: {
   application: ApiApplication;
   values: ApplicationValues;
+  /** The hidden fields of the form of its settings. */
+  hidden: Hidden;
   /** Where its forms go. */
   path: string;
   csrf: string;
@@ -33,6 +37,7 @@ export function settingsPage(it: {
   const { application, path, csrf, refused } = it;
   const errorOf = (of: RefusedForm['of']) =>
     refused !== undefined && refused.of === of && 'error' in refused ? refused.error : undefined;
+  const filled = refused?.of === 'settings' ? refused : it;
   return applicationView(application, {
     path: '',
     notice: it.notice,
@@ -42,7 +47,8 @@ export function settingsPage(it: {
       action: path,
       csrf,
       type: application.type,
-      values: refused?.of === 'settings' ? refused.values : it.values,
+      values: filled.values,
+      hidden: filled.hidden,
       error: errorOf('settings'),
       submit: 'Save',
     })}</section>

@@ -39,8 +39,10 @@ const NEW: Record<NewCredential['kind'], { title: string; advice: string }> = {
   },
 };
 
-export function newCredential({ kind, text }: NewCredential): Html {
-  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${codeBlock('new-credential', text)}<p>${NEW[kind].advice}</p></section>`;
+/** A new credential; `at` tells it from others on the page. */
+export function newCredential({ kind, text }: NewCredential, at: number): Html {
+  const id = at === 0 ? 'new-credential' : `new-credential-${at}`;
+  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${codeBlock(id, text)}<p>${NEW[kind].advice}</p></section>`;
 }
 
 /** The client secrets: two can be valid at once, so that one can replace the other. */

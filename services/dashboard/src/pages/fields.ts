@@ -113,9 +113,11 @@ export function formProblem(error: ApiError | undefined, fields: readonly string
   return known.length > 0 ? problemSummary(known, fields) : alertBox(error.message);
 }
 
-/** The error of a form, if the API refused what was sent; anything else is thrown again. */
+const REFUSALS = [400, 409, 412, 413, 422, 429];
+
+/** The error of a form that can be sent again, corrected or later; anything else is thrown again. */
 export function refusalOf(thrown: unknown): ApiError {
-  const isRefusal = thrown instanceof ApiError && [400, 409, 412, 413, 422, 429].includes(thrown.status);
+  const isRefusal = thrown instanceof ApiError && (REFUSALS.includes(thrown.status) || thrown.isUnavailable);
   if (isRefusal) return thrown;
   throw thrown;
 }

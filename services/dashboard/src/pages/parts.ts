@@ -18,6 +18,11 @@ const GOOD = new Set([
 const BAD = new Set(['failed', 'failing', 'error', 'rejected', 'refunded']);
 const QUIET = new Set(['inactive', 'cancelled', 'expired', 'unconfigured', 'previous', 'retired']);
 
+/** The entry of a table for a key that was sent, which may be the name of something that every object has. */
+export function entryOf<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 /** A state in one word. */
 export function statusTag(status: string): Html {
   const look = GOOD.has(status)

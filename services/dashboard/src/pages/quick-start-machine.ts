@@ -1,17 +1,17 @@
-import { insecure, type Sample, SECRET, type Snippet } from './quick-start-sample.ts';
+import { insecure, js, python, type Sample, SECRET, type Snippet, sh } from './quick-start-sample.ts';
 
 export function machineCurl({ base, clientId, scope }: Sample): Snippet {
   return {
     id: 'curl',
     title: 'curl',
     before: SECRET,
-    code: `# An access token, for an hour:
-TOKEN=$(curl -s ${base}/oauth2/token -u "${clientId}:$CLIENT_SECRET" \\
-  -d grant_type=client_credentials -d "scope=${scope}" |
+    code: sh`# An access token, for an hour:
+TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
+  -d grant_type=client_credentials --data-urlencode scope=${scope} |
   sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
 
 # The first request:
-curl -s "${base}/api/v1/items?limit=2" -H "Authorization: Bearer $TOKEN"`,
+curl -s ${`${base}/api/v1/items?limit=2`} -H "Authorization: Bearer $TOKEN"`,
   };
 }
 
@@ -21,15 +21,15 @@ export function machineOpenidClient(sample: Sample): Snippet {
     id: 'openid-client',
     title: 'Node.js with openid-client',
     before: `npm install openid-client, and ${SECRET.charAt(0).toLowerCase()}${SECRET.slice(1)}`,
-    code: `import * as client from 'openid-client';
+    code: js`import * as client from 'openid-client';
 
 const config = await client.discovery(
-  new URL('${base}'), '${clientId}', process.env.CLIENT_SECRET${insecure(sample)});
+  new URL(${base}), ${clientId}, process.env.CLIENT_SECRET${insecure(sample)});
 const { access_token } = await client.clientCredentialsGrant(config, {
-  scope: '${scope}',
+  scope: ${scope},
 });
 
-const url = new URL('${base}/api/v1/items?limit=2');
+const url = new URL(${`${base}/api/v1/items?limit=2`});
 const answer = await client.fetchProtectedResource(config, access_token, url, 'GET');
 console.log(await answer.json());`,
   };
@@ -40,18 +40,18 @@ export function machineFetch({ base, clientId, scope }: Sample): Snippet {
     id: 'fetch',
     title: 'JavaScript with fetch',
     before: SECRET,
-    code: `const issued = await fetch('${base}/oauth2/token', {
+    code: js`const issued = await fetch(${`${base}/oauth2/token`}, {
   method: 'POST',
   body: new URLSearchParams({
     grant_type: 'client_credentials',
-    client_id: '${clientId}',
+    client_id: ${clientId},
     client_secret: process.env.CLIENT_SECRET,
-    scope: '${scope}',
+    scope: ${scope},
   }),
 });
 const { access_token } = await issued.json();
 
-const answer = await fetch('${base}/api/v1/items?limit=2', {
+const answer = await fetch(${`${base}/api/v1/items?limit=2`}, {
   headers: { authorization: \`Bearer \${access_token}\` },
 });
 console.log(await answer.json());`,
@@ -63,19 +63,19 @@ export function machinePython({ base, clientId, scope }: Sample): Snippet {
     id: 'python',
     title: 'Python',
     before: SECRET,
-    code: `import json, os
+    code: python`import json, os
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 form = urlencode({
     "grant_type": "client_credentials",
-    "client_id": "${clientId}",
+    "client_id": ${clientId},
     "client_secret": os.environ["CLIENT_SECRET"],
-    "scope": "${scope}",
+    "scope": ${scope},
 }).encode()
-token = json.load(urlopen("${base}/oauth2/token", form))["access_token"]
+token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
 
-request = Request("${base}/api/v1/items?limit=2", headers={"Authorization": "Bearer " + token})
+request = Request(${`${base}/api/v1/items?limit=2`}, headers={"Authorization": "Bearer " + token})
 print(json.load(urlopen(request)))`,
   };
 }

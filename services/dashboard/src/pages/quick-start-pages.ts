@@ -51,7 +51,7 @@ export function quickStart(it: {
   ])}</section>
 ${snippetsOf(application.type, sample).map(
   ({ id, title, before, code }) =>
-    html`<section><h2>${title}</h2><p>${before}</p>${codeBlock(`code-${id}`, code)}</section>`,
+    html`<section><h2>${title}</h2><p>${before}</p>${codeBlock(`code-${id}`, code.text)}</section>`,
 )}
 ${application.type !== 'resource' && tryIt(it, isMachine)}`;
 }

@@ -1,10 +1,10 @@
-import type { Sample, Snippet } from './quick-start-sample.ts';
+import { type Code, js, type Sample, type Snippet } from './quick-start-sample.ts';
 
 /** No secret; and without TLS, as on a developer's own machine, openid-client has to be told so. */
-const publicOptions = (base: string) =>
+const publicOptions = (base: string): Code =>
   base.startsWith('http:')
-    ? ',\n  client.None(), { execute: [client.allowInsecureRequests] }'
-    : ', client.None()';
+    ? js`,\n  client.None(), { execute: [client.allowInsecureRequests] }`
+    : js`, client.None()`;
 
 export function browserOpenidClient(sample: Sample): Snippet {
   const { base, clientId, redirectUri, scope } = sample;
@@ -12,18 +12,18 @@ export function browserOpenidClient(sample: Sample): Snippet {
     id: 'openid-client',
     title: 'JavaScript with openid-client',
     before: 'npm install openid-client. There is no secret: PKCE takes its place.',
-    code: `import * as client from 'openid-client';
+    code: js`import * as client from 'openid-client';
 
 const config = await client.discovery(
-  new URL('${base}'), '${clientId}', undefined${publicOptions(base)});
+  new URL(${base}), ${clientId}, undefined${publicOptions(base)});
 
 export async function signIn() {
   const verifier = client.randomPKCECodeVerifier();
   const state = client.randomState();
   sessionStorage.setItem('sign-in', JSON.stringify({ verifier, state }));
   location.href = client.buildAuthorizationUrl(config, {
-    redirect_uri: '${redirectUri}',
-    scope: '${scope}',
+    redirect_uri: ${redirectUri},
+    scope: ${scope},
     state,
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
@@ -44,7 +44,7 @@ export function browserFetch({ base }: Sample): Snippet {
     id: 'fetch',
     title: 'A request with fetch',
     before: 'Any origin may call the API with an access token.',
-    code: `const answer = await fetch('${base}/userinfo', {
+    code: js`const answer = await fetch(${`${base}/userinfo`}, {
   headers: { authorization: \`Bearer \${tokens.access_token}\` },
 });
 console.log(await answer.json());`,
@@ -57,12 +57,12 @@ export function nativeOpenidClient({ base, clientId, redirectUri, scope }: Sampl
     title: 'Node.js with openid-client',
     before:
       'npm install openid-client. The program opens a port of its own machine for the answer (RFC 8252 §7.3), and prints the address to open in the browser. There is no secret: PKCE takes its place.',
-    code: `import { createServer } from 'node:http';
+    code: js`import { createServer } from 'node:http';
 import * as client from 'openid-client';
 
 const config = await client.discovery(
-  new URL('${base}'), '${clientId}', undefined${publicOptions(base)});
-const redirectUri = new URL('${redirectUri}');
+  new URL(${base}), ${clientId}, undefined${publicOptions(base)});
+const redirectUri = new URL(${redirectUri});
 const verifier = client.randomPKCECodeVerifier();
 const state = client.randomState();
 
@@ -79,7 +79,7 @@ const server = createServer(async (request, response) => {
   redirectUri.port = server.address().port;
   console.log(client.buildAuthorizationUrl(config, {
     redirect_uri: redirectUri.href,
-    scope: '${scope}',
+    scope: ${scope},
     state,
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',

@@ -1,4 +1,4 @@
-import { insecure, type Sample, SECRET, type Snippet } from './quick-start-sample.ts';
+import { insecure, js, type Sample, SECRET, type Snippet, sh } from './quick-start-sample.ts';
 
 const TOKEN = ' TOKEN is what a caller has sent to your API.';
 
@@ -7,7 +7,7 @@ export function resourceCurl({ base, clientId }: Sample): Snippet {
     id: 'curl',
     title: 'curl',
     before: SECRET + TOKEN,
-    code: `curl -s ${base}/oauth2/introspect -u "${clientId}:$CLIENT_SECRET" -d "token=$TOKEN"`,
+    code: sh`curl -s ${`${base}/oauth2/introspect`} -u ${clientId}:"$CLIENT_SECRET" -d "token=$TOKEN"`,
   };
 }
 
@@ -17,10 +17,10 @@ export function resourceOpenidClient(sample: Sample): Snippet {
     id: 'openid-client',
     title: 'Node.js with openid-client',
     before: `npm install openid-client, and ${SECRET.charAt(0).toLowerCase()}${SECRET.slice(1)}${TOKEN}`,
-    code: `import * as client from 'openid-client';
+    code: js`import * as client from 'openid-client';
 
 const config = await client.discovery(
-  new URL('${base}'), '${clientId}', process.env.CLIENT_SECRET${insecure(sample)});
+  new URL(${base}), ${clientId}, process.env.CLIENT_SECRET${insecure(sample)});
 
 const { active, sub, client_id, scope } =
   await client.tokenIntrospection(config, process.env.TOKEN);

@@ -1,4 +1,4 @@
-import { insecure, type Sample, SECRET, type Snippet } from './quick-start-sample.ts';
+import { insecure, js, python, type Sample, SECRET, type Snippet, sh } from './quick-start-sample.ts';
 
 const authorizeUrl = ({ base, clientId, redirectUri, scope }: Sample) =>
   `${base}/oauth2/authorize?${new URLSearchParams({
@@ -15,13 +15,13 @@ export function webCurl(sample: Sample): Snippet {
     id: 'curl',
     title: 'curl',
     before: `Open this address in a browser, sign in, and copy the code from the address that you come back to: ${authorizeUrl(sample)}`,
-    code: `# With the code, within a minute:
-TOKEN=$(curl -s ${base}/oauth2/token -u "${clientId}:$CLIENT_SECRET" \\
-  -d grant_type=authorization_code -d "code=$CODE" -d redirect_uri=${redirectUri} |
+    code: sh`# With the code, within a minute:
+TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
+  -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
   sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
 
 # Who has signed in:
-curl -s ${base}/userinfo -H "Authorization: Bearer $TOKEN"`,
+curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"`,
   };
 }
 
@@ -31,12 +31,12 @@ export function webOpenidClient(sample: Sample): Snippet {
     id: 'openid-client',
     title: 'Node.js with openid-client',
     before: `npm install openid-client, and ${SECRET.charAt(0).toLowerCase()}${SECRET.slice(1)} Then open the redirect URI’s site.`,
-    code: `import { createServer } from 'node:http';
+    code: js`import { createServer } from 'node:http';
 import * as client from 'openid-client';
 
-const redirectUri = '${redirectUri}';
+const redirectUri = ${redirectUri};
 const config = await client.discovery(
-  new URL('${base}'), '${clientId}', process.env.CLIENT_SECRET${insecure(sample)});
+  new URL(${base}), ${clientId}, process.env.CLIENT_SECRET${insecure(sample)});
 // In your application: one of each for each sign-in, kept in its session.
 const verifier = client.randomPKCECodeVerifier();
 const state = client.randomState();
@@ -46,7 +46,7 @@ createServer(async (request, response) => {
   if (url.pathname !== new URL(redirectUri).pathname) {
     const parameters = {
       redirect_uri: redirectUri,
-      scope: '${scope}',
+      scope: ${scope},
       state,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
@@ -68,22 +68,22 @@ export function webPython(sample: Sample): Snippet {
     id: 'python',
     title: 'Python',
     before: SECRET,
-    code: `import json, os
+    code: python`import json, os
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 print("Open this address, sign in, and copy the code from the address that you come back to:")
-print("${authorizeUrl(sample)}")
+print(${authorizeUrl(sample)})
 form = urlencode({
     "grant_type": "authorization_code",
-    "client_id": "${clientId}",
+    "client_id": ${clientId},
     "client_secret": os.environ["CLIENT_SECRET"],
-    "redirect_uri": "${redirectUri}",
+    "redirect_uri": ${redirectUri},
     "code": input("The code: "),
 }).encode()
-token = json.load(urlopen("${base}/oauth2/token", form))["access_token"]
+token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
 
-request = Request("${base}/userinfo", headers={"Authorization": "Bearer " + token})
+request = Request(${`${base}/userinfo`}, headers={"Authorization": "Bearer " + token})
 print(json.load(urlopen(request)))`,
   };
 }

@@ -2,6 +2,7 @@ import { form } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { Outcome } from '../api/attempt.ts';
 import type { ListedUser } from '../api/user-list.ts';
+import { shownFields } from '../http/changes.ts';
 import { selectField } from './fields.ts';
 import { type Column, table } from './list.ts';
 import { copyable, facts, notAvailable, statusTag, time } from './parts.ts';
@@ -56,7 +57,7 @@ export function authority(
   return html`<section class="panel"><h2>Role and status</h2>
 <p>A change takes effect at once: tokens with the earlier role no longer work, and ${isSelf ? 'you' : 'the person'} may have to sign in again.</p>
 ${form(
-  { action: `${path}/role`, csrf },
+  { action: `${path}/role`, csrf, hidden: shownFields({ role: user.role }) },
   html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLE_CHOICES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
   { class: 'inline-form' },
 )}

@@ -1,5 +1,5 @@
-import type { ApiError } from '../api/api-error.ts';
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
+import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import { applicationView, profileForm } from '../pages/application-pages.ts';
 import { PINS } from '../pages/application-texts.ts';
 import { refusalOf } from '../pages/fields.ts';
@@ -13,28 +13,34 @@ export function addApplicationProfileRoutes({ get, post }: DashboardRouter): voi
 
   post('/applications/:id/profiles', async (visit, fields) => {
     const application = await readApplication(visit);
-    const chosen = Object.keys(PINS).map((pin) => [pin, fields.text(pin)] as const);
-    // A pin that this page does not offer stays as it is.
-    const profiles = Object.fromEntries([
-      ...Object.entries(application.profiles).filter(([pin]) => PINS[pin] === undefined),
-      ...chosen.filter(([, profile]) => profile !== ''),
-    ]);
+    const chosen = Object.fromEntries(Object.keys(PINS).map((pin) => [pin, fields.text(pin)]));
     try {
+      const changed = changes(fields, chosen, pinsOf(application));
+      // A pin that this page does not offer stays as it is.
+      const profiles = Object.fromEntries(
+        Object.entries({ ...application.profiles, ...changed }).filter(([, profile]) => profile !== ''),
+      );
       await visit.api.send('PATCH', applicationPath(application.client_id), { profiles });
       return `${pathOf(application)}/profiles?done=pinned`;
     } catch (error) {
-      return view(visit, application, refusalOf(error));
+      return view(visit, application, { fields, error: refusalOf(error) });
     }
   });
 }
 
-function view({ csrf, query }: Visit, application: ApiApplication, error?: ApiError): View {
-  const action = `${pathOf(application)}/profiles`;
-  const isDone = error === undefined && query('done') === 'pinned';
+/** The pins that the page offers; empty where there is none. */
+function pinsOf({ profiles }: ApiApplication): Record<string, string> {
+  return Object.fromEntries(Object.keys(PINS).map((pin) => [pin, profiles[pin] ?? '']));
+}
+
+function view({ csrf, query }: Visit, application: ApiApplication, refused?: RefusedForm): View {
+  const hidden = shownFields(pinsOf(application), refused);
+  const target = { action: `${pathOf(application)}/profiles`, csrf, hidden };
+  const isDone = refused === undefined && query('done') === 'pinned';
   return applicationView(application, {
     path: '/profiles',
     notice: isDone ? 'The profiles are saved. Tokens that are issued from now on have them.' : undefined,
-    failed: error !== undefined,
-    body: profileForm({ action, csrf, pinned: application.profiles, error }),
+    failed: refused !== undefined,
+    body: profileForm({ target, pinned: application.profiles, error: refused?.error }),
   });
 }

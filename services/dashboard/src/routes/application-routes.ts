@@ -15,7 +15,7 @@ import { TYPES } from '../pages/application-texts.ts';
 import type { ApplicationValues } from '../pages/application-values.ts';
 import { refusalOf } from '../pages/fields.ts';
 import { type Column, list } from '../pages/list.ts';
-import { lastUsed, statusTag, time } from '../pages/parts.ts';
+import { entryOf, lastUsed, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { Person } from '../sessions/session.ts';
 import { newValues, sentValues, settingsOf } from './application-values.ts';
@@ -40,7 +40,7 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
     return {
       title: 'Applications',
       section: 'applications',
-      notice: NOTICES[query('done')],
+      notice: entryOf(NOTICES, query('done')),
       actions: html`<a class="primary" href="${APPLICATIONS}/new">New application</a>`,
       body: list({
         path: APPLICATIONS,
@@ -69,10 +69,10 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
     try {
       const body = { ...settingsOf(values, type), type };
       const made = await api.send<ApiApplication & { client_secret?: string }>('POST', API, body);
-      const path = pathOf(made);
-      if (!isConfidential(made) || made.client_secret === undefined) return `${path}?done=created`;
-      await putOnce(JSON.stringify({ kind: 'secret', text: made.client_secret }));
-      return `${path}/credentials?done=created`;
+      if (!isConfidential(made) || made.client_secret === undefined) return `${pathOf(made)}?done=created`;
+      const path = `${pathOf(made)}/credentials`;
+      await putOnce(path, JSON.stringify({ kind: 'secret', text: made.client_secret }));
+      return `${path}?done=created`;
     } catch (error) {
       return newApplicationView(csrf, type, values, refusalOf(error));
     }

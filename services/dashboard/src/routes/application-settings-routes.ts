@@ -1,10 +1,13 @@
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
+import { changes, shownFields } from '../http/changes.ts';
+import { isConfirmed } from '../pages/application-pages.ts';
 import { type RefusedForm, settingsPage } from '../pages/application-settings-page.ts';
 import { refusalOf } from '../pages/fields.ts';
+import { entryOf } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import { APPLICATIONS, pathOf, readApplication } from './application-routes.ts';
-import { currentValues, sentValues, settingsOf } from './application-values.ts';
+import { currentSettings, currentValues, sentValues, settingsOf } from './application-values.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 const NOTICES: Record<string, string> = {
@@ -22,13 +25,16 @@ export function addApplicationSettingsRoutes({ get, post }: DashboardRouter): vo
     const application = await readApplication(visit);
     const values = sentValues(fields);
     try {
-      const changes = settingsOf(values, application.type, application);
-      if (Object.keys(changes).length > 0) {
-        await visit.api.send('PATCH', applicationPath(application.client_id), changes);
+      const sent = settingsOf(values, application.type, application);
+      const changed = changes(fields, sent, currentSettings(application));
+      if (Object.keys(changed).length > 0) {
+        await visit.api.send('PATCH', applicationPath(application.client_id), changed);
       }
       return `${pathOf(application)}?done=saved`;
     } catch (error) {
-      return view(visit, application, { of: 'settings', error: refusalOf(error), values });
+      const refused = { fields, error: refusalOf(error) };
+      const hidden = shownFields(currentSettings(application), refused);
+      return view(visit, application, { of: 'settings', error: refused.error, values, hidden });
     }
   });
 
@@ -56,7 +62,7 @@ export function addApplicationSettingsRoutes({ get, post }: DashboardRouter): vo
 
   post('/applications/:id/delete', async (visit, fields) => {
     const application = await readApplication(visit);
-    if (fields.text('confirmation') !== application.name.trim()) {
+    if (!isConfirmed(fields, application.name)) {
       return view(visit, application, { of: 'deletion' });
     }
     await visit.api.send('DELETE', applicationPath(application.client_id));
@@ -71,7 +77,8 @@ async function view(visit: Visit, application: ApiApplication, refused?: Refused
   return settingsPage({
     ...{ application, csrf, person, people, refused },
     values: currentValues(application),
+    hidden: shownFields(currentSettings(application)),
     path: pathOf(application),
-    notice: refused === undefined ? NOTICES[visit.query('done')] : undefined,
+    notice: refused === undefined ? entryOf(NOTICES, visit.query('done')) : undefined,
   });
 }

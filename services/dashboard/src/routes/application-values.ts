@@ -49,20 +49,21 @@ export function sentValues(fields: Fields): ApplicationValues {
 }
 
 /**
- * The settings as the API takes them: those that the type has, and of an existing application those that differ. What a
- * security profile requires is left to the API where the profile is chosen. Throws ApiError for keys that are no JSON.
+ * The settings as the API takes them: those that the type has. What a security profile requires is left to the API where the
+ * profile is chosen. Throws ApiError for keys that are no JSON.
  */
 export function settingsOf(
   values: ApplicationValues,
   type: AppType,
-  before?: ApiApplication,
+  before?: Pick<ApiApplication, 'security_profile'>,
 ): Record<string, unknown> {
   const lines = (text: string) => text.split(/\s+/).filter((line) => line !== '');
   const settings = {
     redirect_uris: lines(values.redirectUris),
     post_logout_redirect_uris: lines(values.postLogoutRedirectUris),
     backchannel_logout_uri: values.backchannelLogoutUri || null,
-    scopes: values.scopes,
+    // They have no order.
+    scopes: values.scopes.toSorted(),
     dpop_bound_access_tokens: values.dpopBound,
     require_pushed_authorization_requests: values.pushedRequests,
     id_token_signed_response_alg: values.idTokenAlgorithm || 'RS256',
@@ -74,13 +75,15 @@ export function settingsOf(
   const offered = (Object.keys(settings) as (keyof typeof settings)[]).filter(
     (name) => hasSetting(type, name) && !(isChosen && SET_BY_PROFILE.has(name)),
   );
-  const body = { name: values.name, scopes: [], ...pick(settings, offered) };
-  return before === undefined ? body : pick(body, Object.keys(body).filter(differs));
+  return {
+    ...{ name: values.name, scopes: [] },
+    ...Object.fromEntries(offered.map((name) => [name, settings[name]])),
+  };
+}
 
-  function differs(name: string): boolean {
-    const [now, then] = [body, before].map((it) => (it as unknown as Record<string, unknown>)[name]);
-    return JSON.stringify(sorted(name, now)) !== JSON.stringify(sorted(name, then));
-  }
+/** The settings of an application as it is. */
+export function currentSettings(application: ApiApplication): Record<string, unknown> {
+  return settingsOf(currentValues(application), application.type, application);
 }
 
 const SET_BY_PROFILE = new Set([
@@ -88,15 +91,6 @@ const SET_BY_PROFILE = new Set([
   'require_pushed_authorization_requests',
   'id_token_signed_response_alg',
 ]);
-
-/** Scopes have no order. */
-function sorted(name: string, value: unknown): unknown {
-  return name === 'scopes' ? (value as string[]).toSorted() : value;
-}
-
-function pick(from: object, names: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
-}
 
 function keysOf(text: string): unknown {
   if (text === '') return null;

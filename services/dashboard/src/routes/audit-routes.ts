@@ -38,7 +38,8 @@ export function addAuditRoutes({ get }: DashboardRouter): void {
     const { from, to, ...equal } = values;
     const search = {
       cursor: query('cursor'),
-      ...filters({ ...equal, 'created_at][gte': from, 'created_at][lt': nextDay(to) }),
+      // The last day is meant as well; what is no day is left to the API to refuse.
+      ...filters({ ...equal, 'created_at][gte': from, 'created_at][lte': to && `${to}T23:59:59.999Z` }),
     };
     const outcome = await attempt(api.get<ApiPage<Entry>>('/api/v1/audit', search));
     const ids = (outcome.value?.data ?? []).flatMap(({ actor, subject }) => [actor, subject]);
@@ -95,12 +96,4 @@ function details({ details: more, request_id: request }: Entry): Content {
   return html`<details><summary>Show</summary><dl class="facts">${entries.map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${text(value)}</dd></div>`,
   )}${request !== null && html`<div><dt>request</dt><dd>${request}</dd></div>`}</dl></details>`;
-}
-
-/** The day after, since the day itself is meant as well. */
-function nextDay(day: string): string {
-  const date = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(date.getTime())) return '';
-  date.setUTCDate(date.getUTCDate() + 1);
-  return date.toISOString().slice(0, 10);
 }

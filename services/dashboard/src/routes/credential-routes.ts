@@ -10,6 +10,7 @@ import {
 import { applicationView } from '../pages/application-pages.ts';
 import { keySection, type NewCredential, newCredential, secretSection } from '../pages/credential-pages.ts';
 import { refusalOf } from '../pages/fields.ts';
+import { entryOf } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -26,17 +27,13 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
   const apiPath = (visit: Visit) => applicationPath(visit.param('id'));
 
   async function showFresh(visit: Visit, credential: NewCredential): Promise<string> {
-    await visit.putOnce(JSON.stringify(credential));
+    await visit.putOnce(path(visit), JSON.stringify(credential));
     return path(visit);
   }
 
-  get('/applications/:id/credentials', async (visit) => {
-    const fresh = await visit.takeOnce();
-    return view(visit, {
-      notice: NOTICES[visit.query('done')],
-      ...(fresh === undefined ? {} : { fresh: JSON.parse(fresh) as NewCredential }),
-    });
-  });
+  get('/applications/:id/credentials', (visit) =>
+    view(visit, { notice: entryOf(NOTICES, visit.query('done')) }),
+  );
 
   post('/applications/:id/credentials/secrets', async (visit, fields) => {
     try {
@@ -49,7 +46,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
   });
 
   post('/applications/:id/credentials/secrets/remove', async (visit, fields) => {
-    await visit.api.send('DELETE', `${apiPath(visit)}/secrets/${encodeURIComponent(fields.text('id'))}`);
+    await visit.api.send('DELETE', `${apiPath(visit)}/secrets/${encodeURIComponent(fields.required('id'))}`);
     return `${path(visit)}?done=removed`;
   });
 
@@ -65,7 +62,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
   });
 
   post('/applications/:id/credentials/keys/rotate', async (visit, fields) => {
-    const key = `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.text('id'))}`;
+    const key = `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.required('id'))}`;
     try {
       const body = { overlap_seconds: Number(fields.text('overlap')) };
       const made = await visit.api.send<{ api_key: string }>('POST', `${key}/rotate`, body);
@@ -76,7 +73,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
   });
 
   post('/applications/:id/credentials/keys/revoke', async (visit, fields) => {
-    await visit.api.send('DELETE', `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.text('id'))}`);
+    await visit.api.send('DELETE', `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.required('id'))}`);
     return `${path(visit)}?done=revoked`;
   });
 
@@ -84,19 +81,19 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
     visit: Visit,
     shown: {
       notice?: string | undefined;
-      fresh?: NewCredential;
       secretError?: ApiError;
       keyError?: ApiError;
       values?: { name: string; scopes: readonly string[] };
     },
   ): Promise<View> {
     const { api, csrf } = visit;
-    const { fresh, secretError, keyError, values } = shown;
+    const { secretError, keyError, values } = shown;
     const [application, secrets, keys] = await Promise.all([
       api.get<ApiApplication>(apiPath(visit)),
       api.get<{ data: ApiSecret[] }>(`${apiPath(visit)}/secrets`),
       api.get<{ data: ApiKey[] }>(`${apiPath(visit)}/api-keys`),
     ]);
+    const fresh = await visit.takeOnce();
     const common = { application, action: path(visit), csrf };
     const section = {
       ...common,
@@ -108,7 +105,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
       path: '/credentials',
       notice: shown.notice,
       failed: secretError !== undefined || keyError !== undefined,
-      body: html`${fresh !== undefined && newCredential(fresh)}
+      body: html`${fresh.map((text, at) => newCredential(JSON.parse(text) as NewCredential, at))}
 ${isConfidential(application) && secretSection({ ...common, secrets: secrets.data, error: secretError })}
 ${keySection(section)}`,
     });

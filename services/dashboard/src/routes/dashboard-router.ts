@@ -1,10 +1,11 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { isId } from '@gatehouse/kit/ids';
 import { requestInfo } from '@gatehouse/kit/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Api, TokenSource } from '../api/api.ts';
+import type { Api, Connect, TokenSource } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
-import { type Cause, causeOf } from '../api/cause.ts';
+import { causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
 import { CsrfError, type Fields, type Forms, type SentFields } from '../http/forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
@@ -24,11 +25,14 @@ export type Visit = {
   csrf: string;
   /** A parameter of the path. */
   param(name: string): string;
+  /** The id in the path. Throws ApiError (404) unless it has this prefix: it is not to name another path of the API. */
+  id(prefix: string): string;
   /** A parameter of the query; empty when it is missing. */
   query(name: string): string;
-  /** Keeps a text, such as a new secret, for the page that follows. */
-  putOnce(text: string): Promise<void>;
-  takeOnce(): Promise<string | undefined>;
+  /** Keeps a text, such as a new secret, for the next view of the page at this path. */
+  putOnce(path: string, text: string): Promise<void>;
+  /** What was kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
+  takeOnce(): Promise<string[]>;
 };
 
 /** Pages and forms for those who are signed in. */
@@ -45,7 +49,7 @@ export function createDashboardRouter(options: {
   sessions: Sessions;
   forms: Forms;
   cookies: Cookies;
-  api: (tokens: TokenSource, cause: Cause) => Api;
+  api: Connect;
 }): DashboardRouter {
   const { sessions, forms, cookies, api } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
@@ -57,7 +61,7 @@ export function createDashboardRouter(options: {
     return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req), isUse);
   }
 
-  function visitOf(ctx: Context, signedIn: Session): Visit {
+  function visitOf(ctx: Context, signedIn: Session, sent?: Fields): Visit {
     let session = signedIn;
     const info = requestInfo(ctx.req);
     info.route = String(ctx._matchedRoute);
@@ -72,15 +76,19 @@ export function createDashboardRouter(options: {
       get person() {
         return session.person;
       },
-      api: api(tokens, cause),
-      csrf: forms.token(session),
+      api: api(tokens, cause, sent?.idempotencyKey),
+      csrf: sent?.token ?? forms.token(session),
       param: (name) => String(ctx.params[name]),
+      id(prefix) {
+        if (!isId(prefix, String(ctx.params.id))) throw notFound();
+        return String(ctx.params.id);
+      },
       query: (name) => {
         const value = ctx.query[name];
         return typeof value === 'string' ? value : '';
       },
-      putOnce: (text) => sessions.putOnce(session, text),
-      takeOnce: () => sessions.takeOnce(session),
+      putOnce: (path, text) => sessions.putOnce(session, path, text),
+      takeOnce: async () => (ctx.method === 'GET' ? sessions.takeOnce(session, ctx.path) : []),
     };
   }
 
@@ -152,7 +160,7 @@ export function createDashboardRouter(options: {
           else throw error;
         });
         if (session === undefined || fields === undefined) return;
-        const visit = visitOf(ctx, session);
+        const visit = visitOf(ctx, session, fields);
         try {
           const outcome = await act(visit, fields);
           if (typeof outcome === 'string') seeOther(ctx, outcome);

@@ -6,7 +6,7 @@ import type { ApiPage } from '../api/pages.ts';
 import type { Lane } from '../api/queues.ts';
 import { formProblem, refusalOf } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { time } from '../pages/parts.ts';
+import { entryOf, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -31,11 +31,11 @@ const NOTICES: Record<string, string> = {
 
 /** Jobs whose attempts all failed, for admins: replaying and removing them. */
 export function addDeadLetterRoutes({ get, post }: DashboardRouter): void {
-  get('/dead-letters', (visit) => view(visit, { notice: NOTICES[visit.query('done')] }));
+  get('/dead-letters', (visit) => view(visit, { notice: entryOf(NOTICES, visit.query('done')) }));
 
   post('/dead-letters/replay', async (visit, fields) => {
     try {
-      const body = { ids: [fields.text('id')] };
+      const body = { ids: [fields.required('id')] };
       const { replayed } = await visit.api.send<{ replayed: number }>('POST', API, body);
       return `${PATH}?done=${replayed === 0 ? 'gone' : 'replayed'}`;
     } catch (error) {
@@ -44,7 +44,7 @@ export function addDeadLetterRoutes({ get, post }: DashboardRouter): void {
   });
 
   post('/dead-letters/remove', async (visit, fields) => {
-    await visit.api.send('DELETE', `${API}/${encodeURIComponent(fields.text('id'))}`);
+    await visit.api.send('DELETE', `${API}/${encodeURIComponent(fields.required('id'))}`);
     return `${PATH}?done=removed`;
   });
 }

@@ -1,20 +1,21 @@
 import { JsonText, parseJsonBody } from '@gatehouse/http/json-body';
-import { form } from '@gatehouse/ui/form';
+import { form, type PageForm } from '@gatehouse/ui/form';
 import { html } from '@gatehouse/ui/html';
 import { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, beginsWith } from '../api/pages.ts';
+import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
-import { deleteForm } from '../pages/application-pages.ts';
+import { deleteForm, isConfirmed } from '../pages/application-pages.ts';
 import { formProblem, refusalOf, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { copyable, facts, time } from '../pages/parts.ts';
+import { copyable, entryOf, facts, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 type Item = { id: string; name: string; value: unknown; created_at?: string };
 /** An item with the text of its value, to the letter. */
-type WholeItem = { id: string; name: string; value: string; created_at: string };
+type WholeItem = { id: string; name: string; value: string; created_at: string; etag: string | null };
 type Values = { name: string; value: string };
 
 const PATH = '/dashboard/items';
@@ -37,7 +38,7 @@ export function addItemRoutes({ get, post }: DashboardRouter): void {
     return {
       title: 'Items',
       section: 'items',
-      notice: NOTICES[query('done')],
+      notice: entryOf(NOTICES, query('done')),
       actions: html`<a class="primary" href="${PATH}/new">New item</a>`,
       body: list({
         path: PATH,
@@ -71,33 +72,36 @@ export function addItemRoutes({ get, post }: DashboardRouter): void {
   });
 
   get('/items/:id', async (visit) =>
-    view(visit, await read(visit), { notice: NOTICES[visit.query('done')] }),
+    view(visit, await read(visit), { notice: entryOf(NOTICES, visit.query('done')) }),
   );
 
   post('/items/:id', async (visit, fields) => {
-    const values = valuesOf(fields);
+    const item = await read(visit);
     try {
-      await visit.api.send('PUT', pathOf(visit), bodyOf(values));
-      return `${PATH}/${encodeURIComponent(visit.param('id'))}?done=saved`;
+      const changed = changes(fields, valuesOf(fields), item);
+      if (Object.keys(changed).length > 0) {
+        await visit.api.send('PUT', pathOf(visit), bodyOf({ ...item, ...changed }), item.etag);
+      }
+      return `${PATH}/${encodeURIComponent(item.id)}?done=saved`;
     } catch (error) {
-      return view(visit, await read(visit), { values, error: refusalOf(error) });
+      return view(visit, item, { refused: { fields, error: refusalOf(error) } });
     }
   });
 
   post('/items/:id/delete', async (visit, fields) => {
     const item = await read(visit);
-    if (fields.text('confirmation') !== item.name.trim()) return view(visit, item, { wrongName: true });
+    if (!isConfirmed(fields, item.name)) return view(visit, item, { wrongName: true });
     await visit.api.send('DELETE', pathOf(visit));
     return `${PATH}?done=deleted`;
   });
 
-  const pathOf = ({ param }: Visit) => `${API}/${encodeURIComponent(param('id'))}`;
+  const pathOf = ({ id }: Visit) => `${API}/${id('itm')}`;
 
   async function read(visit: Visit): Promise<WholeItem> {
     const response = await visit.api.fetch(pathOf(visit));
     const body = Buffer.from(await response.arrayBuffer());
-    const item = parseJsonBody(body, 'value') as Omit<WholeItem, 'value'> & { value: JsonText };
-    return { ...item, value: item.value.text };
+    const item = parseJsonBody(body, 'value') as Omit<WholeItem, 'value' | 'etag'> & { value: JsonText };
+    return { ...item, value: item.value.text, etag: response.headers.get('etag') };
   }
 }
 
@@ -121,11 +125,11 @@ function bodyOf({ name, value }: Values): JsonText {
   return new JsonText(`{"name":${JSON.stringify(name)},"value":${value}}`);
 }
 
-function itemForm(action: string, csrf: string, values: Values, submit: string, error?: ApiError) {
+function itemForm(target: PageForm, values: Values, submit: string, error: ApiError | undefined) {
   const problems = error?.details ?? [];
   return html`${formProblem(error, FIELDS)}
 ${form(
-  { action, csrf },
+  target,
   html`${textField({ name: 'name', label: 'Name', value: values.name, required: true, maxlength: 200, problems })}
 ${textArea({ name: 'value', label: 'Value', value: values.value, required: true, rows: 8, problems, hint: 'JSON: an object, an array, a number, true, false, null, or a text in quotation marks. It is kept to the letter.' })}
 <div class="buttons"><button class="primary">${submit}</button></div>`,
@@ -139,28 +143,31 @@ function newItem(csrf: string, values: Values, error?: ApiError): View {
     section: 'items',
     trail: TRAIL,
     failed: error !== undefined,
-    body: itemForm(`${PATH}/new`, csrf, values, 'Create item', error),
+    body: itemForm({ action: `${PATH}/new`, csrf }, values, 'Create item', error),
   };
 }
 
 function view(
   { csrf }: Visit,
   item: WholeItem,
-  shown: { values?: Values; error?: ApiError; wrongName?: boolean; notice?: string | undefined },
+  shown: { refused?: RefusedForm; wrongName?: boolean; notice?: string | undefined },
 ): View {
   const path = `${PATH}/${encodeURIComponent(item.id)}`;
-  const { error, wrongName = false } = shown;
+  const { refused, wrongName = false } = shown;
+  const { name, value } = item;
+  const target = { action: path, csrf, hidden: shownFields({ name, value }, refused) };
+  const values = refused === undefined ? item : valuesOf(refused.fields);
   return {
     title: item.name,
     section: 'items',
     trail: TRAIL,
     notice: shown.notice,
-    failed: error !== undefined || wrongName,
+    failed: refused !== undefined || wrongName,
     body: html`<section class="panel">${facts([
       ['Item ID', copyable('item-id', item.id)],
       ['Created', time(item.created_at)],
     ])}</section>
-<section>${itemForm(path, csrf, shown.values ?? item, 'Save', error)}</section>
+<section>${itemForm(target, values, 'Save', refused?.error)}</section>
 ${deleteForm({
   action: `${path}/delete`,
   csrf,

@@ -7,7 +7,7 @@ import { type ApiPage, filters } from '../api/pages.ts';
 import type { Fields } from '../http/forms.ts';
 import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
 import { list, table } from '../pages/list.ts';
-import { copyable, facts, statusTag, time, userLink } from '../pages/parts.ts';
+import { copyable, entryOf, facts, statusTag, time, userLink } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -41,7 +41,7 @@ const NOTICES: Record<string, string> = {
 /** Notifications: what became of each, with every attempt; sending, cancelling, and sending again. */
 export function addNotificationRoutes({ get, post }: DashboardRouter): void {
   const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
-  const read = ({ api, param }: Visit) => api.get<Notification>(`${API}/${encodeURIComponent(param('id'))}`);
+  const read = ({ api, id }: Visit) => api.get<Notification>(`${API}/${id('ntf')}`);
 
   get('/notifications', async ({ api, query, person }) => {
     const values = { user: query('user'), status: query('status'), type: query('type') };
@@ -102,7 +102,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
   });
 
   get('/notifications/:id', async (visit) =>
-    view(visit, await read(visit), { notice: NOTICES[visit.query('done')] }),
+    view(visit, await read(visit), { notice: entryOf(NOTICES, visit.query('done')) }),
   );
 
   post('/notifications/:id/cancel', async (visit) => {

@@ -1,9 +1,9 @@
 import { form } from '@gatehouse/ui/form';
 import { html } from '@gatehouse/ui/html';
-import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type Names, namesOfProducts, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
+import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import { formProblem, refusalOf, selectField, textField } from '../pages/fields.ts';
 import { list, table } from '../pages/list.ts';
 import { copyable, facts, money, statusTag, time, userLink } from '../pages/parts.ts';
@@ -91,30 +91,33 @@ export function addOrderRoutes({ get, post }: DashboardRouter): void {
 
   get('/orders/:id', async (visit) => {
     const notice = visit.query('done') === 'changed' ? 'The status is changed.' : undefined;
-    return view(visit, await read(visit), { notice });
+    return view(visit, await visit.api.get<Order>(apiPath(visit)), { notice });
   });
 
   post('/orders/:id/status', async (visit, fields) => {
-    const status = fields.text('status');
+    const { value: order, etag } = await visit.api.read<Order>(apiPath(visit));
     const note = fields.text('note');
     try {
+      const { status = order.status } = changes(fields, { status: fields.text('status') }, order);
       const body = { status, ...(note === '' ? {} : { note }) };
-      await visit.api.send('PATCH', `${API}/${encodeURIComponent(visit.param('id'))}/status`, body);
-      return `${PATH}/${encodeURIComponent(visit.param('id'))}?done=changed`;
+      await visit.api.send('PATCH', `${apiPath(visit)}/status`, body, etag);
+      return `${PATH}/${encodeURIComponent(order.id)}?done=changed`;
     } catch (error) {
-      return view(visit, await read(visit), { error: refusalOf(error), status, note });
+      return view(visit, order, { refused: { fields, error: refusalOf(error) } });
     }
   });
 
-  const read = ({ api, param }: Visit) => api.get<Order>(`${API}/${encodeURIComponent(param('id'))}`);
+  const apiPath = ({ id }: Visit) => `${API}/${id('ord')}`;
 }
 
 async function view(
   { api, csrf, person }: Visit,
   order: Order,
-  shown: { notice?: string | undefined; error?: ApiError; status?: string; note?: string },
+  shown: { notice?: string | undefined; refused?: RefusedForm },
 ): Promise<View> {
-  const { error } = shown;
+  const { refused } = shown;
+  const { error, fields } = refused ?? {};
+  const hidden = shownFields({ status: order.status }, refused);
   const mayChange = person.role !== 'user';
   const [products, users]: [Names, Names] = await Promise.all([
     namesOfProducts(
@@ -154,9 +157,9 @@ async function view(
 ${
   next.length > 0 &&
   html`<section class="panel"><h2>Change the status</h2>${formProblem(error, ['status', 'note'])}${form(
-    { action: `${PATH}/${encodeURIComponent(order.id)}/status`, csrf },
-    html`${selectField({ name: 'status', label: 'It becomes', required: true, value: shown.status ?? '', options: next.map((status) => [status, status] as const) })}
-${textField({ name: 'note', label: 'Note', value: shown.note ?? '', hint: 'It is kept in the history.' })}
+    { action: `${PATH}/${encodeURIComponent(order.id)}/status`, csrf, hidden },
+    html`${selectField({ name: 'status', label: 'It becomes', required: true, value: fields?.text('status') ?? '', options: next.map((status) => [status, status] as const) })}
+${textField({ name: 'note', label: 'Note', value: fields?.text('note') ?? '', hint: 'It is kept in the history.' })}
 <div class="buttons"><button class="primary">Change the status</button></div>`,
     { class: 'wide-form' },
   )}</section>`

@@ -1,13 +1,14 @@
-import { form } from '@gatehouse/ui/form';
+import { form, type PageForm } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
+import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
-import { deleteForm } from '../pages/application-pages.ts';
+import { deleteForm, isConfirmed } from '../pages/application-pages.ts';
 import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { copyable, facts, money, statusTag, time } from '../pages/parts.ts';
+import { copyable, entryOf, facts, money, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -58,7 +59,7 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
     return {
       title: 'Products',
       section: 'products',
-      notice: NOTICES[query('done')],
+      notice: entryOf(NOTICES, query('done')),
       actions: person.role !== 'user' && html`<a class="primary" href="${PATH}/new">New product</a>`,
       body: list({
         path: PATH,
@@ -111,26 +112,28 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
   });
 
   get('/products/:id', async (visit) =>
-    view(visit, await read(visit), { notice: NOTICES[visit.query('done')] }),
+    view(visit, await read(visit), { notice: entryOf(NOTICES, visit.query('done')) }),
   );
 
   post('/products/:id', async (visit, fields) => {
+    const { value: product, etag } = await visit.api.read<Product>(apiPath(visit));
     try {
-      await visit.api.send('PUT', apiPath(visit), bodyOf(fields));
-      return `${PATH}/${encodeURIComponent(visit.param('id'))}?done=saved`;
+      const changed = changes(fields, bodyOf(fields), product);
+      if (Object.keys(changed).length > 0) await visit.api.send('PUT', apiPath(visit), changed, etag);
+      return `${PATH}/${encodeURIComponent(product.id)}?done=saved`;
     } catch (error) {
-      return view(visit, await read(visit), { values: valuesOf(fields), error: refusalOf(error) });
+      return view(visit, product, { refused: { fields, error: refusalOf(error) } });
     }
   });
 
   post('/products/:id/delete', async (visit, fields) => {
     const product = await read(visit);
-    if (fields.text('confirmation') !== product.name.trim()) return view(visit, product, { wrongName: true });
+    if (!isConfirmed(fields, product.name)) return view(visit, product, { wrongName: true });
     await visit.api.send('DELETE', apiPath(visit));
     return `${PATH}?done=deleted`;
   });
 
-  const apiPath = ({ param }: Visit) => `${API}/${encodeURIComponent(param('id'))}`;
+  const apiPath = ({ id }: Visit) => `${API}/${id('prd')}`;
   const read = (visit: Visit) => visit.api.get<Product>(apiPath(visit));
 }
 
@@ -141,7 +144,7 @@ function valuesOf(fields: Fields): Values {
 /** The fields as the API takes them: numbers where it wants them, and null for what is empty. */
 function bodyOf(fields: Fields): Record<string, unknown> {
   const { price, stock, description, category, sku, ...texts } = valuesOf(fields);
-  const number = (text: string) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
+  const number = (text: string) => (/^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text);
   return {
     ...texts,
     price: number(price),
@@ -152,11 +155,11 @@ function bodyOf(fields: Fields): Record<string, unknown> {
   };
 }
 
-function productForm(action: string, csrf: string, values: Values, submit: string, error?: ApiError): Html {
+function productForm(target: PageForm, values: Values, submit: string, error: ApiError | undefined): Html {
   const problems = error?.details ?? [];
   return html`${formProblem(error, FIELDS)}
 ${form(
-  { action, csrf },
+  target,
   html`${textField({ name: 'name', label: 'Name', value: values.name, required: true, maxlength: 200, problems })}
 <div class="pair">${textField({ name: 'price', label: 'Price', value: values.price, required: true, inputmode: 'decimal', hint: 'With a point, such as 12.50', problems })}
 ${textField({ name: 'currency', label: 'Currency', value: values.currency, required: true, maxlength: 3, hint: 'Three letters, such as EUR', problems })}</div>
@@ -186,24 +189,29 @@ function newProduct(csrf: string, values: Values, error?: ApiError): View {
     section: 'products',
     trail: TRAIL,
     failed: error !== undefined,
-    body: productForm(`${PATH}/new`, csrf, values, 'Create product', error),
+    body: productForm({ action: `${PATH}/new`, csrf }, values, 'Create product', error),
   };
 }
 
 function view(
   { csrf, person }: Visit,
   product: Product,
-  shown: { values?: Values; error?: ApiError; wrongName?: boolean; notice?: string | undefined },
+  shown: { refused?: RefusedForm; wrongName?: boolean; notice?: string | undefined },
 ): View {
   const path = `${PATH}/${encodeURIComponent(product.id)}`;
-  const { error, wrongName = false } = shown;
-  const values = Object.fromEntries(FIELDS.map((name) => [name, String(product[name] ?? '')])) as Values;
+  const { refused, wrongName = false } = shown;
+  const current = Object.fromEntries(FIELDS.map((name) => [name, product[name]]));
+  const values =
+    refused === undefined
+      ? (Object.fromEntries(FIELDS.map((name) => [name, String(product[name] ?? '')])) as Values)
+      : valuesOf(refused.fields);
+  const target = { action: path, csrf, hidden: shownFields(current, refused) };
   return {
     title: product.name,
     section: 'products',
     trail: TRAIL,
     notice: shown.notice,
-    failed: error !== undefined || wrongName,
+    failed: refused !== undefined || wrongName,
     body: html`<section class="panel">${facts([
       ['Product ID', copyable('product-id', product.id)],
       ['Price', money(product.price, product.currency)],
@@ -215,7 +223,7 @@ function view(
 ${
   person.role === 'user'
     ? html`<section><h2>Description</h2><p>${product.description ?? 'None.'}</p></section>`
-    : html`<section><h2>Change it</h2>${productForm(path, csrf, shown.values ?? values, 'Save', error)}</section>
+    : html`<section><h2>Change it</h2>${productForm(target, values, 'Save', refused?.error)}</section>
 ${deleteForm({
   action: `${path}/delete`,
   csrf,

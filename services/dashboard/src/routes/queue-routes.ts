@@ -6,7 +6,7 @@ import { attempt } from '../api/attempt.ts';
 import type { Lane } from '../api/queues.ts';
 import { formProblem, refusalOf } from '../pages/fields.ts';
 import { type Column, table } from '../pages/list.ts';
-import { notAvailable, number, statusTag, time } from '../pages/parts.ts';
+import { entryOf, notAvailable, number, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -22,7 +22,7 @@ export function addQueueRoutes({ get, post }: DashboardRouter): void {
   get('/queues', (visit) => view(visit));
 
   post('/queues/change', async (visit, fields) => {
-    const path = ['queue', 'lane'].map((name) => encodeURIComponent(fields.text(name))).join('/');
+    const path = ['queue', 'lane'].map((name) => encodeURIComponent(fields.required(name))).join('/');
     const paused = fields.text('paused') === 'yes';
     try {
       await visit.api.send('PUT', `${API}/${path}`, { paused });
@@ -38,7 +38,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
   return {
     title: 'Queues',
     section: 'queues',
-    notice: error === undefined ? NOTICES[query('done')] : undefined,
+    notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
     body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance. What is in progress is worked on, or waits to be tried again.</p>
 ${formProblem(error, [])}

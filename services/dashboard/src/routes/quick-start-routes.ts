@@ -1,11 +1,16 @@
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
+import { refusalOf } from '../pages/fields.ts';
+import { entryOf } from '../pages/parts.ts';
 import { type Exchange, quickStart, TRIES } from '../pages/quick-start-pages.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 /** Longer answers are cut for the page. */
 const MAX_ANSWER = 4000;
+
+const BOUND =
+  'The tokens of this application are bound to a key of its own (DPoP), so that the dashboard cannot use them.';
 
 /** How to use an application, and a request to try. */
 export function addQuickStartRoutes(
@@ -17,14 +22,19 @@ export function addQuickStartRoutes(
   post('/applications/:id/quick-start', async (visit, fields) => {
     const application = await read(visit);
     const chosen = fields.text('request');
-    const { path } = TRIES[chosen] ?? { path: '/userinfo' };
+    const refuse = (problem: string) => view(visit, application, { chosen, problem });
+    const path = entryOf(TRIES, chosen)?.path ?? '/userinfo';
     const began = performance.now();
     const isMachine = application.type === 'machine';
     const credentials = { clientId: application.client_id, clientSecret: fields.text('client_secret') };
-    const tried = await visit.api.probe(path, isMachine ? credentials : undefined);
-    if (tried === undefined) {
-      return view(visit, application, { chosen, problem: 'This is not a valid secret of the application.' });
+    if (isMachine && application.dpop_bound_access_tokens) return refuse(BOUND);
+    let tried: Awaited<ReturnType<typeof visit.api.probe>>;
+    try {
+      tried = await visit.api.probe(path, isMachine ? credentials : undefined);
+    } catch (error) {
+      return refuse(`The request was not made: ${refusalOf(error).message}`);
     }
+    if (tried === undefined) return refuse('This is not a valid secret of the application.');
     const exchange = {
       request: `GET ${path} HTTP/1.1\nHost: ${new URL(publicUrl).host}\nAuthorization: Bearer …`,
       status: tried.status,

@@ -33,7 +33,7 @@ const choices = (names: readonly string[]) => names.map((name) => [name, name] a
 
 /** Reports: starting one, following its progress, downloading it. */
 export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
-  const apiPath = ({ param }: Visit) => `${API}/${encodeURIComponent(param('id'))}`;
+  const apiPath = ({ id }: Visit) => `${API}/${id('rpt')}`;
 
   get('/reports', async ({ api, query }) => {
     const values = { type: query('type'), status: query('status'), format: query('format') };
@@ -104,7 +104,7 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
 
   post('/reports/:id/cancel', async (visit) => {
     await visit.api.send('DELETE', apiPath(visit));
-    return `${REPORTS}/${encodeURIComponent(visit.param('id'))}`;
+    return `${REPORTS}/${visit.id('rpt')}`;
   });
 
   raw('/reports/:id/download', async (visit) => {

@@ -4,9 +4,11 @@ import { describeProgram } from '@gatehouse/ui/user-agent';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { findUser, listUsers } from '../api/user-list.ts';
-import { deleteForm } from '../pages/application-pages.ts';
+import { changes } from '../http/changes.ts';
+import { deleteForm, isConfirmed } from '../pages/application-pages.ts';
 import { formProblem, refusalOf, selectField, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
+import { entryOf } from '../pages/parts.ts';
 import {
   type ApiSession,
   authority,
@@ -31,17 +33,17 @@ const NOTICES: Record<string, string> = {
 
 /** Users, for editors to see and for admins to manage. */
 export function addUserRoutes({ get, post }: DashboardRouter): void {
-  const pathOf = (visit: Visit) => `${PATH}/${encodeURIComponent(visit.param('id'))}`;
-  const apiPath = (visit: Visit) => `/v2/users/${encodeURIComponent(visit.param('id'))}`;
+  const pathOf = (visit: Visit) => `${PATH}/${visit.id('usr')}`;
+  const apiPath = (visit: Visit) => `/v2/users/${visit.id('usr')}`;
   const sessions = (visit: Visit, id = '') =>
-    `/api/v1/sessions${id === '' ? '' : `/${encodeURIComponent(id)}`}?${new URLSearchParams({ user_id: visit.param('id') })}`;
+    `/api/v1/sessions${id === '' ? '' : `/${encodeURIComponent(id)}`}?${new URLSearchParams({ user_id: visit.id('usr') })}`;
 
   get('/users', async ({ api, query, person }) => {
     const values = { q: query('q'), kind: query('kind') };
     return {
       title: 'Users',
       section: 'users',
-      notice: NOTICES[query('done')],
+      notice: entryOf(NOTICES, query('done')),
       actions: person.role === 'admin' && html`<a class="primary" href="${PATH}/new">New user</a>`,
       body: list({
         path: PATH,
@@ -86,10 +88,12 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
     }
   });
 
-  get('/users/:id', (visit) => view(visit, { notice: NOTICES[visit.query('done')] }));
+  get('/users/:id', (visit) => view(visit, { notice: entryOf(NOTICES, visit.query('done')) }));
 
   post('/users/:id/role', async (visit, fields) => {
-    await visit.api.send('PUT', `${apiPath(visit)}/role`, { role: fields.text('role') });
+    const user = await findUser(visit.api, visit.id('usr'));
+    const { role = user.role } = changes(fields, { role: fields.text('role') }, { role: user.role });
+    await visit.api.send('PUT', `${apiPath(visit)}/role`, { role }, user.etag);
     return `${pathOf(visit)}?done=role`;
   });
 
@@ -100,7 +104,7 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
   });
 
   post('/users/:id/sessions/end', async (visit, fields) => {
-    await visit.api.send('DELETE', sessions(visit, fields.text('id')));
+    await visit.api.send('DELETE', sessions(visit, fields.required('id')));
     return `${pathOf(visit)}?done=ended`;
   });
 
@@ -110,8 +114,8 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
   });
 
   post('/users/:id/delete', async (visit, fields) => {
-    const user = await findUser(visit.api, visit.param('id'));
-    if (fields.text('confirmation') !== user.username) return view(visit, { wrongName: true });
+    const user = await findUser(visit.api, visit.id('usr'));
+    if (!isConfirmed(fields, user.username ?? user.id)) return view(visit, { wrongName: true });
     await visit.api.send('DELETE', apiPath(visit));
     return `${PATH}?done=deleted`;
   });
@@ -123,7 +127,7 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
     const { api, csrf, person } = visit;
     const isAdmin = person.role === 'admin';
     const [user, open] = await Promise.all([
-      findUser(api, visit.param('id')),
+      findUser(api, visit.id('usr')),
       isAdmin ? attempt(api.get<{ data: ApiSession[] }>(sessions(visit))) : undefined,
     ]);
     const common = { path: pathOf(visit), csrf };

@@ -3,12 +3,15 @@ import type { Connection } from 'mongoose';
 import type { SessionStore, StoredSession } from './session.ts';
 
 const COLLECTION = 'sessions';
+/** Texts of a session that wait to be shown; the oldest make room. */
+const MAX_SHOWN_ONCE = 50;
 
 type SessionDocument = {
   _id: string;
   owner: string;
   sealed: string;
-  once?: string;
+  /** Texts that are shown once, each on its page. */
+  shown_once?: { page: string; sealed: string }[];
   created_at: Date;
   expires_at: Date;
   ends_at: Date;
@@ -45,16 +48,17 @@ export function createSessionStore(connection: Connection): SessionStore & { col
         .toArray();
       if (old.length > 0) await sessions.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
     },
-    async putOnce(id, sealed) {
-      await sessions.updateOne({ _id: id }, { $set: { once: sealed } });
+    async putOnce(id, page, sealed) {
+      const entries = { $each: [{ page, sealed }], $slice: -MAX_SHOWN_ONCE };
+      await sessions.updateOne({ _id: id }, { $push: { shown_once: entries } });
     },
-    async takeOnce(id) {
+    async takeOnce(id, page) {
       const before = await sessions.findOneAndUpdate(
-        { _id: id, once: { $exists: true } },
-        { $unset: { once: '' } },
-        { projection: { once: 1 } },
+        { _id: id, 'shown_once.page': page },
+        { $pull: { shown_once: { page } } },
+        { projection: { shown_once: 1 } },
       );
-      return before?.once;
+      return (before?.shown_once ?? []).filter((it) => it.page === page).map(({ sealed }) => sealed);
     },
   };
 }

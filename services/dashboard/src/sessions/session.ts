@@ -42,8 +42,8 @@ export type SessionStore = {
   remove(id: string): Promise<void>;
   /** Removes the oldest of an owner, except as many as `keep`. */
   removeOldest(owner: string, keep: number): Promise<void>;
-  /** Keeps a text for the next page of the session. */
-  putOnce(id: string, sealed: string): Promise<void>;
-  /** That text; of several calls, one gets it. */
-  takeOnce(id: string): Promise<string | undefined>;
+  /** Keeps a text for the next view of a page in the session, beside those that it has already. */
+  putOnce(id: string, page: string, sealed: string): Promise<void>;
+  /** The texts for that page, the oldest first; of several calls, one gets them. */
+  takeOnce(id: string, page: string): Promise<string[]>;
 };

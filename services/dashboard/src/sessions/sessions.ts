@@ -24,9 +24,10 @@ export type Sessions = {
   renew(session: Session, cause: Cause): Promise<Session>;
   /** Ends the session and its tokens. */
   end(session: Session, cause: Cause): Promise<void>;
-  /** Keeps a text, such as a new secret, for the page that follows; it can be taken once. */
-  putOnce(session: Session, text: string): Promise<void>;
-  takeOnce(session: Session): Promise<string | undefined>;
+  /** Keeps a text, such as a new secret, for the next view of a page; it can be taken once. */
+  putOnce(session: Session, page: string, text: string): Promise<void>;
+  /** What was kept for a page, the oldest first. */
+  takeOnce(session: Session, page: string): Promise<string[]>;
 };
 
 /** How long a sign-in may take, in milliseconds. */
@@ -150,10 +151,10 @@ export function createSessions(options: {
       }
     },
     end,
-    putOnce: (session, text) => store.putOnce(session.id, sealer.seal(text, `${session.id} once`)),
-    async takeOnce(session) {
-      const sealed = await store.takeOnce(session.id);
-      return sealed === undefined ? undefined : sealer.open(sealed, `${session.id} once`);
+    putOnce: ({ id }, page, text) => store.putOnce(id, page, sealer.seal(text, `${id} once ${page}`)),
+    async takeOnce({ id }, page) {
+      const texts = await store.takeOnce(id, page);
+      return texts.map((sealed) => sealer.open(sealed, `${id} once ${page}`));
     },
   };
 

@@ -1,0 +1,64 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { stripTypeScriptTypes } from 'node:module';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import type { AppType } from '../src/api/application-types.ts';
+import { snippetsOf } from '../src/pages/quick-start-snippets.ts';
+
+/** What an owner may give as a redirect URI, and the rest as hostile. */
+const TAIL = `?a=1&b=$(echo pwned);\`pwned\`';pwned();'";pwned();"\\`;
+const SAMPLE = {
+  base: `https://id.example${TAIL}`,
+  clientId: `app_1${TAIL}`,
+  redirectUri: `https://web.example/callback${TAIL}`,
+  scope: `openid read:data${TAIL}`,
+};
+const VALUES = Object.values(SAMPLE);
+const TYPES: AppType[] = ['web', 'spa', 'native', 'machine', 'resource'];
+
+/** The texts that are values in a program: arguments of commands, or string literals. */
+const TEXTS: Record<string, (code: string) => string[]> = {
+  sh(code) {
+    const program = `curl() { printf '%s\\n' "$@" >&2; }\n${code}`;
+    const { stderr, stdout, status } = spawnSync('sh', ['-euc', program], {
+      env: { CLIENT_SECRET: 'secret', CODE: 'code', TOKEN: 'token', PATH: process.env.PATH },
+      encoding: 'utf8',
+    });
+    if (status !== 0 || stdout !== '') throw new Error(`${status}: ${stdout}${stderr}`);
+    return stderr.split('\n');
+  },
+  js(code) {
+    // Throws unless it is a module.
+    stripTypeScriptTypes(code);
+    const literal = /'(?:[^'\\\n]|\\.)*'/g;
+    if (code.replaceAll(literal, '').includes('pwned')) throw new Error(`it runs what it was given: ${code}`);
+    return (code.match(literal) ?? []).map((text) => String(runInNewContext(text)));
+  },
+  python(code) {
+    const program = `import ast, json, sys
+nodes = list(ast.walk(ast.parse(sys.stdin.read())))
+assert not any(isinstance(node, ast.Name) and node.id == "pwned" for node in nodes)
+print(json.dumps([node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]))`;
+    return JSON.parse(
+      execFileSync('python3', ['-c', program], { input: code, encoding: 'utf8' }),
+    ) as string[];
+  },
+};
+const languageOf = (id: string) => (id === 'curl' ? 'sh' : id === 'python' ? 'python' : 'js');
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+
+t.test('a value in a snippet is one value of its program, whatever is in it', async (t) => {
+  const seen = new Set<string>();
+  for (const type of TYPES) {
+    for (const { id, code } of snippetsOf(type, SAMPLE)) {
+      const language = languageOf(id);
+      if (language === 'python' && !hasPython) continue;
+      const texts = TEXTS[language]?.(code.text).join('\n') ?? '';
+      for (const value of VALUES.filter((it) => texts.includes(it))) seen.add(`${language} ${value}`);
+      t.ok(texts.includes(SAMPLE.base), `${type}, ${id}`);
+    }
+  }
+  for (const language of ['sh', 'js', ...(hasPython ? ['python'] : [])]) {
+    for (const value of VALUES) t.ok(seen.has(`${language} ${value}`), `${language}: ${value}`);
+  }
+});
