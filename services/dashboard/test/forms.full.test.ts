@@ -221,6 +221,18 @@ t.test('forms of the dashboard', async (t) => {
     }
   });
 
+  await t.test('nobody takes away their own authority', async (t) => {
+    const own = `/dashboard/users/${built.people.admin.id}`;
+    const page = await browser.get(own);
+    t.notMatch(page.html, `${own}/role"`);
+    for (const path of [`${own}/role`, `${own}/status`]) {
+      const html = page.html.replaceAll(/action="[^"]*\/sessions\/end"/g, `action="${path}"`);
+      const sent = await browser.submit({ ...page, html }, { role: 'user', status: 'inactive' }, path);
+      t.equal(sent.status, 409, path);
+    }
+    t.equal((await browser.get('/dashboard/signing-keys')).status, 200);
+  });
+
   await t.test('a name is confirmed as it is seen', async (t) => {
     for (const [name, typed] of [
       ['two  blanks', 'two blanks'],

@@ -54,23 +54,23 @@ export function authority(
   { path, csrf, isSelf }: { path: string; csrf: string; isSelf: boolean },
 ): Html {
   const isActive = user.status === 'active';
+  if (isSelf) {
+    return html`<section class="panel"><h2>Role and status</h2>
+<p class="hint">You cannot change your own. Another admin can.</p></section>`;
+  }
   return html`<section class="panel"><h2>Role and status</h2>
-<p>A change takes effect at once: tokens with the earlier role no longer work, and ${isSelf ? 'you' : 'the person'} may have to sign in again.</p>
+<p>A change takes effect at once: tokens with the earlier role no longer work, and the person may have to sign in again.</p>
 ${form(
   { action: `${path}/role`, csrf, hidden: shownFields({ role: user.role }) },
   html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLE_CHOICES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
   { class: 'inline-form' },
 )}
-${
-  isSelf
-    ? html`<p class="hint">You cannot deactivate yourself here.</p>`
-    : form(
-        { action: `${path}/status`, csrf, hidden: { status: isActive ? 'inactive' : 'active' } },
-        isActive
-          ? html`<div class="buttons"><button class="danger">Deactivate</button></div><p class="hint">Ends all sessions and tokens, those of the person’s applications included. Nothing is deleted.</p>`
-          : html`<div class="buttons"><button class="primary">Activate</button></div><p class="hint">The person can sign in again.</p>`,
-      )
-}</section>`;
+${form(
+  { action: `${path}/status`, csrf, hidden: { status: isActive ? 'inactive' : 'active' } },
+  isActive
+    ? html`<div class="buttons"><button class="danger">Deactivate</button></div><p class="hint">Ends all sessions and tokens, those of the person’s applications included. Nothing is deleted.</p>`
+    : html`<div class="buttons"><button class="primary">Activate</button></div><p class="hint">The person can sign in again.</p>`,
+)}</section>`;
 }
 
 /** Where somebody is signed in. */

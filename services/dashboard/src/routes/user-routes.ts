@@ -1,7 +1,7 @@
 import { form } from '@gatehouse/ui/form';
 import { html } from '@gatehouse/ui/html';
 import { describeProgram } from '@gatehouse/ui/user-agent';
-import type { ApiError } from '../api/api-error.ts';
+import { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { findUser, listUsers } from '../api/user-list.ts';
 import { changes } from '../http/changes.ts';
@@ -91,13 +91,14 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
   get('/users/:id', (visit) => view(visit, { notice: entryOf(NOTICES, visit.query('done')) }));
 
   post('/users/:id/role', async (visit, fields) => {
-    const user = await findUser(visit.api, visit.id('usr'));
+    const user = await findUser(visit.api, anotherPerson(visit));
     const { role = user.role } = changes(fields, { role: fields.text('role') }, { role: user.role });
     await visit.api.send('PUT', `${apiPath(visit)}/role`, { role }, user.etag);
     return `${pathOf(visit)}?done=role`;
   });
 
   post('/users/:id/status', async (visit, fields) => {
+    anotherPerson(visit);
     const status = fields.text('status');
     await visit.api.send('PUT', `${apiPath(visit)}/status`, { status });
     return `${pathOf(visit)}?done=${status === 'active' ? 'active' : 'inactive'}`;
@@ -182,4 +183,11 @@ ${selectField({ name: 'role', label: 'Role', required: true, value: values?.role
   { class: 'wide-form' },
 )}`,
   };
+}
+
+/** The id of the person whose page it is. Nobody takes their own authority away: there may be no other admin. */
+function anotherPerson(visit: Visit): string {
+  const id = visit.id('usr');
+  if (id !== visit.person.id) return id;
+  throw new ApiError(409, 'You cannot change your own role or status. Ask another admin.');
 }
