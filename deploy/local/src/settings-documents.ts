@@ -76,7 +76,8 @@ function table(settings: readonly Setting<unknown>[], services?: readonly string
       `\`${name}\``,
       ...(services ? [services[i]] : []),
       value,
-      fallback ?? '**required**',
+      // Read as a link otherwise.
+      fallback?.replace(/^https?:\S+$/, '`$&`') ?? '**required**',
       description,
     ];
     return `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');

@@ -6,6 +6,9 @@ import { nameOf, type OpenApiDocument, resolve, type Schema } from '../openapi/d
 const MAX_DEPTH = 5;
 /** Longer patterns are for programs. */
 const MAX_PATTERN = 60;
+/** Longer lists of values are folded, and begin with so many. */
+const MAX_CHOICES = 12;
+const MAX_SHOWN = 8;
 
 /** Where a schema stands: in what is sent, or in what is answered. */
 export type Place = { document: OpenApiDocument; side: 'sent' | 'answered' };
@@ -52,7 +55,7 @@ export function fieldView(
   const isDeprecated = more.deprecated ?? schema.deprecated ?? false;
   return html`<div class="field-line"><code class="field-name">${name}</code> <span class="schema-type">${typeText(schema)}</span>${mark}${isDeprecated && html` <span class="status is-quiet">deprecated</span>`}</div>
 ${description !== undefined && html`<div class="field-text">${renderMarkdown(description).body}</div>`}
-${limits.length > 0 && html`<p class="field-limits">${limits}</p>`}`;
+${limits.length > 0 && html`<div class="field-limits">${limits}</div>`}`;
 }
 
 function nested(place: Place, schema: Schema, seen: readonly string[]): Content {
@@ -99,10 +102,9 @@ export function typeText(schema: Schema): string {
 function limitsOf(schema: Schema): Content[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems } =
     schema;
-  const values = schema.enum?.map((value, i) => html`${i > 0 && ', '}<code>${JSON.stringify(value)}</code>`);
   const isShort = (schema.pattern?.length ?? Number.POSITIVE_INFINITY) <= MAX_PATTERN;
   return [
-    values !== undefined && html`<span>One of ${values}</span>`,
+    schema.enum !== undefined && choices(schema.enum),
     range(minLength, maxLength, 'characters'),
     range(minItems, maxItems, 'entries'),
     range(minimum, maximum, ''),
@@ -111,6 +113,15 @@ function limitsOf(schema: Schema): Content[] {
     isShort && html`<span>Pattern <code>${schema.pattern}</code></span>`,
     schema.default !== undefined && html`<span>Default <code>${JSON.stringify(schema.default)}</code></span>`,
   ].filter((it) => it !== false);
+}
+
+/** The first of many, as the currencies of the world would fill a screen. */
+function choices(values: readonly unknown[]): Html {
+  const listed = (some: readonly unknown[]) =>
+    some.map((value, i) => html`${i > 0 && ', '}<code>${JSON.stringify(value)}</code>`);
+  if (values.length <= MAX_CHOICES) return html`<span>One of ${listed(values)}</span>`;
+  return html`<details><summary>One of ${values.length} values: ${listed(values.slice(0, MAX_SHOWN))}, …</summary>
+<p>${listed(values)}</p></details>`;
 }
 
 function range(from: number | undefined, to: number | undefined, unit: string): Content {

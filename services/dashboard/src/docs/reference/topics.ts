@@ -5,7 +5,7 @@ import type { Located } from './operation-view.ts';
 export type ReferencePage = { tag: Tag; href: string; operations: readonly Located[] };
 export type Topic = { name: string; pages: readonly ReferencePage[] };
 
-/** The pages of the API reference, by topic, in the order of the document. */
+/** The pages of the API reference, by topic, in the order of the document; on each, the list comes before its members. */
 export function topicsOf(document: OpenApiDocument): readonly Topic[] {
   const all: Located[] = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
@@ -17,9 +17,13 @@ export function topicsOf(document: OpenApiDocument): readonly Topic[] {
     pages: tags.map((tag) => ({
       tag: described.get(tag) ?? { name: tag },
       href: `/docs/api/${slugOf(tag)}`,
-      operations: byTag.get(tag) ?? [],
+      operations: (byTag.get(tag) ?? []).toSorted((a, b) => segments(a.path) - segments(b.path)),
     })),
   }));
+}
+
+function segments(path: string): number {
+  return path.split('/').length;
 }
 
 /** `/v1/users` is v1-users. */
