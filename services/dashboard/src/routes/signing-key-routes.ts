@@ -1,5 +1,5 @@
 import { form } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import { type Content, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { checkbox, formProblem, refusalOf } from '../pages/fields.ts';
@@ -25,6 +25,8 @@ const STATES: Record<SigningKey['state'], string> = {
   previous: 'published until what it signed has expired',
   retired: 'compromised, and no longer accepted',
 };
+
+const STATE_NAMES = Object.keys(STATES) as SigningKey['state'][];
 
 /** The keys that sign tokens, for admins. */
 export function addSigningKeyRoutes({ get, post }: DashboardRouter): void {
@@ -57,19 +59,18 @@ async function view(
     notice,
     failed: error !== undefined,
     body: html`<p>Tokens are signed with the current key of each algorithm. Whoever verifies them gets the public keys from <code>/.well-known/jwks.json</code>. Keys are replaced by themselves on a schedule.</p>
+<p>${STATE_NAMES.filter((name) => keys.some(({ state }) => state === name)).map(
+      (name) => html`${statusTag(name)} ${STATES[name]}. `,
+    )}</p>
 ${
   outcome.error === undefined
     ? table<SigningKey>(
         [
           { title: 'Key', show: ({ kid }) => html`<code>${kid}</code>` },
           { title: 'Algorithm', show: ({ alg }) => alg },
-          {
-            title: 'State',
-            show: ({ state }) => html`${statusTag(state)}<br><span class="hint">${STATES[state]}</span>`,
-          },
+          { title: 'State', show: ({ state }) => statusTag(state) },
           { title: 'Made', show: ({ created_at: at }) => time(at) },
-          { title: 'Signs since', show: ({ activated_at: at }) => time(at) },
-          { title: 'Signed until', show: ({ retired_at: at }) => time(at) },
+          { title: 'Signs', show: ({ activated_at: since, retired_at: until }) => signs(since, until) },
         ],
         keys,
       )
@@ -89,4 +90,9 @@ ${checkbox({ name: 'force', value: 'yes', checked: false, label: 'Even if the ne
 )}</section>`
 }`,
   };
+}
+
+function signs(since: string | null, until: string | null): Content {
+  if (since === null) return 'not yet';
+  return until === null ? html`since ${time(since)}` : html`${time(since)} to ${time(until)}`;
 }
