@@ -2,7 +2,8 @@
 export type Counts = {
   /**
    * Runs a count or returns a cached one, which includes all resolved writes of this process. The empty key stands for the
-   * count of all documents.
+   * count of all documents. One that takes long is counted anew while the earlier one is returned, which may lack minutes
+   * of what other processes write: nobody waits for the exact size of a list of a million.
    */
   count(key: string, run: () => Promise<number>): Promise<number>;
   /**
@@ -15,6 +16,9 @@ export type Counts = {
 };
 
 const ALL_DOCUMENTS = '';
+/** What takes so long, in milliseconds, is returned for so long after it is due to be counted anew. */
+const LONG_MS = 150;
+const OVERDUE_MS = 300_000;
 
 /** The number of writes that have begun, and of those that are still running. */
 type Writes = { begun: number; active: number };
@@ -28,7 +32,7 @@ export function createCounts(
   options: { keepSeconds?: number; slowMs?: number; maxKeys?: number; now?: () => number } = {},
 ): Counts {
   const { keepSeconds = 5, slowMs = 2, maxKeys = 100, now = () => performance.now() } = options;
-  const kept = new Map<string, { total: number; until: number }>();
+  const kept = new Map<string, { total: number; until: number; atMost: number }>();
   const running = new Map<string, Running>();
   const resizing: Writes = { begun: 0, active: 0 };
   const changing: Writes = { begun: 0, active: 0 };
@@ -41,9 +45,11 @@ export function createCounts(
     const total = await run();
     // It is unknown whether the count includes a concurrent write.
     const isCertain = wasQuiet && sum(writes.map(({ begun }) => begun)) === begunBefore;
-    if (isCertain && now() - begin >= slowMs) {
+    const tookMs = now() - begin;
+    if (isCertain && tookMs >= slowMs) {
       if (kept.size >= maxKeys) kept.delete(kept.keys().next().value ?? '');
-      kept.set(key, { total, until: now() + keepSeconds * 1000 });
+      const until = now() + keepSeconds * 1000;
+      kept.set(key, { total, until, atMost: until + (tookMs >= LONG_MS ? OVERDUE_MS : 0) });
     }
     return total;
   }
@@ -89,7 +95,11 @@ export function createCounts(
   return {
     async count(key, run) {
       const known = kept.get(key);
-      if (known !== undefined && now() < known.until) return known.total;
+      if (known !== undefined && now() < known.atMost) {
+        // Whoever comes when it has failed asks for it again.
+        if (now() >= known.until && !running.has(key)) coalesced(key, run).catch(() => {});
+        return known.total;
+      }
       kept.delete(key);
       return coalesced(key, run);
     },

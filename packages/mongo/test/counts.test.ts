@@ -42,6 +42,25 @@ t.test('a slow count is cached for some seconds, a fast one never', async (t) =>
   }
 });
 
+t.test('nobody waits for a long count that is known from before', async (t) => {
+  const { counts, run, state, insert, pass } = build({ takesMs: 150 });
+  t.equal(await counts.count('', run), 10);
+  state.size = 20;
+  pass(5000);
+  t.equal(await counts.count('', run), 10, 'the earlier one');
+  t.equal(await counts.count('', run), 10, 'until it has been counted anew, once');
+  await new Promise(setImmediate);
+  t.equal(state.counted, 2);
+  t.equal(await counts.count('', run), 20);
+  await insert();
+  pass(5000);
+  t.equal(await counts.count('', run), 21, 'with own writes');
+  await new Promise(setImmediate);
+  pass(305_000);
+  state.size = 30;
+  t.equal(await counts.count('', run), 30, 'not for ever');
+});
+
 t.test('own writes are seen at once', async (t) => {
   const { counts, run, state, insert } = build();
   await counts.count('', run);
