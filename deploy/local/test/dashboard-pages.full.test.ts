@@ -61,7 +61,8 @@ async function inChromium(executable: string): Promise<void> {
       const { page, complaints } = await signedIn(screen);
       for (const [name, path] of Object.entries(paths)) {
         await page.goto(demo.base_url + path);
-        t.same(await violations(page), [], `${name}: axe-core finds nothing`);
+        // What it looks for does not depend on how much room there is; it looks for seconds.
+        if (viewport.width < 1920) t.same(await violations(page), [], `${name}: axe-core finds nothing`);
         const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
         t.ok(tooWide <= 0, `${name} is ${tooWide} px too wide`);
       }
