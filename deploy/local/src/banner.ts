@@ -30,7 +30,7 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
   ${dim('Credentials')}  ${credentials}
   ${dim('Messages')}     ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}: mails, SMS and pushes are kept there instead of being sent;
                the links of mails are printed here, too
-  ${dim('Database')}     ${database}
+  ${dim('Database')}     ${database}; it also keeps events and queues, in place of NATS
 
   In another terminal, get an access token:
 

@@ -64,6 +64,9 @@ t.test('the first start, what it prints, and a second one on another port', asyn
   }
   t.match(first.output(), /"route":"\/v1\/users","status":201,"ms":[\d.]+,"client":"app_/);
   t.match(first.output(), /"req_id":"req_/);
+  for (const inPlaceOf of ['instead of being sent', 'in place of NATS']) {
+    t.ok(first.output().includes(inPlaceOf), 'what is not the real thing is said');
+  }
   t.same(warningsIn(first.output()), [], 'a first start gives nothing to worry about');
   t.notMatch(first.output(), '\x1b', 'no colours where nobody sees them');
 
