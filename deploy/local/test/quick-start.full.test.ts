@@ -1,8 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
 import type { FormBrowser } from '@gatehouse/testing/form-browser';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
@@ -149,4 +151,60 @@ t.test('the examples of an API run as they are', async (t) => {
     const invalid = { ...env, TOKEN: `${token.slice(0, -8)}AAAAAAAA` };
     t.match((await run(process.execPath, [file], { env: invalid })).stdout, 'This token is not valid.');
   });
+});
+
+/** What openid-client imports, and so what a bundler would put into the page. */
+const IMPORTED = ['openid-client', 'oauth4webapi', 'jose/errors', 'jose/jwe/compact/decrypt'];
+const chromium = findChromium();
+const browserSkip = chromium === undefined ? { skip: NO_CHROMIUM } : {};
+t.test('the examples of a single-page application run as they are', browserSkip, async (t) => {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const made = await server.createApplication({
+    ...{
+      name: 'Quick page',
+      type: 'spa',
+      scopes: ['openid', 'profile'],
+      redirect_uris: [`${origin}/callback`],
+    },
+  });
+  const { code } = await examplesOf(made.client_id);
+  const imports = Object.fromEntries(
+    IMPORTED.map((name) => [name, new URL(import.meta.resolve(name)).pathname]),
+  );
+  const page = `<!doctype html><html lang="en"><title>A page</title>
+<script type="importmap">${JSON.stringify({ imports })}</script>
+<script type="module">${code('openid-client')}
+globalThis.app = { signIn, signedIn };
+document.body.append('ready');</script>`;
+  const files = createServer(async (request, response) => {
+    const path = request.url ?? '';
+    const isModule = path.includes('/node_modules/');
+    response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html');
+    response.end(isModule ? await readFile(path) : page);
+  }).listen(port, '127.0.0.1');
+  t.teardown(() => files.close());
+
+  const browser = await startChromium(t, chromium ?? '');
+  const tab = await browser.newPage();
+  const printed: string[] = [];
+  tab.on('console', (message) => printed.push(message.text()));
+  const ready = () => tab.getByText('ready').waitFor();
+  await tab.goto(origin);
+  await ready();
+  await tab.evaluate('void app.signIn()');
+  await tab.fill('#username', demo.user.username);
+  await tab.fill('#password', demo.user.password);
+  await tab.click('button.primary');
+  await tab.waitForURL('**/consent/**');
+  await tab.locator('button').first().click();
+  await tab.waitForURL(`${origin}/callback?*`);
+  await ready();
+  await tab.evaluate('app.signedIn().then((tokens) => { globalThis.tokens = tokens; })');
+  const answer = await tab.evaluate<unknown>(
+    `(async () => { const console = { log: (it) => { globalThis.answer = it; } };
+${code('fetch')}
+return globalThis.answer; })()`,
+  );
+  t.match(answer, { sub: demo.user.user_id }, printed.join('\n'));
 });
