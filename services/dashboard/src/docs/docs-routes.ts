@@ -37,7 +37,7 @@ export function docsRoutes(options: { serviceUrls: ServiceUrls; publicUrl: strin
   async function current(): Promise<Edition> {
     const api = await describe();
     if (edition?.api === api) return edition;
-    guides ??= readLibrary();
+    guides ??= readLibrary(options.publicUrl);
     const contents = { guides, topics: topicsOf(api.document) };
     let find: Edition['find'] | undefined;
     edition = {

@@ -54,10 +54,16 @@ createServer(async (request, response) => {
     response.writeHead(302, { location: client.buildAuthorizationUrl(config, parameters).href });
     return response.end();
   }
-  const checks = { pkceCodeVerifier: verifier, expectedState: state };
-  const tokens = await client.authorizationCodeGrant(config, url, checks);
-  const person = await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub);
-  response.end(\`Signed in: \${person.name}\`);
+  response.setHeader('content-type', 'text/plain; charset=utf-8');
+  try {
+    const checks = { pkceCodeVerifier: verifier, expectedState: state };
+    const tokens = await client.authorizationCodeGrant(config, url, checks);
+    const person = await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub);
+    response.end(\`Signed in: \${person.name}\`);
+  } catch (error) {
+    // The person has not allowed it, for example.
+    response.writeHead(400).end(\`Not signed in: \${error.error ?? error.message}\`);
+  }
 }).listen(new URL(redirectUri).port || 443);`,
   };
 }

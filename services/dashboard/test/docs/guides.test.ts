@@ -27,6 +27,15 @@ const CASES: [name: string, text: string, expected: string][] = [
   ['pictures are their text', '![a](b.png)', '<p>a</p>'],
 ];
 
+t.test('commands go to the deployment whose pages they are on', async (t) => {
+  const [quickStart] = readLibrary('https://id.example.org').filter(({ href }) =>
+    href.endsWith('/quick-start'),
+  );
+  const text = quickStart === undefined ? '' : render(quickStart.body);
+  t.match(text, 'https://id.example.org/oauth2/token');
+  t.notMatch(text, 'localhost:3000');
+});
+
 t.test('Markdown', async (t) => {
   for (const [name, text, expected] of CASES) t.equal(htmlOf(text), expected, name);
   const table = htmlOf('| a | |\n|---|---|\n| `x\\|y` | <b> |');

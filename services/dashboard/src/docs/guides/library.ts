@@ -40,13 +40,21 @@ const ORDER = [
   'adding-a-service',
 ];
 
-/** The Markdown files of the repository that have pages, in the order in which they are listed. */
-export function readLibrary(root = ROOT): readonly Guide[] {
-  const files = globSync(['docs/*.md', 'docs/{guides,adr}/*.md', 'packages/*/guides/*.md'], { cwd: root });
+/** Where the guides assume that everything is. */
+const LAPTOP_URL = 'http://localhost:3000';
+
+/**
+ * The Markdown files of the repository that have pages, in the order in which they are listed.
+ *
+ * @param publicUrl where commands are to be sent
+ */
+export function readLibrary(publicUrl = LAPTOP_URL): readonly Guide[] {
+  const files = globSync(['docs/*.md', 'docs/{guides,adr}/*.md', 'packages/*/guides/*.md'], { cwd: ROOT });
   const hrefs = new Map(files.map((file) => [file, hrefOf(file)]));
   const guides = files.map((file): Guide => {
     const linkTo = (href: string) => rewrite(href, file, hrefs);
-    const rendered = renderMarkdown(readFileSync(posix.join(root, file), 'utf8'), { linkTo });
+    const text = readFileSync(posix.join(ROOT, file), 'utf8').replaceAll(LAPTOP_URL, publicUrl);
+    const rendered = renderMarkdown(text, { linkTo });
     return {
       ...rendered,
       title: rendered.title || nameOf(file),
