@@ -36,10 +36,19 @@ export function timeoutsOf(limits: ConnectionLimits): ServerOptions {
 export type Connections = {
   /** A request has come. To be called once for each, before it is answered. */
   begin(response: ServerResponse): void;
+  /** The response is closed. */
+  end(response: ServerResponse): void;
   /** The requests that are not answered yet. */
   unanswered(): Iterable<ServerResponse>;
   /** Closes the connections on which nothing has been sent; Node does not count them as idle. */
   closeUnused(): void;
+};
+
+type Connection = {
+  /** The requests that are not answered yet, the earliest first; several when they are pipelined. */
+  requests: { response: ServerResponse; begin: number }[];
+  /** When the last answer ended, or the connection began. */
+  silentSince: number;
 };
 
 /**
@@ -48,10 +57,7 @@ export type Connections = {
  * request, the new one.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
-  /** How many requests are unanswered on each connection; the one that has been silent for longest first. */
-  const open = new Map<Socket, number>();
-  /** When each request came, the earliest first. */
-  const unanswered = new Map<ServerResponse, number>();
+  const open = new Map<Socket, Connection>();
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(): void {
@@ -59,50 +65,45 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
       warnedAt = performance.now();
       logger.warn({ connections: open.size }, 'too many connections');
     }
-    for (const [socket, requests] of open) {
-      if (requests > 0) continue;
-      // Not only when it is closed, since many connections may come before that.
-      open.delete(socket);
-      socket.destroy();
-      return;
+    let longest: Socket | undefined;
+    let since = Number.POSITIVE_INFINITY;
+    for (const [socket, { requests, silentSince }] of open) {
+      if (requests.length > 0 || silentSince >= since) continue;
+      longest = socket;
+      since = silentSince;
     }
-  }
-
-  /** Moves the connection to the end, unless it is closed. */
-  function add(socket: Socket, requests: number): void {
-    const before = open.get(socket);
-    if (before === undefined) return;
-    open.delete(socket);
-    open.set(socket, before + requests);
+    if (longest === undefined) return;
+    // Not only when it is closed, since many connections may come before that.
+    open.delete(longest);
+    longest.destroy();
   }
 
   server.on('connection', (socket) => {
-    open.set(socket, 0);
+    open.set(socket, { requests: [], silentSince: performance.now() });
     socket.once('close', () => open.delete(socket));
     if (open.size > limits.maxConnections) makeRoom();
   });
 
   const check = setInterval(() => {
     const earliest = performance.now() - limits.responseTimeoutSeconds * 1000;
-    for (const [response, begin] of unanswered) {
-      if (begin > earliest) return;
-      unanswered.delete(response);
-      response.req.socket.destroy();
+    for (const [socket, { requests }] of open) {
+      if (requests[0] !== undefined && requests[0].begin <= earliest) socket.destroy();
     }
   }, CHECK_MS).unref();
   server.on('close', () => clearInterval(check));
 
   return {
     begin(response) {
-      const { socket } = response.req;
-      unanswered.set(response, performance.now());
-      add(socket, 1);
-      response.on('close', () => {
-        unanswered.delete(response);
-        add(socket, -1);
-      });
+      open.get(response.req.socket)?.requests.push({ response, begin: performance.now() });
     },
-    unanswered: () => unanswered.keys(),
+    end(response) {
+      const connection = open.get(response.req.socket);
+      if (connection === undefined) return;
+      const i = connection.requests.findIndex((request) => request.response === response);
+      if (i !== -1) connection.requests.splice(i, 1);
+      connection.silentSince = performance.now();
+    },
+    unanswered: () => [...open.values()].flatMap(({ requests }) => requests.map(({ response }) => response)),
     closeUnused() {
       for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
     },

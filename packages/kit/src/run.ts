@@ -80,6 +80,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     /** None for the probes of operators, and for unknown paths. */
     let service: Service | undefined;
     response.on('close', () => {
+      connections.end(response);
       const status = response.writableFinished ? response.statusCode : 499;
       const ms = performance.now() - begin;
       logRequest({ method: request.method, info, path, status, ms }, logger);
