@@ -12,7 +12,13 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
-import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
+import {
+  DUPLICATE_WINDOW_MS,
+  ensureConsumer,
+  ensureStream,
+  prepareOnce,
+  TIMEOUT_MS,
+} from './jetstream-streams.ts';
 import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
@@ -83,9 +89,9 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   }
 
   async function open(nats: NatsConnection): Promise<Consumer> {
-    const { client } = await prepared.open(nats);
-    const js = 'account' in stream ? jetstream(nats, { apiPrefix: `JS.${stream.account}.API` }) : client;
-    return js.consumers.get(stream.name, durable);
+    await prepared.open(nats);
+    const foreign = 'account' in stream ? { apiPrefix: `JS.${stream.account}.API` } : {};
+    return jetstream(nats, { timeout: TIMEOUT_MS, ...foreign }).consumers.get(stream.name, durable);
   }
 
   async function handleMessage(message: JsMsg): Promise<void> {

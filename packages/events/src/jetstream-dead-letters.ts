@@ -7,6 +7,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { partsOf } from './create-job-queue.ts';
+import { publishMessage } from './jetstream-publish.ts';
 import { type JetStream, nextMessage } from './jetstream-streams.ts';
 import type { Priority } from './job.ts';
 import type { DeadLetter } from './job-queue.ts';
@@ -40,7 +41,8 @@ export function createJetStreamDeadLetters(options: {
   return {
     async put(letter) {
       const { priority, lane, id } = letter.job;
-      await use(({ client }) => client.publish(subjectOf(priority, lane, id), JSON.stringify(letter)));
+      const message = { subject: subjectOf(priority, lane, id), json: JSON.stringify(letter) };
+      await use(({ nats }) => publishMessage(nats, message));
     },
     list: (limit, after) =>
       use(async (js) => {

@@ -2,6 +2,7 @@ import { unavailable } from '@gatehouse/kit/errors';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { AckPolicy, DeliverPolicy, DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { publishMessage } from './jetstream-publish.ts';
 import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
@@ -53,8 +54,8 @@ export function createJetStreamEvents(options: {
       const nats = connection();
       if (nats === undefined) throw unavailable('There is no connection to NATS at the moment.');
       try {
-        const { client } = await prepared.open(nats);
-        await client.publish(subject, json, { msgID: id });
+        await prepared.open(nats);
+        await publishMessage(nats, { subject, json, id });
       } catch (error) {
         prepared.forget(nats);
         throw unavailable('NATS does not store events at the moment.', error);

@@ -4,6 +4,7 @@ import { AckPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
 import { checkQueue, createJobQueue, DEFAULT_LEASE_MS, partsOf } from './create-job-queue.ts';
 import { createJetStreamDeadLetters, deadLetterStream } from './jetstream-dead-letters.ts';
+import { publishMessage } from './jetstream-publish.ts';
 import { nak, pullMessages, UnansweredError } from './jetstream-pull.ts';
 import {
   DUPLICATE_WINDOW_MS,
@@ -105,8 +106,8 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
   const store: JobStore = {
     leaseMs,
     async put({ id, at, data, priority, lane }, key) {
-      const json = encode({ id, at, data });
-      await use(({ client }) => client.publish(subjectOf(priority, lane), json, { msgID: key }));
+      const message = { subject: subjectOf(priority, lane), json: encode({ id, at, data }), id: key };
+      await use(({ nats }) => publishMessage(nats, message));
     },
     async pull({ lane, priority, ...request }) {
       const stream = streamOf(priority);

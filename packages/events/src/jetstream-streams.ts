@@ -2,20 +2,19 @@ import {
   type ConsumerConfig,
   JetStreamApiCodes,
   JetStreamApiError,
-  type JetStreamClient,
   type JetStreamManager,
-  jetstream,
   jetstreamManager,
   type MsgRequest,
   type StreamConfig,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 
-const TIMEOUT_MS = 5000;
+/** How long the server may take to answer. */
+export const TIMEOUT_MS = 5000;
 /** Within this time, in milliseconds, a message that is published again, because its acknowledgement was lost, is stored once. */
 export const DUPLICATE_WINDOW_MS = 10 * 60_000;
 
-export type JetStream = { nats: NatsConnection; client: JetStreamClient; manager: JetStreamManager };
+export type JetStream = { nats: NatsConnection; manager: JetStreamManager };
 
 /**
  * Returns a function that opens JetStream on a connection, and makes what is missing there: once for each connection, and
@@ -25,9 +24,8 @@ export function prepareOnce(prepare: (js: JetStream) => Promise<void>) {
   const prepared = new WeakMap<NatsConnection, Promise<JetStream>>();
 
   async function open(nats: NatsConnection): Promise<JetStream> {
-    const options = { timeout: TIMEOUT_MS };
-    const manager = await jetstreamManager(nats, { ...options, checkAPI: false });
-    const js = { nats, client: jetstream(nats, options), manager };
+    const manager = await jetstreamManager(nats, { timeout: TIMEOUT_MS, checkAPI: false });
+    const js = { nats, manager };
     await prepare(js);
     return js;
   }

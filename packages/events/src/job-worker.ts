@@ -1,10 +1,9 @@
-import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
 import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';
 import type { Delivery, JobStore } from './job-store.ts';
-import { backoff, runJob } from './run-job.ts';
+import { backoff, type RunningJob, runJob } from './run-job.ts';
 import { processTurns } from './turns.ts';
 
 const DEFAULT_WEIGHTS = { high: 6, normal: 3, low: 1 };
@@ -30,23 +29,23 @@ export function createJobWorker(
   const { lane, store, logger, slots, paused = () => false } = options;
   const stopping = new AbortController();
   const ending = new AbortController();
-  // Every attempt under way listens to it.
-  setMaxListeners(0, ending.signal);
   const nextPriority = createShares(options.weights ?? DEFAULT_WEIGHTS);
   const run = {
     ...options,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
     ending: ending.signal,
+    running: new Set<RunningJob>(),
   };
   /** Those whose outcome is not recorded yet are among them. */
-  const running = new Set<Promise<void>>();
+  const unsettled = new Set<Promise<void>>();
   /** Those whose handlers have not ended. */
   let occupied = 0;
   /** The priorities that take no part in the shares, and what ends that. */
   const waiting = new Map<Priority, Promise<void>>();
   let woken = Promise.withResolvers<void>();
   let loop: Promise<void> | undefined;
+  let extending: NodeJS.Timeout | undefined;
   let failures = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -57,7 +56,7 @@ export function createJobWorker(
   };
 
   /** While the outcome of a job is recorded, its slot is free for another; but not for ever more of them. */
-  const free = () => Math.min(slots - occupied, 2 * slots - running.size);
+  const free = () => Math.min(slots - occupied, 2 * slots - unsettled.size);
 
   function start(delivery: Delivery): void {
     let isOccupied = true;
@@ -68,10 +67,10 @@ export function createJobWorker(
       wake();
     };
     const ended = runJob(delivery, run, leaveSlot).finally(() => {
-      running.delete(ended);
+      unsettled.delete(ended);
       leaveSlot();
     });
-    running.add(ended);
+    unsettled.add(ended);
   }
 
   async function pull(priority: Priority, max: number, waitMs: number): Promise<'more' | 'empty' | 'failed'> {
@@ -130,15 +129,23 @@ export function createJobWorker(
 
   return {
     start() {
-      loop ??= work();
+      if (loop !== undefined) return;
+      extending = setInterval(() => {
+        for (const job of run.running) job.extend();
+      }, store.leaseMs / 3);
+      loop = work();
     },
     async stop() {
       stopping.abort();
       wake();
-      const timer = setTimeout(() => ending.abort(new Error('The worker has stopped.')), STOP_MS);
+      const timer = setTimeout(() => {
+        ending.abort();
+        for (const job of run.running) job.abort(new Error('The worker has stopped.'));
+      }, STOP_MS);
       await loop;
-      await Promise.all([...waiting.values(), ...running]);
+      await Promise.all([...waiting.values(), ...unsettled]);
       clearTimeout(timer);
+      clearInterval(extending);
     },
   };
 }

@@ -12,6 +12,14 @@ import {
 import type { Delivery, JobStore } from './job-store.ts';
 import { processTurns } from './turns.ts';
 
+/** A job that is being worked on. */
+export type RunningJob = {
+  /** Extends its leases. */
+  extend(): void;
+  /** Ends the attempt, if it has begun. */
+  abort(reason: Error): void;
+};
+
 export type RunJobOptions = {
   handler: JobHandler;
   ledger: JobLedger;
@@ -20,6 +28,8 @@ export type RunJobOptions = {
   maxAttempts: number;
   backoffMs: { first: number; max: number };
   logger: Logger;
+  /** Where the job is while it is worked on: somebody else extends the leases of all, and aborts them when they must end. */
+  running: Set<RunningJob>;
   /** Aborted when the attempts under way must end. */
   ending: AbortSignal;
 };
@@ -33,71 +43,73 @@ const MAX_ERROR_LENGTH = 500;
 
 /** Runs the handler for one delivery, calls `handled` when it has ended, and settles what becomes of the job. Never rejects. */
 export async function runJob(delivery: Delivery, options: RunJobOptions, handled: () => void): Promise<void> {
-  const { logger, backoffMs } = options;
+  const { logger, backoffMs, running, ledger } = options;
   const { job } = delivery;
-  let renew: (() => void) | undefined;
-  const working = setInterval(() => {
-    delivery.working();
-    renew?.();
-  }, options.store.leaseMs / 3);
+  const runningJob: RunningJob = { extend: () => delivery.working(), abort() {} };
+  running.add(runningJob);
   let leave: (() => void) | undefined;
   try {
     leave = await processTurns.enter();
     const lease = { leaseMs: options.store.leaseMs };
-    let begun = await options.ledger.begin(job, { ...lease, alone: false });
+    let begun = await ledger.begin(job, { ...lease, alone: false });
     if (begun === 'alone') {
       leave();
       leave = await processTurns.enterAlone();
       if (leave === undefined) return await delivery.retry(withJitter(TURN_MS));
-      begun = await options.ledger.begin(job, { ...lease, alone: true });
+      begun = await ledger.begin(job, { ...lease, alone: true });
     }
     if (begun === 'ended') return await delivery.done();
     // Nothing but a ledger that breaks its contract says 'alone' again.
     if (begun === 'alone') return await delivery.retry(withJitter(TURN_MS));
     if ('busyMs' in begun) return await delivery.retry(begun.busyMs + withJitter(TURN_MS));
-    const lost = new AbortController();
-    renew = renewal(job, begun.attempt, options, lost);
-    await runAttempt(delivery, begun.attempt, options, { lost: lost.signal, handled });
+    await runAttempt(delivery, begun.attempt, options, { runningJob, handled });
   } catch (error) {
     // Of the ledger or the store: no attempt was made, or its outcome is not known to have been recorded.
     logger.warn({ err: error, job: job.id }, 'a job could not be settled; it is delivered again');
     await delivery.retry(backoff(delivery.deliveries, backoffMs)).catch(() => {});
   } finally {
-    clearInterval(working);
+    running.delete(runningJob);
     leave?.();
   }
-}
-
-/** Returns a function that extends the lease of an attempt, and aborts `lost` when somebody else has it. */
-function renewal(job: Job, attempt: number, { ledger, store, logger }: RunJobOptions, lost: AbortController) {
-  return () =>
-    ledger.renew(job, attempt, store.leaseMs).then(
-      (held) => held || lost.abort(new Error('Another process has taken over the job.')),
-      (error: unknown) => logger.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed'),
-    );
 }
 
 async function runAttempt(
   delivery: Delivery,
   attempt: number,
   options: RunJobOptions,
-  { lost, handled }: { lost: AbortSignal; handled: () => void },
+  { runningJob, handled }: { runningJob: RunningJob; handled: () => void },
 ): Promise<void> {
   const { maxAttempts, ledger, store, logger, ending } = options;
   const { job } = delivery;
+  let isLost = false;
+  runningJob.extend = () => {
+    delivery.working();
+    ledger.renew(job, attempt, store.leaseMs).then(
+      (isHeld) => {
+        if (isHeld) return;
+        isLost = true;
+        runningJob.abort(new Error('Another process has taken over the job.'));
+      },
+      (error: unknown) => logger.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed'),
+    );
+  };
   const outcome: Outcome =
     attempt > maxAttempts
       ? { result: 'dead', error: 'The process ended during the last attempt.' }
-      : await runHandler(job, attempt, options, lost);
+      : await runHandler(job, attempt, options, runningJob);
   handled();
   // Whoever has it now records what becomes of it.
-  if (lost.aborted) return await delivery.retry(store.leaseMs);
+  if (isLost) return await delivery.retry(store.leaseMs);
   if (outcome.result === 'dead') {
     const letter = { job, attempts: Math.min(attempt, maxAttempts), error: outcome.error };
     await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), ending);
     logger.error({ ...letter, job: job.id }, 'a job has become a dead letter');
   }
-  await persist(() => ledger.end(job, attempt, outcome), ending);
+  await persist(async () => {
+    if (!isLost) await ledger.end(job, attempt, outcome);
+  }, ending);
+  // It may be that the outcome was recorded, and only the answer was lost; whoever gets the job next finds out.
+  if (isLost) return await delivery.retry(store.leaseMs);
   if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
   else await delivery.done();
 }
@@ -106,28 +118,27 @@ async function runHandler(
   job: Job,
   attempt: number,
   { handler, timeoutMs, maxAttempts, backoffMs, ending, logger }: RunJobOptions,
-  lost: AbortSignal,
+  runningJob: RunningJob,
 ): Promise<Outcome> {
   const controller = new AbortController();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (reason: unknown) => {
+  const { signal } = controller;
+  const ended = Promise.withResolvers<unknown>();
+  runningJob.abort = (reason) => {
     controller.abort(reason);
     // A handler that ignores the signal goes on without anybody waiting for it.
-    reject(reason);
+    ended.reject(reason);
   };
-  const timedOut = new Error(`The attempt took longer than ${timeoutMs} ms.`);
-  const timer = setTimeout(abort, timeoutMs, timedOut);
-  const follow = ({ target }: Event) => abort((target as AbortSignal).reason);
-  for (const signal of [lost, ending]) signal.addEventListener('abort', follow);
+  const timer = setTimeout(
+    () => runningJob.abort(new Error(`The attempt took longer than ${timeoutMs} ms.`)),
+    timeoutMs,
+  );
   try {
-    await Promise.race([
-      (async () => handler(job, { number: attempt, signal: controller.signal }))(),
-      aborted,
-    ]);
+    (async () => handler(job, { number: attempt, signal }))().then(ended.resolve, ended.reject);
+    await ended.promise;
     return { result: 'succeeded' };
   } catch (thrown) {
     if (ending.aborted) return { result: 'postponed', error: 'The worker has stopped.', retryInMs: 0 };
-    const reason = controller.signal.aborted ? timedOut : thrown;
+    const reason: unknown = signal.aborted ? signal.reason : thrown;
     const error = messageOf(reason);
     if (reason instanceof PostponedError) {
       return { result: 'postponed', error, retryInMs: withJitter(reason.retryInMs) };
@@ -139,7 +150,6 @@ async function runHandler(
     return { result: 'failed', error, retryInMs: Math.max(least, backoff(attempt, backoffMs)) };
   } finally {
     clearTimeout(timer);
-    for (const signal of [lost, ending]) signal.removeEventListener('abort', follow);
   }
 }
 

@@ -6,6 +6,8 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import type { Job } from '../src/job.ts';
 import { createJobLedger } from '../src/job-ledger.ts';
+import type { JobStore } from '../src/job-store.ts';
+import { type RunningJob, runJob } from '../src/run-job.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
@@ -73,4 +75,36 @@ t.test('a renewed lease goes on', async (t) => {
   t.equal(await ledger.renew(it, 1, 60_000), true);
   await sleep(350);
   t.match(await ledger.begin(it, lease), { busyMs: Number });
+});
+
+t.test('a job whose outcome was recorded, but with the answer lost, leaves its worker', async (t) => {
+  const running = new Set<RunningJob>();
+  const recorded = Promise.withResolvers<void>();
+  const settled: (number | 'done')[] = [];
+  const run = runJob(
+    {
+      ...{ job: job(), deliveries: 1, working() {} },
+      done: async () => void settled.push('done'),
+      retry: async (afterMs) => void settled.push(afterMs),
+    },
+    {
+      ledger: {
+        ...ledger,
+        async end(...outcome) {
+          await ledger.end(...outcome);
+          recorded.resolve();
+          throw new Error('the connection was lost');
+        },
+      },
+      // Nothing else of it is needed for a job that succeeds.
+      store: { leaseMs: 10_000 } as JobStore,
+      ...{ handler() {}, timeoutMs: 10_000, maxAttempts: 8, backoffMs: { first: 1, max: 1 }, logger },
+      ...{ running, ending: new AbortController().signal },
+    },
+    () => {},
+  );
+  await recorded.promise;
+  for (const each of running) each.extend();
+  await run;
+  t.strictSame(settled, [10_000], 'it is delivered again, and found to have ended');
 });

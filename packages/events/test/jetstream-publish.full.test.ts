@@ -1,0 +1,58 @@
+import { publishMessage } from '@gatehouse/events/jetstream-publish';
+import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { DiscardPolicy, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import t from 'tap';
+
+/** Resolves to the message of the error, or to 'stored'. */
+function outcome(nats: NatsConnection, subject: string, id?: string): Promise<string> {
+  return publishMessage(nats, { subject, json: '{}', ...(id === undefined ? {} : { id }) }).then(
+    () => 'stored',
+    (error: Error) => error.message,
+  );
+}
+
+t.test('publishMessage says what has become of a message', { skip }, async (t) => {
+  const { url, kill } = await startNats(t, '--jetstream', '--store_dir', t.testdir());
+  const nats = await connect({ servers: url, reconnect: false });
+  t.teardown(() => nats.close());
+  const { streams } = await jetstreamManager(nats);
+  await streams.add({ name: 'OPEN', subjects: ['open.*'] });
+  await streams.add({ name: 'FULL', subjects: ['full.*'], max_msgs: 1, discard: DiscardPolicy.New });
+  const storedIn = async (name: string) => (await streams.info(name)).state.messages;
+
+  await t.test('stored, each with its own answer', async (t) => {
+    const outcomes = Array.from({ length: 100 }, (_, i) => outcome(nats, i % 2 ? 'open.a' : 'unknown.a'));
+    const expected = Array.from({ length: 100 }, (_, i) =>
+      i % 2 ? 'stored' : 'No stream of NATS takes the message.',
+    );
+    t.same(await Promise.all(outcomes), expected);
+    t.equal(await storedIn('OPEN'), 50);
+  });
+
+  await t.test('stored once by its id', async (t) => {
+    t.same(await Promise.all([outcome(nats, 'open.b', 'evt_1'), outcome(nats, 'open.b', 'evt_1')]), [
+      'stored',
+      'stored',
+    ]);
+    t.equal(await storedIn('OPEN'), 51);
+  });
+
+  await t.test('refused by its stream', async (t) => {
+    t.equal(await outcome(nats, 'full.a'), 'stored');
+    t.equal(await outcome(nats, 'full.a'), 'NATS says: maximum messages exceeded');
+  });
+
+  await t.test('not answered', async (t) => {
+    nats.subscribe('silent.a', { callback() {} });
+    t.equal(await outcome(nats, 'silent.a'), 'NATS does not answer.');
+  });
+
+  await t.test('lost with the connection', async (t) => {
+    const lost = outcome(nats, 'silent.a');
+    await nats.flush();
+    await kill();
+    t.equal(await lost, 'The connection to NATS was lost.');
+    t.equal(await outcome(nats, 'open.a'), 'closed connection');
+  });
+});
