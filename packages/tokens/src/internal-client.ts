@@ -1,3 +1,4 @@
+import { withDeadline } from '@gatehouse/kit/deadline';
 import { unavailable } from '@gatehouse/kit/errors';
 import { internalPrefix, type ServiceName } from '@gatehouse/kit/services';
 import { INTERNAL_SCOPE, internalAudience } from './scopes.ts';
@@ -118,11 +119,12 @@ async function send(
 ): Promise<{ status: number; body: unknown }> {
   let status: number | undefined;
   try {
-    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
-    const response = await fetch(url, { ...init, redirect: 'error', signal });
-    status = response.status;
-    const text = await response.text();
-    return { status, body: text === '' ? undefined : JSON.parse(text) };
+    return await withDeadline(timeoutSeconds * 1000, async (signal) => {
+      const response = await fetch(url, { ...init, redirect: 'error', signal });
+      status = response.status;
+      const text = await response.text();
+      return { status, body: text === '' ? undefined : JSON.parse(text) };
+    });
   } catch (error) {
     // Without the text: the parser's error quotes it.
     const cause = error instanceof SyntaxError ? new Error(`it answered ${status} without JSON`) : error;

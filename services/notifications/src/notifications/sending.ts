@@ -1,4 +1,5 @@
 import { type JobHandler, PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
+import { withDeadline } from '@gatehouse/kit/deadline';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Channel } from './channels/channel.ts';
@@ -41,14 +42,15 @@ export function createSender(options: {
     const { notification } = attempt;
     const channel = channels.get(notification.type);
     if (channel === undefined) throw new Error(`no provider is set up for ${notification.type}`);
-    const sending = {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
-      mayBeAccepted(may: boolean) {
-        attempt.mayBeAccepted = may;
-      },
+    const mayBeAccepted = (may: boolean) => {
+      attempt.mayBeAccepted = may;
     };
     try {
-      const { providerId } = await channel.send(notification, sending);
+      const { providerId } = await withDeadline(
+        answerMs,
+        (inTime) => channel.send(notification, { signal: inTime, mayBeAccepted }),
+        signal,
+      );
       attempt.providerId = providerId;
     } catch (error) {
       const waitedMs = Date.now() - notification.createdAt.getTime();

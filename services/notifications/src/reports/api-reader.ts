@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PermanentError } from '@gatehouse/events/job';
+import { withDeadline } from '@gatehouse/kit/deadline';
 import type { ReadList, ReadOne } from './report-types.ts';
 
 /** Throws PermanentError when there is no delegation any more. */
@@ -32,13 +33,15 @@ export function createApiReader(options: {
     return token.value;
   }
 
-  async function ask(url: string): Promise<Response> {
+  const ask = (url: string) => withDeadline(TIMEOUT_MS, (inTime) => answerOf(url, inTime), signal);
+
+  async function answerOf(url: string, inTime: AbortSignal): Promise<Record<string, unknown>> {
     const answer = await fetch(url, {
       headers: { authorization: `Bearer ${await currentToken()}` },
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      signal: inTime,
     });
-    if (answer.ok) return answer;
+    if (answer.ok) return (await answer.json()) as Record<string, unknown>;
     await answer.body?.cancel();
     const message = `${new URL(url).pathname} answered ${answer.status}`;
     if (answer.status === 401) {
@@ -55,13 +58,13 @@ export function createApiReader(options: {
   async function read(url: string): Promise<Record<string, unknown>> {
     for (const pause of PAUSES_MS) {
       try {
-        return (await (await ask(url)).json()) as Record<string, unknown>;
+        return await ask(url);
       } catch (error) {
         if (error instanceof PermanentError || signal.aborted) throw error;
         await sleep(pause * (0.5 + Math.random()), undefined, { signal });
       }
     }
-    return (await (await ask(url)).json()) as Record<string, unknown>;
+    return ask(url);
   }
 
   return {
