@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { outboxEvent } from '@gatehouse/mongo/outbox';
-import { natsServer, startNats } from '@gatehouse/testing/nats-server';
+import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
@@ -129,14 +126,12 @@ async function bench(url: string, mongodbUri: string): Promise<void> {
 
 if (!natsServer) throw new Error('there is no nats-server on this machine');
 const cleanups: (() => unknown)[] = [];
-const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
 const mongo = await startTestMongo();
 const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
-const server = await startNats(teardown, '--jetstream', '--store_dir', folder);
+const server = await startJetStream(teardown);
 try {
   await bench(server.url, mongo.uri);
 } finally {
-  for (const cleanup of cleanups) await cleanup();
+  for (const cleanup of cleanups.toReversed()) await cleanup();
   await mongo.stop();
-  await rm(folder, { recursive: true });
 }

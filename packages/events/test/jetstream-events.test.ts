@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -16,13 +13,6 @@ const failure = (promise: Promise<unknown>) => promise.catch((error: unknown) =>
 const event = (subject = 'things.thing.changed', data: Record<string, unknown> = {}) => ({
   ...{ id: newId('evt'), subject, at: new Date(), data },
 });
-
-async function serverWithStorage(t: Test) {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  const server = await startNats(t, '--jetstream', '--store_dir', folder);
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  return server;
-}
 
 /** A publisher, as one replica has it, and what the server has stored. */
 async function setUp(t: Test, url: string) {
@@ -57,7 +47,7 @@ async function setUp(t: Test, url: string) {
 
 t.test('JetStream', { skip }, async (t) => {
   t.test('an event is stored before publish resolves, and once however often it is published', async (t) => {
-    const { url } = await serverWithStorage(t);
+    const { url } = await startJetStream(t);
     const replicas = [await setUp(t, url), await setUp(t, url)];
     const sent = [event(), event('things.other.deleted', { version: 2 }), event()];
     for (const each of sent) {
@@ -71,7 +61,7 @@ t.test('JetStream', { skip }, async (t) => {
   });
 
   t.test('what was acknowledged is there after the server was killed; the rest is rejected', async (t) => {
-    const server = await serverWithStorage(t);
+    const server = await startJetStream(t);
     const { events, stored, connected } = await setUp(t, server.url);
     const first = event();
     await events.publish(first);
@@ -85,7 +75,7 @@ t.test('JetStream', { skip }, async (t) => {
   });
 
   t.test('a stream that exists stays as it is; one with other subjects is refused', async (t) => {
-    const { url } = await serverWithStorage(t);
+    const { url } = await startJetStream(t);
     const { events } = await setUp(t, url);
     const nats = await connect({ servers: url.replace('nats://', '') });
     t.teardown(() => nats.close());

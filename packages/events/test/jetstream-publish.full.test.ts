@@ -1,5 +1,5 @@
 import { publishMessage } from '@gatehouse/events/jetstream-publish';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { DiscardPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
@@ -13,7 +13,7 @@ function outcome(nats: NatsConnection, subject: string, id?: string): Promise<st
 }
 
 t.test('publishMessage says what has become of a message', { skip }, async (t) => {
-  const { url, kill } = await startNats(t, '--jetstream', '--store_dir', t.testdir());
+  const { url, kill } = await startJetStream(t);
   const nats = await connect({ servers: url, reconnect: false });
   t.teardown(() => nats.close());
   const { streams } = await jetstreamManager(nats);

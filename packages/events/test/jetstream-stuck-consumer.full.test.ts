@@ -1,11 +1,10 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { outboxEvent } from '@gatehouse/mongo/outbox';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
@@ -23,9 +22,8 @@ const GONE = 20;
 const ACK_WAIT_MS = 500;
 
 t.test('a consumer that gives out nothing any more', { skip }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const server = await startNats(t, '--jetstream', '--store_dir', folder);
+  const server = await startJetStream(t);
+  const { folder } = server;
   const reconnecting = { reconnectTimeWait: 50, maxReconnectAttempts: -1, ignoreAuthErrorAbort: true };
   const nats = await connect({ servers: `127.0.0.1:${server.port}`, ...reconnecting });
   t.teardown(() => nats.close());

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -73,13 +72,6 @@ async function setUp(t: Test, natsUrl: string) {
   };
 }
 
-async function serverWithStorage(t: Test) {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  const server = await startNats(t, '--jetstream', '--store_dir', folder);
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  return { ...server, folder };
-}
-
 /** Jobs that throw, hang and kill the process among good ones. */
 async function poisoned(t: Test, natsUrl: string): Promise<void> {
   const { queue, runs, event, publish, deaths, mend, done } = await setUp(t, natsUrl);
@@ -118,11 +110,11 @@ t.test('in MongoDB, a poisoned job holds up no other and ends as a dead letter',
 
 t.test('JetStream', { skip }, async (t) => {
   t.test('a poisoned job holds up no other and ends as a dead letter', async (t) =>
-    poisoned(t, (await serverWithStorage(t)).url),
+    poisoned(t, (await startJetStream(t)).url),
   );
 
   t.test('kill -9 of NATS and of the worker loses no job', async (t) => {
-    const server = await serverWithStorage(t);
+    const server = await startJetStream(t);
     const { event, publish, killWorker, done } = await setUp(t, server.url);
     const total = 3000;
     const jobs = Array.from({ length: total }, (_, n) => event({ n }));
@@ -153,7 +145,7 @@ t.test('JetStream', { skip }, async (t) => {
   });
 
   t.test('kill -9 of NATS alone repeats no job', async (t) => {
-    const server = await serverWithStorage(t);
+    const server = await startJetStream(t);
     const { event, publish, runs, done } = await setUp(t, server.url);
     const total = 1000;
     const jobs = Array.from({ length: total }, (_, n) => event({ n }));
@@ -170,7 +162,7 @@ t.test('JetStream', { skip }, async (t) => {
   });
 
   t.test('deleted streams and an empty store are survived', async (t) => {
-    const server = await serverWithStorage(t);
+    const server = await startJetStream(t);
     const { event, publish, queue, done } = await setUp(t, server.url);
     await publish(event({ n: 0 }));
     await until(async () => (await done()).size === 1, 20_000);

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Job } from '@gatehouse/events/job';
 import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
@@ -8,7 +5,7 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { defineCollection } from '@gatehouse/mongo/collection';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
 import { createResourceService } from '@gatehouse/resource/create-resource-service';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -61,7 +58,5 @@ async function jobOfDocument(t: Test, natsUrl?: string): Promise<void> {
 t.test('in the database of the service', (t) => jobOfDocument(t));
 
 t.test('in NATS', { skip }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  await jobOfDocument(t, (await startNats(t, '--jetstream', '--store_dir', folder)).url);
+  await jobOfDocument(t, (await startJetStream(t)).url);
 });

@@ -1,12 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { skip as noNats, startNats } from './nats-server.ts';
+import { skip as noNats, startJetStream } from './nats-server.ts';
 import { freePort, until } from './processes.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
 import { startTestMongo } from './test-mongo.ts';
@@ -185,9 +182,7 @@ export async function benchBeside(
 
   async function natsUrl(): Promise<string> {
     if (options.nats && noNats === false) {
-      const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-      teardown.teardown(() => rm(folder, { recursive: true, force: true }));
-      return (await startNats(teardown, '--jetstream', '--store_dir', folder)).url;
+      return (await startJetStream(teardown)).url;
     }
     if (options.nats) process.stdout.write(`${noNats}: events wait\n`);
     // Nobody is there: it polls for what is broadcast.

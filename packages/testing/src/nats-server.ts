@@ -23,6 +23,11 @@ export async function startNats(t: Teardown, ...args: string[]) {
   return startServer(t, args, {});
 }
 
+/** The same with JetStream, and a folder for its streams. */
+export async function startJetStream(t: Teardown) {
+  return startWithStorage(t, [], {});
+}
+
 async function startServer(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
   const port = await freePort();
   let child: ChildProcess | undefined;
@@ -68,11 +73,16 @@ export async function startNatsWithPermissions(t: Teardown) {
   const env = Object.fromEntries(
     SERVICE_NAMES.map((name) => [`${name.toUpperCase()}_NATS_PASSWORD`, `"${passwords[name]}"`]),
   );
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  const server = await startServer(t, ['-c', NATS_CONF, '--jetstream', '--store_dir', folder], env);
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const server = await startWithStorage(t, ['-c', NATS_CONF], env);
   const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
-  return { ...server, passwords, urlOf, folder };
+  return { ...server, passwords, urlOf };
+}
+
+async function startWithStorage(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
+  // What is registered last runs first: the server no longer writes when its folder is removed.
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return { ...(await startServer(t, [...args, '--jetstream', '--store_dir', folder], env)), folder };
 }
 
 /** Whether the server sends its greeting on a new connection. */

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -12,9 +9,7 @@ t.test(
   'a service by itself publishes its events to NATS, also those of a time without NATS',
   { skip },
   async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-    const server = await startNats(t, '--jetstream', '--store_dir', folder);
-    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    const server = await startJetStream(t);
     await server.kill();
     const { call, issuer } = await build(t, { natsUrl: server.url });
     const machine = await issuer.machine(ALL);

@@ -1,9 +1,6 @@
 // `npm run bench:notifications [-- ROUNDS]`: notifications accepted and sent a second, with a provider that does nothing, beside what
 // they are made of: the same document inserted, one event published to JetStream for it, and that event read and acknowledged.
 // Both in turns, in this process and on the same MongoDB and NATS, so that whatever else the machine does falls on both.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
@@ -13,7 +10,7 @@ import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
-import { natsServer, startNats } from '@gatehouse/testing/nats-server';
+import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
@@ -161,14 +158,12 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
 
 if (!natsServer) throw new Error('there is no nats-server on this machine');
 const cleanups: (() => unknown)[] = [];
-const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
 const mongo = await startTestMongo();
 const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
-const server = await startNats(teardown, '--jetstream', '--store_dir', folder);
+const server = await startJetStream(teardown);
 try {
   await bench(server.url, mongo.uri);
 } finally {
-  for (const cleanup of cleanups) await cleanup();
+  for (const cleanup of cleanups.toReversed()) await cleanup();
   await mongo.stop();
-  await rm(folder, { recursive: true });
 }

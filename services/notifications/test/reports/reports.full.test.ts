@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { newId } from '@gatehouse/kit/ids';
-import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
@@ -18,7 +18,7 @@ t.setTimeout(3_600_000);
 t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_000 }, async (t) => {
   const mongodbUri = await testDatabase(t);
   const issuer = await createTestIssuer(t, 'notifications');
-  const nats = await startNats(t, '--jetstream', '--store_dir', t.testdir());
+  const nats = await startJetStream(t);
   const ports = { commerce: await freePort(), notifications: await freePort() };
   const urlOf = (name: keyof typeof ports) => `http://127.0.0.1:${ports[name]}`;
   const token = await issuer.machine('read:data write:data');
