@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createBatches } from '@gatehouse/kit/batches';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Database } from '@gatehouse/mongo/database';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
@@ -36,6 +37,8 @@ const MAX_IN_FLIGHT = 256;
 /** The pause of a sweep while nothing can be delivered. */
 const BACKOFF_MS = { first: 100, max: 5000 };
 const LOG_INTERVAL_MS = 10_000;
+/** Documents that are read or written with one command. */
+const MAX_BATCH = 100;
 
 /** One lane of an outbox relay. */
 export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
@@ -43,10 +46,45 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
   /** By document: two deliveries at once would mix up the order. The next one sees everything written until then. */
   const inFlight = new Map<unknown, { delivery: Promise<boolean>; next?: Promise<boolean> }>();
   const logFailure = createFailureLog(options.logger, stopping);
+  const tombstones = tombstone === undefined ? [] : [tombstone];
   let sweeping: Promise<void> | undefined;
   let delivered = 0;
   /** Consecutive batches without any delivery. */
   let failedBatches = 0;
+
+  /** The outboxes of documents that are delivered at the same time are read together. */
+  const readOutbox = createBatches<unknown, OutboxEvent[]>({
+    max: MAX_BATCH,
+    async run(ids) {
+      const found = await collection.find(among(ids), { projection: { outbox: 1 } }).toArray();
+      const outboxes = new Map(found.map(({ _id, outbox }) => [_id as unknown, outbox as OutboxEvent[]]));
+      return ids.map((id) => outboxes.get(id) ?? []);
+    },
+  });
+
+  /** Events that are delivered are removed together. */
+  const removeEvents = createBatches<{ id: unknown; events: string[] }, void>({
+    max: MAX_BATCH,
+    async run(removed) {
+      const all = among(removed.map(({ id }) => id));
+      const pull = withoutEvents(removed.flatMap(({ events }) => events));
+      const filter = tombstones.length === 0 ? all : { ...all, $nor: tombstones };
+      const { matchedCount } = await collection.updateMany(filter, pull);
+      if (tombstones.length > 0 && matchedCount < removed.length) {
+        const found = await collection
+          .find({ $and: [all, ...tombstones] }, { projection: { _id: 1 } })
+          .toArray();
+        const ids = new Set(found.map(({ _id }) => _id as unknown));
+        const ofTombstones = removed.filter(({ id }) => ids.has(id));
+        await Promise.all(
+          ofTombstones.map(async ({ id, events }) => {
+            for (const event of events) await removeFromTombstone(id, event);
+          }),
+        );
+      }
+      return removed.map(() => undefined);
+    },
+  });
 
   /** Resolves to whether all events of the document are delivered. Never rejects. */
   function deliverDocument(id: unknown): Promise<boolean> {
@@ -60,19 +98,22 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
     return delivery;
   }
 
+  /** Delivers what is waiting now. What is written later is delivered by whoever has written it, or by a sweep. */
   async function deliverEvents(id: unknown): Promise<boolean> {
-    const _id = id as never;
     let event: OutboxEvent | undefined;
+    const events: string[] = [];
     try {
-      let document = await collection.findOne({ _id }, { projection: { outbox: 1 } });
-      for (;;) {
-        event = (document?.outbox as OutboxEvent[] | undefined)?.find(takes);
-        if (event === undefined) return true;
-        if (stopping.aborted) return false;
-        await deliverInTime(event);
-        delivered += 1;
-        document = await removeEvent(_id, event);
+      try {
+        for (event of (await readOutbox(id)).filter(takes)) {
+          if (stopping.aborted) return false;
+          await deliverInTime(event);
+          delivered += 1;
+          events.push(event.id);
+        }
+      } finally {
+        if (events.length > 0) await removeEvents({ id, events });
       }
+      return true;
     } catch (error) {
       logFailure(error, { document: id, event: event?.id, subject: event?.subject });
       return false;
@@ -93,23 +134,20 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
   }
 
   /**
-   * Returns the document without the event; null when it is gone. A tombstone is deleted together with its last event,
-   * so that neither a crash nor another lane that ends at this moment can leave an empty one.
+   * A tombstone is deleted together with its last event, so that neither a crash nor another lane that ends at this moment
+   * can leave an empty one.
    */
-  async function removeEvent(_id: never, { id }: OutboxEvent) {
-    const last = { outbox: { $size: 1 }, 'outbox.id': id };
-    const filter = tombstone === undefined ? { _id } : { _id, $nor: [{ $and: [tombstone, last] }] };
-    const pull = { $pull: { outbox: { id } } } as Record<string, unknown>;
+  async function removeFromTombstone(id: unknown, event: string): Promise<void> {
+    const _id = id as never;
+    const last = { $and: [{ _id }, ...tombstones, { outbox: { $size: 1 }, 'outbox.id': event }] };
+    const others = { _id, $nor: [last] };
+    // Until another event is neither added after the last one nor removed before it.
     for (;;) {
-      const document = await collection.findOneAndUpdate(filter, pull, {
-        projection: { outbox: 1 },
-        returnDocument: 'after',
-      });
-      if (document !== null || tombstone === undefined) return document;
-      const { deletedCount } = await collection.deleteOne({ $and: [{ _id }, tombstone, last] });
-      if (deletedCount === 1) return null;
-      // Either the document is gone, or another event was added after the last one.
-      if ((await collection.findOne({ _id }, { projection: { _id: 1 } })) === null) return null;
+      const { matchedCount } = await collection.updateOne(others, withoutEvents([event]));
+      if (matchedCount === 1) return;
+      const { deletedCount } = await collection.deleteOne(last);
+      if (deletedCount === 1) return;
+      if ((await collection.findOne({ _id }, { projection: { _id: 1 } })) === null) return;
     }
   }
 
@@ -155,6 +193,10 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
     },
   };
 }
+
+const among = (ids: readonly unknown[]) => ({ _id: { $in: ids as never[] } });
+const withoutEvents = (events: readonly string[]) =>
+  ({ $pull: { outbox: { id: { $in: events } } } }) as Record<string, unknown>;
 
 /** Logs failures, at most one line in ten seconds, and none that stopping causes. */
 export function createFailureLog(logger: Logger, stopping: AbortSignal) {
