@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import {
+  accessibilityViolations,
+  findChromium,
+  NO_CHROMIUM,
+  startChromium,
+} from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 import { pathsOf, seed } from './screenshot-data.ts';
 
 type Page = Awaited<ReturnType<Awaited<ReturnType<typeof startChromium>>['newPage']>>;
-type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
 
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /** What is too small, too wide or too pale somewhere shows in one of these. */
 const SCREENS = [
   { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
@@ -62,7 +64,8 @@ async function inChromium(executable: string): Promise<void> {
       for (const [name, path] of Object.entries(paths)) {
         await page.goto(demo.base_url + path);
         // What it looks for does not depend on how much room there is; it looks for seconds.
-        if (viewport.width < 1920) t.same(await violations(page), [], `${name}: axe-core finds nothing`);
+        if (viewport.width < 1920)
+          t.same(await accessibilityViolations(page), [], `${name}: axe-core finds nothing`);
         const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
         t.ok(tooWide <= 0, `${name} is ${tooWide} px too wide`);
       }
@@ -103,18 +106,6 @@ async function inChromium(executable: string): Promise<void> {
     t.ok(bytes > 0 && bytes < LARGEST_FIRST_VIEW_BYTES, `${bytes} bytes`);
     t.ok(ms < LONGEST_FIRST_VIEW_MS, `${ms} ms`);
   });
-}
-
-/** What axe-core finds, as the rule and the elements. */
-async function violations(page: Page): Promise<string[]> {
-  // Colours that are still changing would be measured half way.
-  await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');
-  // Not as a script element, which the policy refuses.
-  await page.evaluate(axe);
-  const found = await page.evaluate<Violations>('axe.run()');
-  return found.violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
-  );
 }
 
 /** The controls that Tab does not come to, or on which nobody sees that it has. */

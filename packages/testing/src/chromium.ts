@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
+import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const QUIET = [
@@ -38,4 +38,18 @@ export async function startChromium(
   });
   t.teardown(() => browser.close());
   return browser;
+}
+
+type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
+
+/** What axe-core finds on a page that is not as accessible as it must be: the rules, each with the elements that break it. */
+export async function accessibilityViolations(page: Page): Promise<string[]> {
+  // Colours that are still changing would be measured half way.
+  await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');
+  // Not as a script element, which the policy of the pages refuses.
+  await page.evaluate(readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
+  const { violations } = await page.evaluate<Violations>('axe.run()');
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+  );
 }

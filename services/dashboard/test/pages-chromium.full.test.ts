@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import {
+  accessibilityViolations,
+  findChromium,
+  NO_CHROMIUM,
+  startChromium,
+} from '@gatehouse/testing/chromium';
 import t, { type Test } from 'tap';
 import { ASSETS } from '../src/pages/assets.ts';
 import { layout } from '../src/pages/layout.ts';
@@ -11,7 +15,6 @@ import { build, PASSWORD } from './build.ts';
 type Browser = Awaited<ReturnType<typeof startChromium>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;
 
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /** What is too small, too wide or too pale somewhere shows in one of these. */
 const SCREENS = [
   { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
@@ -55,7 +58,7 @@ async function inChromium(path: string): Promise<void> {
     await signIn(page);
     for (const path of paths) {
       await page.goto(url(path));
-      t.same(await violations(page), [], path);
+      t.same(await accessibilityViolations(page), [], path);
       const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide`);
     }
@@ -205,22 +208,10 @@ async function inChromium(path: string): Promise<void> {
       await page.locator('.plot canvas').waitFor();
       await page.locator('.plot summary').click();
       t.equal(await page.locator('.plot tbody tr').count(), 60);
-      t.same(await violations(page), []);
+      t.same(await accessibilityViolations(page), []);
       t.same(complaints, []);
     }
   });
-
-  /** What axe-core finds, as the rule and the elements. */
-  async function violations(page: Page): Promise<string[]> {
-    // Colours that are still changing would be measured half way.
-    await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');
-    // Not as a script element, which the policy refuses.
-    await page.evaluate(axe);
-    const found = await page.evaluate<Violations>('axe.run()');
-    return found.violations.map(
-      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
-    );
-  }
 
   /** Something to see; returns paths of pages. */
   async function seed(): Promise<string[]> {
@@ -253,5 +244,3 @@ async function inChromium(path: string): Promise<void> {
     return [...ofApplications, ...ofNotifications].map((it) => `/dashboard${it}`);
   }
 }
-
-type Violations = { violations: { id: string; nodes: { html: string }[] }[] };

@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import {
+  accessibilityViolations,
+  findChromium,
+  NO_CHROMIUM,
+  startChromium,
+} from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { build, PASSWORD } from './build.ts';
 
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const SESSION = 'gatehouse_dashboard_session';
 
 const chromium = findChromium();
@@ -24,11 +27,7 @@ async function inChromium(path: string): Promise<void> {
   await page.waitForURL(url('/dashboard/items/new'));
 
   await t.test('a form that was filled in while the session ended is sent after signing in', async (t) => {
-    const isAccessible = async () => {
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
-      t.same(violations, [], page.url());
-    };
+    const isAccessible = async () => t.same(await accessibilityViolations(page), [], page.url());
     await page.fill('#name', 'long "typed"');
     await page.fill('#value', '{\n  "a": "1 < 2"\n}');
     await context.clearCookies({ name: SESSION });
