@@ -70,7 +70,13 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     connection.getClient().on('serverHeartbeatSucceeded', () => {
       heardAt = performance.now();
     });
-    for (const model of Object.values(connection.models)) await model.createIndexes();
+    for (const { schema, collection } of Object.values(connection.models)) {
+      // Those of a collection in one command; mongoose would send one for each.
+      const indexes = schema
+        .indexes()
+        .map(([key, options]) => ({ ...options, key }) as mongoose.mongo.IndexDescription);
+      if (indexes.length > 0) await collection.createIndexes(indexes);
+    }
   }
 
   /** Retries until connected; throws on errors that a retry cannot fix, and after stop(). */
