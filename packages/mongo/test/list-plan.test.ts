@@ -183,12 +183,12 @@ for (const [name, { lists }] of Object.entries(sources)) {
   });
 
   t.test(`${name}: every list reads an index in order, and no keys of other owners`, async (t) => {
+    // In a short run `ne` stands for the other ranges, of which it is two.
+    const operators = (['eq', 'ne', 'in', 'gt', 'lte'] as const).slice(0, repetitions(5, 3 / 5));
     const conditions: Condition<Field>[][] = [
       [],
       ...NAMES.flatMap((field) =>
-        (['eq', 'ne', 'gt', 'lte', 'in'] as const).map((operator) => [
-          { field, operator, values: [thing(3)[field]] },
-        ]),
+        operators.map((operator) => [{ field, operator, values: [thing(3)[field]] }]),
       ),
     ];
     for (const field of NAMES) {

@@ -20,7 +20,7 @@ const pause = (lane: string, paused: boolean) =>
   call('PUT', `/api/v1/queues/messages/${lane}`, admin, { paused });
 const withKey = (key: string, body: object) =>
   call('POST', NOTIFICATIONS, machine, body, { 'idempotency-key': key });
-const REPETITIONS = repetitions(100);
+const REPETITIONS = repetitions(100, 1 / 10);
 const MESSAGE = { user_id: ANN, message: 'Hello', type: 'email' };
 
 t.test('a captured message is a file, with the address', async (t) => {

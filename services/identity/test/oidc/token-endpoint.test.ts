@@ -2,7 +2,7 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import t from 'tap';
 import { build, MACHINE, OTHER } from '../build.ts';
 
-const { base, json, form, post } = await build(t, { checkAnswers: true });
+const { base, json, form, post } = await build(t, { checkAnswers: true, rateLimit: 'on' });
 const grant = { grant_type: 'client_credentials' };
 
 t.test('the token response, by JSON and by form, by body and by Basic', async (t) => {
@@ -205,11 +205,10 @@ t.test('a wrong secret by Basic gets the challenge of RFC 6749 §5.2', async (t)
 });
 
 t.test('too many requests are 429 rate_limited', async (t) => {
-  const limited = await build(t, { rateLimit: 'on' });
-  let answer = await limited.json({});
+  let answer = await json({});
   t.match(answer.headers.get('ratelimit-policy'), '"token";q=600;w=60');
   for (let i = 0; i < 600 && answer.status !== 429; i += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => limited.json({})));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => json({})));
     answer = answers.find(({ status }) => status === 429) ?? answer;
   }
   t.match(answer, { status: 429, body: { error: 'rate_limited', error_description: /try again in/ } });

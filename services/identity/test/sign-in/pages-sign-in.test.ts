@@ -15,10 +15,12 @@ import {
 
 const WRONG = 'That username and password do not match Check both and try again.';
 
-t.test('signing in', async (t) => {
-  const built = await build(t);
-  const { base, people, browser, call } = built;
+const users = await usersSwitch(t);
+const built = await build(t, { config: { usersUrl: users.url } });
+const { base, people, browser, call, links } = built;
+users.state.target = base;
 
+t.test('signing in', async (t) => {
   t.test('by username, without regard to its case', async (t) => {
     const page = await signInAndAllow(browser(), authorizeUrl(), ' ANN ');
     t.match(answerOf(page), { at: WEB.redirect_uri, state: 'some-state', iss: base, code: String });
@@ -133,11 +135,8 @@ t.test('signing in', async (t) => {
 });
 
 t.test('while the accounts cannot be reached', async (t) => {
-  const users = await usersSwitch(t);
-  const built = await build(t, { config: { usersUrl: users.url } });
-  users.state.target = built.base;
-  const visitor = built.browser();
-  const signedIn = built.browser();
+  const visitor = browser();
+  const signedIn = browser();
   await signInAndAllow(signedIn, authorizeUrl());
   await signedIn.get('/account');
   const page = await visitor.get(authorizeUrl());
@@ -169,9 +168,6 @@ t.test('while the accounts cannot be reached', async (t) => {
 });
 
 t.test('creating an account', async (t) => {
-  const built = await build(t);
-  const { browser, links } = built;
-
   t.test('it is signed in, and its address is confirmed by a mailed link', async (t) => {
     const visitor = browser();
     const page = await createAccount(visitor, authorizeUrl(), {
