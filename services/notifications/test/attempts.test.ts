@@ -33,6 +33,12 @@ async function add(): Promise<Notification> {
   return notification;
 }
 const referenceOf = ({ id }: Notification, job = 1) => ({ notificationId: id, job });
+/** Begins an attempt that nothing hinders. */
+async function held(attempts: typeof one, reference: ReturnType<typeof referenceOf>, how = LEASE) {
+  const begun = await attempts.begin(reference, how);
+  if (begun.state !== 'begun') throw new Error(`it is ${begun.state}`);
+  return begun.held;
+}
 const outcomes = async ({ id }: Notification) => {
   const found = await store.findById(id);
   return [found?.status, ...(found?.attempts.map(({ outcome }) => outcome) ?? [])];
@@ -41,29 +47,59 @@ const outcomes = async ({ id }: Notification) => {
 t.test('one process at a time; what has ended is not begun again', async (t) => {
   const notification = await add();
   const reference = referenceOf(notification);
-  t.match(await one.begin(reference, LEASE), { state: 'begun', attempt: 1 });
+  const own = await held(one, reference);
+  t.equal(own.attempt, 1);
+  const notOwn = { ...own, holder: (await held(other, referenceOf(await add()))).holder };
   for (const alone of [false, true]) {
     t.match(await other.begin(reference, { ...LEASE, alone }), { state: 'busy', ms: Number });
   }
-  t.ok(await one.renew(reference, 1, 10_000));
-  t.notOk(await other.renew(reference, 1, 10_000), 'nobody else’s');
-  await other.end(reference, 1, { outcome: 'failed', error: 'not mine', providerId: null });
+  t.ok(await one.renew(own, 10_000));
+  t.notOk(await other.renew(notOwn, 10_000), 'nobody else’s');
+  await other.end(notOwn, { outcome: 'failed', error: 'not mine', providerId: null });
   t.same(await outcomes(notification), ['sending', 'running']);
-  await one.end(reference, 1, { outcome: 'accepted', error: null, providerId: 'SM1' });
+  await one.end(own, { outcome: 'accepted', error: null, providerId: 'SM1' });
   t.same(await outcomes(notification), ['sent', 'accepted']);
   t.match(await other.begin(reference, LEASE), { state: 'ended' });
+});
+
+t.test('many at once, some of them twice: each begins once, and each has its own outcome', async (t) => {
+  const references = (await Promise.all(Array.from({ length: 250 }, add))).map((it) => referenceOf(it));
+  const results = await Promise.all(
+    references.flatMap((it) => [one, one, other].map((attempts) => attempts.begin(it, LEASE))),
+  );
+  const begun = results.filter((it) => it.state === 'begun');
+  t.same(
+    new Set(
+      begun.map(({ held, notification }) =>
+        held.notificationId === notification.id ? held.notificationId : '',
+      ),
+    ),
+    new Set(references.map(({ notificationId }) => notificationId)),
+  );
+  t.equal(begun.length, references.length);
+  t.equal(results.filter(({ state }) => state === 'busy').length, 2 * references.length);
+  const endOf = (i: number) => (['accepted', 'rejected', 'unknown'] as const)[i % 3] ?? 'failed';
+  await Promise.all(
+    begun.map(({ held }, i) => one.end(held, { outcome: endOf(i), error: `${i}`, providerId: null })),
+  );
+  for (const [i, { held }] of begun.entries()) {
+    t.match(await store.findById(held.notificationId), {
+      status: endOf(i) === 'accepted' ? 'sent' : 'failed',
+      attempts: [{ outcome: endOf(i), error: `${i}` }],
+    });
+  }
 });
 
 t.test('an attempt that never ended becomes unknown, and is followed by one that runs alone', async (t) => {
   const notification = await add();
   const reference = referenceOf(notification);
-  await one.begin(reference, SHORT);
+  const lost = await held(one, reference, SHORT);
   await sleep(30);
   t.match(await other.begin(reference, LEASE), { state: 'alone' });
   t.same(await outcomes(notification), ['sending', 'running'], 'nothing is counted');
-  t.match(await other.begin(reference, { ...LEASE, alone: true }), { state: 'begun', attempt: 2 });
+  t.match(await other.begin(reference, { ...LEASE, alone: true }), { state: 'begun', held: { attempt: 2 } });
   t.same(await outcomes(notification), ['sending', 'unknown', 'running']);
-  await one.end(reference, 1, { outcome: 'accepted', error: null, providerId: null });
+  await one.end(lost, { outcome: 'accepted', error: null, providerId: null });
   t.same(
     await outcomes(notification),
     ['sending', 'unknown', 'running'],
@@ -75,14 +111,15 @@ t.test('an attempt that fails is followed by another after its pause', async (t)
   const notification = await add();
   const reference = referenceOf(notification);
   const failed = { outcome: 'failed', error: 'down', providerId: null } as const;
-  await one.begin(reference, LEASE);
-  await one.end(reference, 1, { ...failed, retryInMs: 0 });
+  await one.end(await held(one, reference), { ...failed, retryInMs: 0 });
   t.match(await store.findById(notification.id), { status: 'queued', reason: 'down' });
-  t.match(await other.begin(reference, LEASE), { state: 'begun', attempt: 2 });
-  await other.takeBack(reference, 2, 'unreachable', 0);
+  const second = await held(other, reference);
+  t.equal(second.attempt, 2);
+  await other.takeBack(second, 'unreachable', 0);
   t.same(await outcomes(notification), ['queued', 'failed'], 'one that does not count leaves no trace');
-  t.match(await one.begin(reference, LEASE), { state: 'begun', attempt: 2 });
-  await one.end(reference, 2, { ...failed, retryInMs: 60_000 });
+  const again = await held(one, reference);
+  t.equal(again.attempt, 2);
+  await one.end(again, { ...failed, retryInMs: 60_000 });
   t.match(await other.begin(reference, LEASE), { state: 'busy', ms: Number }, 'its pause is not over');
 });
 
@@ -116,18 +153,18 @@ t.test('a new priority makes a new job, and voids the one before', async (t) => 
   const notification = await add();
   await store.update(notification.id, (current) => change(current, { priority: 'high' }), undefined);
   t.match(await one.begin(referenceOf(notification), LEASE), { state: 'ended' });
-  t.match(await one.begin(referenceOf(notification, 2), LEASE), { state: 'begun', attempt: 1 });
+  t.match(await one.begin(referenceOf(notification, 2), LEASE), { state: 'begun', held: { attempt: 1 } });
 });
 
 t.test('a replay counts from 1 again, and keeps what was', async (t) => {
   const notification = await add();
   const reference = referenceOf(notification);
-  await one.begin(reference, LEASE);
+  const own = await held(one, reference);
   await one.reset(reference);
   t.same(await outcomes(notification), ['sending', 'running'], 'only what has failed');
-  await one.end(reference, 1, { outcome: 'failed', error: 'down', providerId: null });
+  await one.end(own, { outcome: 'failed', error: 'down', providerId: null });
   await one.reset(reference);
-  t.match(await one.begin(reference, LEASE), { state: 'begun', attempt: 1 });
+  t.match(await one.begin(reference, LEASE), { state: 'begun', held: { attempt: 1 } });
   t.same(await outcomes(notification), ['sending', 'failed', 'running']);
 });
 
@@ -137,9 +174,7 @@ t.test('what should have ended is found by an index, and not again at once', asy
   t.ok((await one.overdue(later, 1000, 1000)).some(({ id }) => id === notification.id));
   t.same(await one.overdue(new Date(Date.now() - 1000), 1000, 1000), []);
   const unended = await one.countUnended();
-  await one.begin(referenceOf(notification), LEASE);
-  await one.end(referenceOf(notification), 1, {
-    ...{ outcome: 'accepted', error: null, providerId: null },
-  });
+  const own = await held(one, referenceOf(notification));
+  await one.end(own, { outcome: 'accepted', error: null, providerId: null });
   t.equal(await one.countUnended(), unended - 1);
 });

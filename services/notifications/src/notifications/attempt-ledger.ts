@@ -1,6 +1,6 @@
 import type { Begun, Job, JobLedger, Outcome } from '@gatehouse/events/job';
 import type { AttemptOutcome, Notification } from './notification.ts';
-import type { JobReference, NotificationAttempts } from './store/notification-attempts.ts';
+import type { HeldAttempt, JobReference, NotificationAttempts } from './store/notification-attempts.ts';
 
 /** An attempt of this process that has not ended. */
 export type CurrentAttempt = {
@@ -28,29 +28,28 @@ export function createAttemptLedger(options: {
   onOutcome: (notification: Notification, outcome: AttemptOutcome) => void;
 }): AttemptLedger {
   const { attempts, onOutcome } = options;
-  const current = new Map<string, CurrentAttempt>();
+  const current = new Map<string, CurrentAttempt & { held: HeldAttempt }>();
 
   async function begin(job: Job, how: { leaseMs: number; alone: boolean }): Promise<Begun> {
     const begun = await attempts.begin(referenceOf(job), how);
     if (begun.state === 'busy') return { busyMs: begun.ms };
     if (begun.state !== 'begun') return begun.state;
-    const { notification, attempt } = begun;
-    current.set(job.id, { notification, mayBeAccepted: false, providerId: null });
-    return { attempt };
+    const { notification, held } = begun;
+    current.set(job.id, { notification, held, mayBeAccepted: false, providerId: null });
+    return { attempt: held.attempt };
   }
 
-  async function end(job: Job, attempt: number, outcome: Outcome): Promise<void> {
+  async function end(job: Job, _attempt: number, outcome: Outcome): Promise<void> {
     const found = current.get(job.id);
     if (found === undefined) throw new Error('the attempt has not begun');
-    const { notification, mayBeAccepted, providerId } = found;
-    const reference = referenceOf(job);
+    const { notification, held, mayBeAccepted, providerId } = found;
     const error = outcome.result === 'succeeded' ? null : outcome.error;
     if (outcome.result === 'postponed' && !mayBeAccepted) {
-      await attempts.takeBack(reference, attempt, outcome.error, outcome.retryInMs);
+      await attempts.takeBack(held, outcome.error, outcome.retryInMs);
     } else {
       const recorded = recordedOutcome(outcome, mayBeAccepted);
       const retry = 'retryInMs' in outcome ? { retryInMs: outcome.retryInMs } : {};
-      await attempts.end(reference, attempt, { outcome: recorded, error, providerId, ...retry });
+      await attempts.end(held, { outcome: recorded, error, providerId, ...retry });
       onOutcome(notification, recorded);
     }
     current.delete(job.id);
@@ -58,8 +57,9 @@ export function createAttemptLedger(options: {
 
   return {
     begin,
-    async renew(job, attempt, leaseMs) {
-      const isHeld = await attempts.renew(referenceOf(job), attempt, leaseMs);
+    async renew(job, _attempt, leaseMs) {
+      const held = current.get(job.id)?.held;
+      const isHeld = held !== undefined && (await attempts.renew(held, leaseMs));
       // Another process has it, and ends it.
       if (!isHeld) current.delete(job.id);
       return isHeld;

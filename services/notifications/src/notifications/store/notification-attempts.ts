@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { createBatches } from '@gatehouse/kit/batches';
+import { newId } from '@gatehouse/kit/ids';
 import type { Connection } from 'mongoose';
 import type { AttemptOutcome, Notification, NotificationStatus } from '../notification.ts';
 import {
@@ -12,8 +13,11 @@ import {
 /** The job of a notification, by its number: a notification that got a new priority has a new one. */
 export type JobReference = { notificationId: string; job: number };
 
+/** An attempt that has begun: the number of it, and who may end it. */
+export type HeldAttempt = JobReference & { attempt: number; holder: string };
+
 export type BegunAttempt =
-  | { state: 'begun'; notification: Notification; attempt: number }
+  | { state: 'begun'; notification: Notification; held: HeldAttempt }
   /** An attempt before it never ended, and this one was not to be `alone`: nothing is counted. */
   | { state: 'alone' }
   /** Another process works on it, or its pause is not over; `ms` until that ends at the latest. */
@@ -28,101 +32,94 @@ export type AttemptEnd = {
   retryInMs?: number;
 };
 
+type Beginning = JobReference & { leaseMs: number; alone: boolean };
+
 const MAX_ATTEMPTS_KEPT = 50;
+/** Attempts that are begun or ended with one command. */
+const MAX_BATCH = 100;
 const UNENDED: NotificationStatus[] = ['queued', 'sending'];
 
 export type NotificationAttempts = ReturnType<typeof createNotificationAttempts>;
 
 /**
- * The attempts to send notifications, counted in their documents before they are made. Every method is one atomic write;
- * each raises the version, so that a cancellation that was decided upon before fails, and is decided upon anew.
+ * The attempts to send notifications, counted in their documents before they are made. Every method is one atomic write of
+ * the document; each raises the version, so that a cancellation that was decided upon before fails, and is decided upon
+ * anew. Attempts that begin or end at the same time are written with one command, of writes that the driver can retry.
  */
 export function createNotificationAttempts(connection: Connection) {
   const collection = connection.collection<NotificationDocument>(COLLECTION);
-  /** Of this process: what it began, no other ends. */
-  const holder = randomUUID();
-
-  /** The fields that every write sets. */
-  const revised = (now: Date) => ({ $inc: { version: 1 }, $set: { updated_at: now } });
-  const held = ({ notificationId, job }: JobReference, attempt: number) => ({
+  const own = ({ notificationId, job, attempt, holder }: HeldAttempt) => ({
     ...{ _id: notificationId, job, job_attempts: attempt, holder, status: 'sending' as const },
+  });
+
+  const begin = createBatches<Beginning, BegunAttempt>({
+    max: MAX_BATCH,
+    async run(batch) {
+      const now = new Date();
+      // Of this batch alone, so that it is seen what it has begun.
+      const holder = newId('att');
+      const isFree = { $or: [{ lease_until: null }, { lease_until: { $lte: now } }] };
+      const operations = batch.map(({ notificationId: _id, job, leaseMs, alone }) => {
+        const filter = { _id, job, status: { $in: UNENDED }, due_at: { $lte: now }, ...isFree };
+        const leaseUntil = new Date(now.getTime() + leaseMs);
+        const updateOne = alone
+          ? { filter, update: [beginningAgain(now, leaseUntil, holder)] }
+          : {
+              filter: { ...filter, 'attempts.outcome': { $ne: 'running' as const } },
+              update: beginning(now, leaseUntil, holder),
+            };
+        return { updateOne };
+      });
+      await collection.bulkWrite(operations, { ordered: false });
+      const found = await collection
+        .find(
+          { _id: { $in: batch.map(({ notificationId }) => notificationId) } },
+          { projection: BEGUN_FIELDS },
+        )
+        .toArray();
+      const documents = new Map(found.map((document) => [document._id, document]));
+      const begun = new Set<string>();
+      return batch.map((item) => {
+        const { notificationId: id } = item;
+        // Whoever asks for the same one twice gets it once.
+        const result = begunAttempt(item, documents.get(id), begun.has(id) ? undefined : holder);
+        if (result.state === 'begun') begun.add(id);
+        return result;
+      });
+    },
+  });
+
+  const end = createBatches<{ held: HeldAttempt; end: AttemptEnd }, void>({
+    max: MAX_BATCH,
+    async run(batch) {
+      const now = new Date();
+      const operations = batch.map(({ held, end }) => ({
+        updateOne: { filter: own(held), update: ending(now, end), arrayFilters: RUNNING },
+      }));
+      await collection.bulkWrite(operations, { ordered: false });
+      return batch.map(() => undefined);
+    },
   });
 
   return {
     /** Counts an attempt and leases the notification, unless it has ended or is leased, or its pause is not over. */
-    async begin(
-      { notificationId, job }: JobReference,
-      { leaseMs, alone }: { leaseMs: number; alone: boolean },
-    ): Promise<BegunAttempt> {
-      const now = new Date();
-      const leaseUntil = new Date(now.getTime() + leaseMs);
-      const isFree = { $or: [{ lease_until: null }, { lease_until: { $lte: now } }] };
-      const mayBegin = alone ? {} : { 'attempts.outcome': { $ne: 'running' } };
-      const before = await collection.findOneAndUpdate(
-        { _id: notificationId, job, status: { $in: UNENDED }, due_at: { $lte: now }, ...isFree, ...mayBegin },
-        [beginning(now, leaseUntil, holder)],
-        {
-          returnDocument: 'before',
-          projection: { ...NOTIFICATION_FIELDS, version: 1, updated_at: 1, job_attempts: 1 },
-        },
-      );
-      if (before !== null) {
-        return {
-          state: 'begun',
-          notification: readNotification(before),
-          attempt: before.job_attempts + 1,
-        };
-      }
-      const found = await collection.findOne(
-        { _id: notificationId, job, status: { $in: UNENDED } },
-        { projection: { lease_until: 1, due_at: 1 } },
-      );
-      if (found === null) return { state: 'ended' };
-      const until = Math.max(found.due_at.getTime(), found.lease_until?.getTime() ?? 0);
-      const ms = until - Date.now();
-      return ms <= 0 && !alone ? { state: 'alone' } : { state: 'busy', ms: Math.max(1, ms) };
-    },
+    begin: (reference: JobReference, how: { leaseMs: number; alone: boolean }) =>
+      begin({ ...reference, ...how }),
 
     /** Resolves to false when another process has taken over. */
-    async renew(reference: JobReference, attempt: number, leaseMs: number): Promise<boolean> {
+    async renew(held: HeldAttempt, leaseMs: number): Promise<boolean> {
       const leaseUntil = new Date(Date.now() + leaseMs);
-      const { matchedCount } = await collection.updateOne(held(reference, attempt), {
-        $set: { lease_until: leaseUntil },
-      });
+      const { matchedCount } = await collection.updateOne(own(held), { $set: { lease_until: leaseUntil } });
       return matchedCount === 1;
     },
 
     /** The notification was sent, has failed, or is queued for another attempt. */
-    async end(reference: JobReference, attempt: number, end: AttemptEnd): Promise<void> {
-      const { outcome, error, providerId, retryInMs } = end;
-      const now = new Date();
-      const next: Partial<NotificationDocument> =
-        retryInMs === undefined
-          ? { status: outcome === 'accepted' ? 'sent' : 'failed', check_at: null }
-          : { status: 'queued', ...waiting(now, retryInMs) };
-      const { $inc, $set } = revised(now);
-      await collection.updateOne(
-        held(reference, attempt),
-        {
-          $inc,
-          $set: {
-            ...$set,
-            ...next,
-            ...{ reason: error, holder: null, lease_until: null },
-            'attempts.$[running].outcome': outcome,
-            'attempts.$[running].ended_at': now,
-            'attempts.$[running].error': error,
-            'attempts.$[running].provider_id': providerId,
-          },
-        },
-        { arrayFilters: [{ 'running.outcome': 'running' }] },
-      );
-    },
+    end: (held: HeldAttempt, how: AttemptEnd) => end({ held, end: how }),
 
     /** The attempt does not count; it was not made, and leaves no trace but the reason. */
-    async takeBack(reference: JobReference, attempt: number, reason: string, retryInMs: number) {
+    async takeBack(held: HeldAttempt, reason: string, retryInMs: number): Promise<void> {
       const now = new Date();
-      await collection.updateOne(held(reference, attempt), {
+      await collection.updateOne(own(held), {
         $inc: { version: 1, job_attempts: -1 },
         $set: {
           ...{ updated_at: now, status: 'queued', reason, holder: null, lease_until: null },
@@ -135,12 +132,11 @@ export function createNotificationAttempts(connection: Connection) {
     /** After it has failed: it is queued again, and its attempts are counted from 1. */
     async reset({ notificationId, job }: JobReference): Promise<void> {
       const now = new Date();
-      const { $inc, $set } = revised(now);
       await collection.updateOne(
         { _id: notificationId, job, status: 'failed' },
         {
-          $inc,
-          $set: { ...$set, status: 'queued', reason: null, job_attempts: 0, ...waiting(now, 0) },
+          $inc: { version: 1 },
+          $set: { updated_at: now, status: 'queued', reason: null, job_attempts: 0, ...waiting(now, 0) },
         },
       );
     },
@@ -175,8 +171,26 @@ export function createNotificationAttempts(connection: Connection) {
   };
 }
 
-/** What an attempt begins with: an attempt before it that never ended is marked as unknown. */
+const RUNNING = [{ 'running.outcome': 'running' }];
+const BEGUN_FIELDS = {
+  ...NOTIFICATION_FIELDS,
+  ...{ version: 1, updated_at: 1, job_attempts: 1, holder: 1, lease_until: 1, due_at: 1 },
+} as const;
+
+const started = (now: Date) =>
+  ({ started_at: now, ended_at: null, outcome: 'running', error: null, provider_id: null }) as const;
+
+/** The update that begins an attempt. */
 function beginning(now: Date, leaseUntil: Date, holder: string) {
+  return {
+    $set: { status: 'sending' as const, updated_at: now, holder, lease_until: leaseUntil },
+    $inc: { version: 1, job_attempts: 1 },
+    $push: { attempts: { $each: [started(now)], $slice: -MAX_ATTEMPTS_KEPT } },
+  };
+}
+
+/** The same, when an attempt before it may never have ended: that is marked as unknown. */
+function beginningAgain(now: Date, leaseUntil: Date, holder: string) {
   const interrupted = {
     outcome: 'unknown',
     ended_at: now,
@@ -195,7 +209,6 @@ function beginning(now: Date, leaseUntil: Date, holder: string) {
       },
     },
   };
-  const started = { started_at: now, ended_at: null, outcome: 'running', error: null, provider_id: null };
   return {
     $set: {
       status: 'sending',
@@ -204,7 +217,43 @@ function beginning(now: Date, leaseUntil: Date, holder: string) {
       holder,
       lease_until: leaseUntil,
       job_attempts: { $add: ['$job_attempts', 1] },
-      attempts: { $slice: [{ $concatArrays: [earlier, [started]] }, -MAX_ATTEMPTS_KEPT] },
+      attempts: { $slice: [{ $concatArrays: [earlier, [started(now)]] }, -MAX_ATTEMPTS_KEPT] },
+    },
+  };
+}
+
+/** What has become of a job that was to begin, by its document after the write. */
+function begunAttempt(
+  { notificationId, job, alone }: Beginning,
+  document: NotificationDocument | undefined,
+  holder: string | undefined,
+): BegunAttempt {
+  if (document === undefined || document.job !== job || !UNENDED.includes(document.status)) {
+    return { state: 'ended' };
+  }
+  if (holder !== undefined && document.holder === holder) {
+    const held = { notificationId, job, attempt: document.job_attempts, holder };
+    return { state: 'begun', notification: readNotification(document), held };
+  }
+  const until = Math.max(document.due_at.getTime(), document.lease_until?.getTime() ?? 0);
+  const ms = until - Date.now();
+  return ms <= 0 && !alone ? { state: 'alone' } : { state: 'busy', ms: Math.max(1, ms) };
+}
+
+/** The update that ends an attempt. */
+function ending(now: Date, { outcome, error, providerId, retryInMs }: AttemptEnd) {
+  const next: Partial<NotificationDocument> =
+    retryInMs === undefined
+      ? { status: outcome === 'accepted' ? 'sent' : 'failed', check_at: null }
+      : { status: 'queued', ...waiting(now, retryInMs) };
+  return {
+    $inc: { version: 1 },
+    $set: {
+      ...{ updated_at: now, ...next, reason: error, holder: null, lease_until: null },
+      'attempts.$[running].outcome': outcome,
+      'attempts.$[running].ended_at': now,
+      'attempts.$[running].error': error,
+      'attempts.$[running].provider_id': providerId,
     },
   };
 }

@@ -1,9 +1,10 @@
+import { createBatches } from '@gatehouse/kit/batches';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
 import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gatehouse/mongo/document-keys';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { insertNew } from '@gatehouse/mongo/insert-new';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
 import type { Connection } from 'mongoose';
@@ -37,6 +38,9 @@ const LISTS = createListPlan<NotificationField>({
   prefix: 'user_id',
 });
 
+/** Notifications that are inserted with one command. */
+const MAX_BATCH = 100;
+
 /** The event that is the current job of a notification; its id is the same whenever it is made. */
 export type JobEventOf = (notification: Pick<Notification, 'id' | 'job' | 'type' | 'priority'>) => {
   subject: string;
@@ -63,6 +67,11 @@ export function createNotificationStore(
     projection: { ...NOTIFICATION_FIELDS, first_priority: 1, version: 1, updated_at: 1 },
     logger,
   });
+  /** Those that are accepted at the same time are inserted together. */
+  const insert = createBatches<StoredDocument, boolean>({
+    max: MAX_BATCH,
+    run: (documents) => insertNew(collection, documents),
+  });
 
   const notificationStore: NotificationStore = {
     ...store,
@@ -81,10 +90,9 @@ export function createNotificationStore(
         ...idempotencyFields(key),
         outbox: [outboxEvent(subject, data, id)],
       };
-      await collection.insertOne(document).catch((error: unknown) => {
-        if (duplicateKeyField(error) === undefined) throw error;
+      if (!(await insert(document))) {
         throw new ServiceError('conflict', 'This notification already exists.');
-      });
+      }
     },
 
     async update(id, decide, ifVersion) {
