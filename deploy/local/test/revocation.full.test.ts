@@ -5,6 +5,8 @@ import t from 'tap';
 import { ADMIN, listStatus, revokeAt, startCluster, tokenFrom } from './cluster.ts';
 
 t.setTimeout(300_000);
+// Each has processes of its own, and mostly waits.
+t.jobs = 2;
 
 /** How long it takes until the token is refused, in milliseconds. */
 async function refusedAfter(users: string, token: string, limitMs: number): Promise<number> {
@@ -30,7 +32,7 @@ async function permissions(identity: string, token: string): Promise<number> {
   return response.status;
 }
 
-t.test('revocations across processes', { skip }, async (t) => {
+t.test('revocations across processes', { skip, buffered: true }, async (t) => {
   const { nats, identity, users } = await startCluster(t);
   const revokeNew = async (limitMs: number) => {
     const token = await tokenFrom(identity.base);
@@ -100,19 +102,23 @@ t.test('revocations across processes', { skip }, async (t) => {
   );
 });
 
-t.test('without news of revocations, credentials are accepted for a limited time', { skip }, async (t) => {
-  const { nats, identity, users } = await startCluster(t, { REVOCATION_STALE_SECONDS: '10' });
-  const token = await tokenFrom(identity.base);
-  t.equal(await listStatus(users.base, token), 200);
-  await Promise.all([nats.kill(), identity.kill()]);
-  const cutAt = performance.now();
-  t.equal(await listStatus(users.base, token), 200, 'what is known serves for now');
-  await until(async () => (await listStatus(users.base, token)) === 503, 20_000);
-  const took = performance.now() - cutAt;
-  t.ok(took > 5000 && took < 14_000, `${took} ms`);
-  t.equal((await fetch(`${users.base}/health/ready`)).status, 503);
-  await nats.start();
-  await identity.restart();
-  await until(async () => (await listStatus(users.base, token)) === 200, 20_000);
-  t.pass('it serves again when it knows');
-});
+t.test(
+  'without news of revocations, credentials are accepted for a limited time',
+  { skip, buffered: true },
+  async (t) => {
+    const { nats, identity, users } = await startCluster(t, { REVOCATION_STALE_SECONDS: '10' });
+    const token = await tokenFrom(identity.base);
+    t.equal(await listStatus(users.base, token), 200);
+    await Promise.all([nats.kill(), identity.kill()]);
+    const cutAt = performance.now();
+    t.equal(await listStatus(users.base, token), 200, 'what is known serves for now');
+    await until(async () => (await listStatus(users.base, token)) === 503, 20_000);
+    const took = performance.now() - cutAt;
+    t.ok(took > 5000 && took < 14_000, `${took} ms`);
+    t.equal((await fetch(`${users.base}/health/ready`)).status, 503);
+    await nats.start();
+    await identity.restart();
+    await until(async () => (await listStatus(users.base, token)) === 200, 20_000);
+    t.pass('it serves again when it knows');
+  },
+);
