@@ -58,6 +58,8 @@ type Connection = {
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
   const open = new Map<Socket, Connection>();
+  /** Those that had no request when it was last looked, the one that had been silent for longest last. */
+  let silent: { socket: Socket; since: number }[] = [];
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(): void {
@@ -65,17 +67,31 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
       warnedAt = performance.now();
       logger.warn({ connections: open.size }, 'too many connections');
     }
-    let longest: Socket | undefined;
-    let since = Number.POSITIVE_INFINITY;
-    for (const [socket, { requests, silentSince }] of open) {
-      if (requests.length > 0 || silentSince >= since) continue;
-      longest = socket;
-      since = silentSince;
-    }
-    if (longest === undefined) return;
+    const socket = longestSilent();
+    if (socket === undefined) return;
     // Not only when it is closed, since many connections may come before that.
-    open.delete(longest);
-    longest.destroy();
+    open.delete(socket);
+    socket.destroy();
+  }
+
+  /** Looks at all connections only when those that it found the last time are used up: a flood would make it look for each. */
+  function longestSilent(): Socket | undefined {
+    for (const isNew of [false, true]) {
+      if (isNew) silent = silentNow();
+      for (let next = silent.pop(); next !== undefined; next = silent.pop()) {
+        const found = open.get(next.socket);
+        // One that has had a request meanwhile has been silent for less time than the others.
+        if (found?.requests.length === 0 && found.silentSince === next.since) return next.socket;
+      }
+    }
+    return undefined;
+  }
+
+  function silentNow(): typeof silent {
+    return [...open]
+      .filter(([, { requests }]) => requests.length === 0)
+      .map(([socket, { silentSince: since }]) => ({ socket, since }))
+      .sort((one, other) => other.since - one.since);
   }
 
   server.on('connection', (socket) => {
@@ -85,6 +101,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
   });
 
   const check = setInterval(() => {
+    silent = [];
     const earliest = performance.now() - limits.responseTimeoutSeconds * 1000;
     for (const [socket, { requests }] of open) {
       if (requests[0] !== undefined && requests[0].begin <= earliest) socket.destroy();

@@ -29,6 +29,8 @@ const BEHAVIOUR: Record<string, Service['handle']> = {
   '/a/writes': (_request, response) => void response.end(Buffer.alloc(50_000_000)),
 };
 
+const PATIENT = { headersTimeoutSeconds: 60, requestTimeoutSeconds: 60, responseTimeoutSeconds: 60 };
+
 async function serve(t: Test, limits: Partial<ConnectionLimits> = {}): Promise<number> {
   const running = await run(
     [
@@ -135,8 +137,7 @@ t.test('an answer that is not taken ends', async (t) => {
 });
 
 t.test('a full server closes connections without a request for new ones', async (t) => {
-  const patient = { headersTimeoutSeconds: 60, requestTimeoutSeconds: 60, responseTimeoutSeconds: 60 };
-  const port = await serve(t, { ...patient, maxConnections: 10 });
+  const port = await serve(t, { ...PATIENT, maxConnections: 10 });
   const ask = async (path: string) => {
     const socket = await open(t, port);
     socket.write(`GET ${path} HTTP/1.1${HOST}\r\n`);
@@ -165,4 +166,22 @@ t.test('a full server closes connections without a request for new ones', async 
     [],
     'and beyond those nobody is let in',
   );
+});
+
+t.test('the one that has been silent for longest makes room, whatever was found a moment ago', async (t) => {
+  const port = await serve(t, { ...PATIENT, maxConnections: 5 });
+  const sockets: Socket[] = [];
+  const add = async () => void sockets.push((await open(t, port)).resume());
+  const closed = () => sockets.flatMap((socket, i) => (socket.closed ? [i] : []));
+  for (let i = 0; i < 6; i += 1) await add();
+  while (closed().length < 1) await sleep(5);
+  const [, answered, busy] = sockets;
+  answered?.write(`GET /health/live HTTP/1.1${HOST}\r\n`);
+  if (answered) await once(answered, 'data');
+  const before = waiting;
+  busy?.write(`GET /a/waits HTTP/1.1${HOST}\r\n`);
+  while (waiting === before) await sleep(5);
+  for (let i = 0; i < 3; i += 1) await add();
+  while (closed().length < 4) await sleep(5);
+  t.strictSame(closed(), [0, 3, 4, 5]);
 });
