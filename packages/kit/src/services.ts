@@ -30,6 +30,7 @@ const TABLE = {
       '/internal/identity/api-keys': 'every other service',
       '/internal/identity/account-changes': ['users'],
       '/internal/identity/delegations': ['notifications'],
+      '/internal/identity/ended-credentials': ['notifications'],
       '/internal/identity/owned-applications': ['notifications'],
     },
   },

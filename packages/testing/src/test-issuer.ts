@@ -34,6 +34,8 @@ export type TestIssuer = {
   broadcast: TestBroadcast;
   /** By their handles, the claims of those who have let a service read for them; what is deleted has ended. */
   delegations: Map<string, JWTPayload>;
+  /** The ids of grants, applications, API keys and users whose credentials have ended, whether it was announced or not. */
+  ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
   /** How often each path was asked for, without the query. */
@@ -103,7 +105,12 @@ export async function createTestIssuer(
       const token = await sign({ sub: String(sub), client_id, roles, trusted, scope, epoch, act });
       return [200, { access_token: token, expires_in: 300 }];
     },
+    '/internal/identity/ended-credentials': async (request) => {
+      const { credentials } = JSON.parse(await text(request)) as { credentials: Record<string, unknown>[] };
+      return [200, { ended: credentials.map((it) => Object.values(it).some((id) => ended.has(String(id)))) }];
+    },
   };
+  const ended: TestIssuer['ended'] = new Set();
   const delegations: TestIssuer['delegations'] = new Map();
   const tokensForIdentity = new Set<string>();
 
@@ -179,6 +186,7 @@ export async function createTestIssuer(
     own: (userId, clientId) => void owned.set(userId, [...(owned.get(userId) ?? []), clientId]),
     broadcast,
     delegations,
+    ended,
     client,
     asked,
   };

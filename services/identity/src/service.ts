@@ -23,6 +23,7 @@ import { createApplicationsModule } from './applications/module.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
 import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './config.ts';
+import { createCredentialState } from './delegations/credential-state.ts';
 import { createDelegationStore } from './delegations/delegation-store.ts';
 import { createDelegations } from './delegations/delegations.ts';
 import { createAuthentication } from './http/authentication.ts';
@@ -163,15 +164,18 @@ export function createIdentityService(
   });
   const { authenticate } = authentication;
 
-  const delegationStore = createDelegationStore(connection);
-  const delegations = createDelegations({
-    issuer,
-    store: delegationStore,
+  const isInForce = createCredentialState({
     findAccount: accounts.find,
     findApplication: applications.find,
     grantExists: async (id) => (await provider.current().Grant.find(id)) !== undefined,
     loginExists: logins.exists,
     keyExists: apiKeys.exists,
+  });
+  const delegationStore = createDelegationStore(connection);
+  const delegations = createDelegations({
+    issuer,
+    store: delegationStore,
+    isInForce,
     signer: provider.signer,
     tokenLifetime: lifetimes.accessToken,
   });
@@ -198,6 +202,7 @@ export function createIdentityService(
       authenticate: authentication.authenticateService,
       verifyCredential: authentication.verifyCredential,
       delegations,
+      isInForce,
       revocations,
       resolveApiKey: apiKeys.resolve,
       ownedBy: applications.ownedBy,

@@ -1,14 +1,16 @@
+import { createLogger } from '@gatehouse/kit/logger';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import webPush from 'web-push';
 import { createPushProvider } from '../src/notifications/channels/push-provider.ts';
-import { ANN, BOB, build } from './build.ts';
+import { createNotificationsService } from '../src/service.ts';
+import { ANN, BOB, build, TIMES } from './build.ts';
 import { startPushService } from './push-service.ts';
 
 const pushService = await startPushService(t);
 const { publicKey, privateKey } = webPush.generateVAPIDKeys();
 const push = { privateKey, subject: 'mailto:ops@example.org' };
-const { base, call, notify, ended, issuer } = await build(t, {
+const { base, call, notify, ended, issuer, mongodbUri } = await build(t, {
   providers: { push: { ...push, toPrivateNetworks: true } },
 });
 const PATH = '/api/v1/push-subscriptions';
@@ -151,6 +153,37 @@ t.test('a subscription ends with its account, also when the revocation was never
   t.equal(receivedAt(other).length, 1);
   t.ok(before > 0 && (await count(ann)).length < before + 1, 'it is removed');
 });
+
+t.test(
+  'a subscription ends with its credential, also when the service was away for too long to hear of it',
+  async (t) => {
+    const credential = { sub: BOB, roles: ['user'], scope: SCOPES, epoch: { client: 0, subject: 1 } };
+    const token = await issuer.sign(credential);
+    const { id } = await subscribe(await issuer.sign({ ...credential, gid: 'gnt_2' }));
+    const { id: other } = await subscribe(token);
+    // Not announced: a revocation is forgotten when the tokens that it ends have expired.
+    issuer.ended.add('gnt_2');
+    const restarted = createNotificationsService(
+      {
+        ...{
+          publicUrl: issuer.issuer,
+          identityUrl: issuer.issuer,
+          clientSecret: issuer.client.secret,
+          mongodbUri,
+        },
+        ...{ usersUrl: base, commerceUrl: base, notificationsUrl: base, rateLimit: 'off' },
+        sending: { providers: {}, slots: 0, ...TIMES },
+      },
+      createLogger({ name: 'test', level: 'fatal', readable: false }),
+      { broadcast: issuer.broadcast },
+    );
+    t.teardown(() => restarted.stop());
+    await restarted.start();
+    const ids = async () => (await count(token)).map((each) => (each as { id: string }).id);
+    await until(async () => !(await ids()).includes(id), 5000);
+    t.ok((await ids()).includes(other));
+  },
+);
 
 t.test('endpoints in private networks are neither registered nor reached', async (t) => {
   const strict = await build(t, { providers: { push: { ...push, toPrivateNetworks: false } } });

@@ -1,10 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { apiAudience } from '@gatehouse/tokens/scopes';
-import type { FindOwner } from '../applications/ownership.ts';
-import { LOGIN_CLIENT } from '../logins/logins.ts';
-import { isFirstParty } from '../oidc/client-metadata.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
+import type { Credential } from './credential-state.ts';
 
 /** What a caller has handed on to a service, which reads for them while they are away: never more than reading. */
 export type Delegation = Pick<Caller, 'subject' | 'clientId' | 'person' | 'grantId' | 'keyId' | 'epoch'> & {
@@ -41,32 +39,14 @@ const TOKEN_SECONDS = 300;
 export function createDelegations(options: {
   issuer: string;
   store: DelegationStore;
-  findAccount: FindOwner;
-  findApplication: (id: string) => Promise<{ epoch: number } | undefined>;
-  /** Whether the grant of a person to an application is still there. */
-  grantExists: (id: string) => Promise<boolean>;
-  loginExists: (id: string) => Promise<boolean>;
-  /** Whether the API key of the application is still there. */
-  keyExists: (clientId: string, id: string) => Promise<boolean>;
+  /** Whether what the caller's credential came from is as it was. */
+  isInForce: (credential: Credential) => Promise<boolean>;
   signer: () => TokenSigner;
   /** That of other access tokens, in seconds: no token lives longer than its revocation is remembered. */
   tokenLifetime: number;
 }): Delegations {
-  const { issuer, store } = options;
+  const { issuer, store, isInForce } = options;
   const lifetime = Math.min(TOKEN_SECONDS, options.tokenLifetime);
-
-  async function isInForce({ clientId, person, grantId, keyId, epoch }: Delegation): Promise<boolean> {
-    if (person !== undefined) {
-      const account = await options.findAccount(person.id);
-      if (account?.status !== 'active' || account.epoch !== epoch.subject) return false;
-    }
-    if (clientId === LOGIN_CLIENT) return grantId !== undefined && (await options.loginExists(grantId));
-    // Our own clients are no applications that somebody could change or delete.
-    const isOurs = isFirstParty(clientId);
-    if (!isOurs && (await options.findApplication(clientId))?.epoch !== epoch.client) return false;
-    if (keyId !== undefined && !(await options.keyExists(clientId, keyId))) return false;
-    return grantId === undefined || (await options.grantExists(grantId));
-  }
 
   return {
     async create({ subject, clientId, person, grantId, keyId, epoch, scopes }, actor) {

@@ -6,6 +6,7 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { Credential } from '../delegations/credential-state.ts';
 import type { Delegations } from '../delegations/delegations.ts';
 import { readJson } from '../http/request-body.ts';
 import type { Revocations } from '../revocations/revocations.ts';
@@ -38,10 +39,27 @@ const AccountChange = Type.Object({
 const readChange = bodyValidator(AccountChange);
 export type AccountChange = Type.Static<typeof AccountChange>;
 
+/** As many as are looked up well within the time that the one who asks waits. */
+const MAX_CREDENTIALS = 50;
+const readCredentials = bodyValidator(
+  Type.Object({
+    credentials: Type.Array(
+      Type.Object({
+        client_id: Type.String(),
+        user_id: Type.String(),
+        grant_id: Type.Union([Type.String(), Type.Null()]),
+        key_id: Type.Union([Type.String(), Type.Null()]),
+        epoch: Type.Object({ client: Type.Integer(), subject: Type.Integer() }),
+      }),
+      { maxItems: MAX_CREDENTIALS },
+    ),
+  }),
+);
+
 /**
  * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
- * may report account changes, and only notifications read on a caller's behalf, and ask who owns which application (see
- * SERVICES in kit). The edge does not route any of it.
+ * may report account changes, and only notifications read on a caller's behalf, and ask who owns which application and which
+ * credentials of people have ended (see SERVICES in kit). The edge does not route any of it.
  */
 export function internalRoutes(options: {
   /** Takes tokens for identity's internal audience only. */
@@ -51,6 +69,8 @@ export function internalRoutes(options: {
   /** Verifies the value of an Authorization header, but no proof; throws `unauthenticated`. */
   verifyCredential(authorization: string): Promise<Caller>;
   delegations: Delegations;
+  /** Rejects when that cannot be found out. */
+  isInForce(credential: Credential): Promise<boolean>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
   /** The client ids of a person's applications. */
@@ -90,6 +110,18 @@ export function internalRoutes(options: {
     const token = await options.delegations.token(handle, serviceOf(ctx));
     if (token === undefined) throw new ServiceError('not_found', 'There is no such delegation any more.');
     ctx.body = { access_token: token.value, expires_in: token.lifetime };
+  });
+  router.post('/ended-credentials', async (ctx) => {
+    const { credentials } = readCredentials(await readJson(ctx));
+    const ended = async (it: (typeof credentials)[number]) =>
+      !(await options.isInForce({
+        clientId: it.client_id,
+        person: { id: it.user_id },
+        grantId: it.grant_id ?? undefined,
+        keyId: it.key_id ?? undefined,
+        epoch: it.epoch,
+      }));
+    ctx.body = { ended: await Promise.all(credentials.map(ended)) };
   });
   router.post('/account-changes', async (ctx) => {
     await options.accountChanged(readChange(await readJson(ctx)));

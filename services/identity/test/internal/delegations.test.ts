@@ -44,6 +44,17 @@ async function newKey(): Promise<{ client: string; id: string; key: string }> {
   return { client, id: String(body.id), key: String(body.api_key) };
 }
 
+/** Whether the credential that a delegated token stands for has ended. */
+async function hasEnded(token: unknown, changes: object = {}): Promise<unknown> {
+  const { client_id, sub, owner, gid, api_key, epoch } = decodeJwt(String(token));
+  const ids = { user_id: owner ?? sub, grant_id: gid ?? null, key_id: api_key ?? null };
+  const credentials = [{ client_id, epoch, ...ids, ...changes }];
+  const path = DELEGATIONS.replace('delegations', 'ended-credentials');
+  const { status, body } = await call('POST', path, String(service.body.access_token), { credentials });
+  t.equal(status, 200);
+  return (body.ended as unknown[])[0];
+}
+
 /** How somebody reads, and what ends it. */
 const CALLERS: Record<string, () => Promise<{ credential: string; end: () => Promise<unknown> }>> = {
   async 'an application, until its grant ends'() {
@@ -103,8 +114,11 @@ for (const [name, make] of Object.entries(CALLERS)) {
     t.equal(seen.headers.get('ratelimit'), null, 'the caller’s quota is not used');
     const changed = await call('PUT', `/v1/users/${people.ann.id}`, String(body.access_token), { name: 'X' });
     t.equal(changed.status, 403);
+    t.equal(await hasEnded(body.access_token), false);
+    t.equal(await hasEnded(body.access_token, { user_id: 'usr_unknown' }), true);
     await end();
     t.equal((await tokenBy(handle)).status, 404, 'it is over');
+    t.equal(await hasEnded(body.access_token), true);
     await until(async () => (await read(body.access_token)).status === 401, 2000);
   });
 }
@@ -142,11 +156,7 @@ t.test('a handle belongs to the service that got it, and is kept as a hash', asy
       insert: async (hash, delegation) => void kept.set(hash, delegation),
       find: async (hash) => kept.get(hash),
     },
-    findAccount: async () => undefined,
-    findApplication: async () => ({ epoch: 0 }),
-    grantExists: async () => true,
-    loginExists: async () => true,
-    keyExists: async () => true,
+    isInForce: async () => true,
     signer: () => async () => ({ token: 'signed', jti: 'jti' }),
     tokenLifetime: 60,
   });

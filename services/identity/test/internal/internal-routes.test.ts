@@ -43,6 +43,7 @@ const ROUTES = [
   ['POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }],
   ['POST', '/delegations', { credential: 'Bearer x' }],
   ['POST', '/delegations/token', { handle: 'x' }],
+  ['POST', '/ended-credentials', { credentials: [] }],
   ['POST', '/account-changes', { id: 'evt_1', user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' }],
   ['GET', '/owned-applications/usr_1', undefined],
 ] as const;
@@ -167,6 +168,7 @@ t.test('every route that is mounted has an entry', async (t) => {
     resolveApiKey: unused,
     verifyCredential: unused,
     delegations: { create: unused, token: unused },
+    isInForce: unused,
     accountChanged: unused,
     ownedBy: unused,
   });
@@ -253,6 +255,32 @@ t.test('an API key by its hash', async (t) => {
   t.match(await ask('POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }), { status: 404 });
   for (const body of [undefined, {}, { hash: apiKey.key }, { hash: { $gt: '' } }, { hash: '' }]) {
     t.match(await ask('POST', '/api-keys/resolve', body), { status: 400 }, JSON.stringify(body));
+  }
+});
+
+t.test('of at most 50 credentials, whether they have ended', async (t) => {
+  const resource = `${base}/internal/identity`;
+  const asks = { client_id: 'notifications', client_secret: serviceSecret, resource, scope: 'internal' };
+  const { body: token } = await form({ grant_type: 'client_credentials', ...asks });
+  const ended = (credentials: unknown) =>
+    call('POST', `${PREFIX}/ended-credentials`, String(token.access_token), { credentials });
+  const epoch = { client: 0, subject: 0 };
+  const known = { client_id: 'app_keyed', user_id: people.ann.id, grant_id: null, key_id: apiKey.id, epoch };
+  t.match(
+    await ended([
+      known,
+      { ...known, key_id: 'key_unknown' },
+      { ...known, client_id: 'app_unknown' },
+      { ...known, grant_id: 'unknown' },
+      { ...known, client_id: 'gatehouse-login' },
+      { ...known, epoch: { client: 1, subject: 0 } },
+      { ...known, epoch: { client: 0, subject: -1 } },
+    ]),
+    { status: 200, body: { ended: [false, true, true, true, true, true, true] } },
+  );
+  t.match(await ended(Array(50).fill(known)), { status: 200 });
+  for (const wrong of [undefined, {}, [{ ...known, user_id: { $gt: '' } }], [{}], Array(51).fill(known)]) {
+    t.equal((await ended(wrong)).status, 400);
   }
 });
 

@@ -9,6 +9,7 @@ import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
 import { createNotificationService } from './notification-service.ts';
 import { createNotificationResource, NOTIFICATION_PATHS } from './profiles/notification-resource.ts';
+import { createEndedSubscriptions } from './push/ended-subscriptions.ts';
 import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resource.ts';
 import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
 import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
@@ -27,7 +28,7 @@ const BACKOFF_MS = { first: 10_000, max: 15 * 60_000 };
 
 /** Notifications: accepting them, sending them, and saying what became of them. */
 export function createNotificationsModule(
-  { connection, logger, clientOf, queues, revocations }: ResourceContext,
+  { connection, logger, identity, clientOf, queues, revocations }: ResourceContext,
   options: {
     usersUrl: string;
     publicUrl: string;
@@ -39,6 +40,7 @@ export function createNotificationsModule(
   const { providers, slots, backoffMs = BACKOFF_MS, answerMs = ANSWER_MS, leaseMs } = sending;
   const subscriptions = createPushSubscriptionStore(connection);
   const revokedSubscriptions = createRevokedSubscriptions(subscriptions, { logger });
+  const endedSubscriptions = createEndedSubscriptions({ store: subscriptions, identity, logger });
   const recipients = createRecipients(clientOf('users', usersUrl));
   const channels = createChannels(providers, {
     recipients,
@@ -112,7 +114,10 @@ export function createNotificationsModule(
     },
     // Stopped in the reverse order: the channels when no worker uses them any more.
     onRevocation: revokedSubscriptions.add,
-    background: [stopChannels, publisher, revokedSubscriptions, store.keySweeper, republisher, ...workers],
+    background: [
+      ...[stopChannels, publisher, revokedSubscriptions, endedSubscriptions, store.keySweeper, republisher],
+      ...workers,
+    ],
   };
   return {
     parts,

@@ -112,7 +112,8 @@ export function createPushResource(options: {
         description:
           'The caller gets notifications of the type push in this browser from now on. One that has the same endpoint is ' +
           `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest goes. It ends with the credential that ` +
-          'registers it: when its login, grant, application or key is ended, or the password, role or status of the person changes.',
+          'registers it: when its login, grant, application or key is ended or expires, or the password, role or status of the ' +
+          'person changes. Register it again after each sign-in.',
         async run({ id, endpoint, keys }, caller) {
           const problems = subscriptionProblems({ endpoint, keys }, isAllowedHost);
           if (problems.length > 0) throw invalidFields(problems);

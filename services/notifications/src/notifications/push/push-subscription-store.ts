@@ -23,6 +23,8 @@ type SubscriptionDocument = VersionedDocument & {
   client_epoch: number;
   subject_epoch: number;
   created_at: Date;
+  /** When the credential was last known to be in force; missing in documents of earlier versions. */
+  checked_at?: Date;
 };
 
 const LISTS = createListPlan<PushSubscriptionField>({
@@ -47,6 +49,7 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
         { fields: { client_id: 1, client_epoch: 1 }, options: { name: 'client' } },
         { fields: { grant_id: 1 }, options: { name: 'grant' } },
         { fields: { key_id: 1 }, options: { name: 'key' } },
+        { fields: { checked_at: 1 }, options: { name: 'checked' } },
       ],
       projection: {
         ...{ user_id: 1, endpoint: 1, p256dh: 1, auth: 1, created_at: 1 },
@@ -71,7 +74,10 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
       // By the field of the unique index alone: then MongoDB tries an upsert again that another one has overtaken.
       const stored = await collection.findOneAndUpdate(
         { endpoint },
-        { $set: { ...write(subscription), updated_at: updatedAt, version }, $setOnInsert: { _id: id } },
+        {
+          $set: { ...write(subscription), updated_at: updatedAt, checked_at: updatedAt, version },
+          $setOnInsert: { _id: id },
+        },
         { upsert: true, returnDocument: 'after' },
       );
       const tooMany = await findOf(userId).skip(max).project({ _id: 1 }).toArray();
@@ -83,6 +89,25 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
     },
     async removeRevoked(revoked) {
       if (revoked.length > 0) await collection.deleteMany({ $or: revoked.map(filterOf) } as never);
+    },
+    async longestUnchecked(since, limit) {
+      // Sorted, those that never were come first.
+      const found = await collection
+        .find<SubscriptionDocument>({})
+        .sort({ checked_at: 1 })
+        .limit(limit)
+        .toArray();
+      return found.filter(({ checked_at }) => checked_at === undefined || checked_at < since).map(read);
+    },
+    async checked(subscriptions) {
+      const ids = subscriptions.map(({ id }) => id);
+      if (ids.length > 0) {
+        await collection.updateMany({ _id: { $in: ids } }, { $set: { checked_at: new Date() } });
+      }
+    },
+    async removeUnchanged(subscriptions) {
+      const unchanged = subscriptions.map(({ id, updatedAt }) => ({ _id: id, updated_at: updatedAt }));
+      if (unchanged.length > 0) await collection.deleteMany({ $or: unchanged });
     },
   };
 }

@@ -43,6 +43,12 @@ export type PushSubscriptionStore = {
   remove(id: string, userId: string): Promise<boolean>;
   /** Removes those whose credentials are revoked. */
   removeRevoked(revoked: readonly Revoked[]): Promise<void>;
+  /** Of those whose credentials have not been checked since, the next ones; registering one counts as a check. */
+  longestUnchecked(since: Date, limit: number): Promise<PushSubscription[]>;
+  /** Notes that their credentials are in force. */
+  checked(subscriptions: readonly PushSubscription[]): Promise<void>;
+  /** Removes them, except for those that have been registered again meanwhile. */
+  removeUnchanged(subscriptions: readonly PushSubscription[]): Promise<void>;
 };
 
 export const PUSH_LIMITS = { perUser: 10, endpoint: 2000 };
