@@ -197,6 +197,37 @@ t.test('pages of the dashboard', async (t) => {
     t.match(textOf(log), /Account changed .* admin editor the dashboard 127\.0\.0\.1/);
   });
 
+  await t.test('lists are searched by people and applications as they are called', async (t) => {
+    const name = 'Audited, twice';
+    const application = { name, type: 'machine', scopes: ['read:data'] };
+    const made = [];
+    for (let i = 0; i < 2; i += 1) {
+      made.push((await built.call('POST', '/api/v1/applications', 'ann', application)).body);
+    }
+    const { id } = built.people.ann;
+    const pageOf = async (path: string, query: Record<string, string>) =>
+      textOf(await admin.browser.get(`/dashboard/${path}?${new URLSearchParams(query)}`));
+    const audit = (query: Record<string, string>) =>
+      pageOf('audit', { action: 'application.created', ...query });
+    for (const actor of [id, 'ann', 'ANN', 'ann@example.org', 'Ann@Example.org']) {
+      t.match(await audit({ actor, client: name }), ' 2 entries found', actor);
+      t.match(await pageOf('applications', { owner: actor, q: name }), ' 2 applications found', actor);
+    }
+    t.match(await audit({ subject: 'ann', client: name.toUpperCase() }), ' 2 entries found');
+    t.match(await audit({ client: String(made[1]?.client_id) }), ' 1 entry found');
+    t.match(await audit({ client: 'gatehouse-login' }), 'No entries found');
+    for (const [path, query, said] of [
+      ['audit', { actor: 'nobody' }, 'There is no user with the username “nobody”.'],
+      ['audit', { subject: 'an*' }, 'There is no user with the username “an*”.'],
+      ['audit', { subject: 'x@example.org' }, 'There is no user with the email address “x@example.org”.'],
+      ['audit', { client: 'Audited' }, 'There is no application with the name “Audited”.'],
+      ['audit', { client: '..' }, 'There is no application with the name “..”.'],
+      ['applications', { owner: 'nobody' }, 'There is no user with the username “nobody”.'],
+    ] as const) {
+      t.match(await pageOf(path, query), said);
+    }
+  });
+
   await t.test('signing keys are rotated', async (t) => {
     const page = await admin.browser.get('/dashboard/signing-keys');
     const current = /name="kid" value="([^"]+)"/.exec(page.html)?.[1] ?? '';

@@ -6,7 +6,14 @@ import type { ApiPage } from './pages.ts';
 export type Names = ReadonlyMap<string, string>;
 
 /** The most values of one filter. */
-const BATCH = 50;
+export const MAX_VALUES = 50;
+
+/** The parts of Gatehouse itself that sign people in, by their client ids. */
+export const OUR_CLIENTS: Readonly<Record<string, string>> = {
+  dashboard: 'the dashboard',
+  'gatehouse-login': 'login by the API',
+  'gatehouse-account': 'the account pages',
+};
 
 /** The usernames of people. */
 export function namesOfUsers(api: Api, ids: readonly (string | null)[]): Promise<Names> {
@@ -33,9 +40,9 @@ async function namesOf<T extends { id: string }>(
   ids: readonly (string | null)[],
   name: (row: T) => string,
 ): Promise<Names> {
-  const wanted = [...new Set(ids)].filter((id) => id !== null).slice(0, BATCH);
+  const wanted = [...new Set(ids)].filter((id) => id !== null).slice(0, MAX_VALUES);
   if (wanted.length === 0) return new Map();
-  const query = { cursor: '', limit: BATCH, 'filter[id][in]': wanted.join(',') };
+  const query = { cursor: '', limit: MAX_VALUES, 'filter[id][in]': wanted.join(',') };
   const { value } = await attempt(api.get<ApiPage<T>>(path, query));
   return new Map(value?.data.map((row) => [row.id, name(row)]));
 }

@@ -2,6 +2,7 @@ import { moment } from '@gatehouse/ui/formatting';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { LastUse } from '../api/application-types.ts';
+import { OUR_CLIENTS } from '../api/names.ts';
 
 const GOOD = new Set([
   'active',
@@ -109,16 +110,10 @@ export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
   return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 
-const OURS: Record<string, string> = {
-  dashboard: 'the dashboard',
-  'gatehouse-login': 'login by the API',
-  'gatehouse-account': 'the account pages',
-};
-
 /** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */
 export function applicationLink(id: string, names: ReadonlyMap<string, string>): Content {
   const name = names.get(id);
-  if (name === undefined && !id.startsWith('app_')) return OURS[id] ?? html`<code>${id}</code>`;
+  if (name === undefined && !id.startsWith('app_')) return OUR_CLIENTS[id] ?? html`<code>${id}</code>`;
   return html`<a href="/dashboard/applications/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 

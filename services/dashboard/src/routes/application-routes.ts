@@ -8,6 +8,7 @@ import {
   isConfidential,
 } from '../api/application-types.ts';
 import { attempt } from '../api/attempt.ts';
+import { USER_HINT, userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
 import { applicationForm, typeChoice } from '../pages/application-form.ts';
 import { ownerText } from '../pages/application-settings-page.ts';
@@ -33,8 +34,15 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
   get('/applications', async ({ api, query, person }) => {
     const isAdmin = person.role === 'admin';
     const values = isAdmin ? { q: query('q'), owner: query('owner') } : { q: query('q') };
-    const search = { cursor: query('cursor'), q: values.q || undefined, owner: values.owner || undefined };
-    const outcome = await attempt(api.get<ApplicationPage>(API, search));
+    const outcome = await attempt(
+      userIdOf(api, values.owner ?? '').then((owner) =>
+        api.get<ApplicationPage>(API, {
+          cursor: query('cursor'),
+          q: values.q || undefined,
+          owner: owner || undefined,
+        }),
+      ),
+    );
     const owners = (outcome.value?.data ?? []).map(({ owner }) => owner);
     const people: Names = isAdmin ? await namesOfUsers(api, owners) : new Map();
     return {
@@ -47,7 +55,7 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
         noun: ['application', 'applications'],
         search: [
           { kind: 'text', name: 'q', label: 'Name', hint: 'Words of the name' },
-          ...(isAdmin ? ([{ kind: 'text', name: 'owner', label: 'Owner', hint: 'User id' }] as const) : []),
+          ...(isAdmin ? ([{ kind: 'text', name: 'owner', label: 'Owner', hint: USER_HINT }] as const) : []),
         ],
         values,
         outcome,

@@ -1,6 +1,8 @@
 import { type Content, html } from '@gatehouse/ui/html';
 import { describeProgram } from '@gatehouse/ui/user-agent';
+import type { Api } from '../api/api.ts';
 import { attempt } from '../api/attempt.ts';
+import { clientIdsOf, USER_HINT, userIdOf } from '../api/lookups.ts';
 import { namesOfApplications, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import { ACTIONS } from '../pages/audit-texts.ts';
@@ -35,13 +37,7 @@ export function addAuditRoutes({ get }: DashboardRouter): void {
       from: query('from'),
       to: query('to'),
     };
-    const { from, to, ...equal } = values;
-    const search = {
-      cursor: query('cursor'),
-      // The last day is meant as well; what is no day is left to the API to refuse.
-      ...filters({ ...equal, 'created_at][gte': from, 'created_at][lte': to && `${to}T23:59:59.999Z` }),
-    };
-    const outcome = await attempt(api.get<ApiPage<Entry>>('/api/v1/audit', search));
+    const outcome = await attempt(entriesOf(api, values, query('cursor')));
     const ids = (outcome.value?.data ?? []).flatMap(({ actor, subject }) => [actor, subject]);
     const [people, applications] = await Promise.all([namesOfUsers(api, ids), namesOfApplications(api)]);
     return {
@@ -53,9 +49,9 @@ ${list({
   noun: ['entry', 'entries'],
   search: [
     { kind: 'choice', name: 'action', label: 'What', options: Object.entries(ACTIONS) },
-    { kind: 'text', name: 'actor', label: 'Who did it', hint: 'User id' },
-    { kind: 'text', name: 'subject', label: 'To whom', hint: 'User id' },
-    { kind: 'text', name: 'client', label: 'Application', hint: 'Client id' },
+    { kind: 'text', name: 'actor', label: 'Who did it', hint: USER_HINT },
+    { kind: 'text', name: 'subject', label: 'To whom', hint: USER_HINT },
+    { kind: 'text', name: 'client', label: 'Application', hint: 'Name or client id' },
     { kind: 'text', name: 'address', label: 'Address', hint: 'IP address' },
     { kind: 'day', name: 'from', label: 'Since' },
     { kind: 'day', name: 'to', label: 'Until' },
@@ -81,6 +77,27 @@ ${list({
   empty: html`<p><strong>Nothing has been recorded yet.</strong></p>`,
 })}`,
     };
+  });
+}
+
+async function entriesOf(api: Api, values: Record<string, string>, cursor: string): Promise<ApiPage<Entry>> {
+  const { from, to, actor = '', subject = '', client = '', ...equal } = values;
+  const [actorId, subjectId, clients] = await Promise.all([
+    userIdOf(api, actor),
+    userIdOf(api, subject),
+    clientIdsOf(api, client),
+  ]);
+  return api.get('/api/v1/audit', {
+    cursor,
+    ...filters({
+      ...equal,
+      actor: actorId,
+      subject: subjectId,
+      // The last day is meant as well; what is no day is left to the API to refuse.
+      'created_at][gte': from,
+      'created_at][lte': to && `${to}T23:59:59.999Z`,
+    }),
+    ...(clients.length === 0 ? {} : { 'filter[client][in]': clients.join(',') }),
   });
 }
 

@@ -2,6 +2,7 @@ import { form } from '@gatehouse/ui/form';
 import { type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
+import { USER_HINT, userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import type { Fields } from '../http/forms.ts';
@@ -44,26 +45,29 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
   const read = ({ api, id }: Visit) => api.get<Notification>(`${API}/${id('ntf')}`);
 
   get('/notifications', async ({ api, query, person }) => {
-    const values = { user: query('user'), status: query('status'), type: query('type') };
-    const { user, ...equal } = values;
-    const search = {
-      cursor: query('cursor'),
-      sort: 'created_at',
-      order: 'desc',
-      ...filters({ ...equal, user_id: user }),
-    };
-    const outcome = await attempt(api.get<ApiPage<Notification>>(API, search));
+    const equal = { status: query('status'), type: query('type') };
+    // Others see what was sent to themselves.
+    const seesAll = person.role !== 'user';
+    const values = { user: seesAll ? query('user') : '', ...equal };
+    const outcome = await attempt(
+      userIdOf(api, values.user).then((user_id) =>
+        api.get<ApiPage<Notification>>(API, {
+          ...{ cursor: query('cursor'), sort: 'created_at', order: 'desc' },
+          ...filters({ ...equal, user_id }),
+        }),
+      ),
+    );
     const recipients = (outcome.value?.data ?? []).map(({ user_id: id }) => id);
-    const people: Names = person.role === 'user' ? new Map() : await namesOfUsers(api, recipients);
+    const people: Names = seesAll ? await namesOfUsers(api, recipients) : new Map();
     return {
       title: 'Notifications',
       section: 'notifications',
-      actions: person.role !== 'user' && html`<a class="primary" href="${PATH}/new">Send a notification</a>`,
+      actions: seesAll && html`<a class="primary" href="${PATH}/new">Send a notification</a>`,
       body: list({
         path: PATH,
         noun: ['notification', 'notifications'],
         search: [
-          { kind: 'text', name: 'user', label: 'Recipient', hint: 'User id' },
+          ...(seesAll ? [{ kind: 'text', name: 'user', label: 'Recipient', hint: USER_HINT } as const] : []),
           { kind: 'choice', name: 'status', label: 'Status', options: STATUSES },
           { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
         ],
@@ -74,9 +78,9 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
             title: 'Message',
             show: ({ id, message }) => html`<a href="${pathOf(id)}"><bdi>${short(message)}</bdi></a>`,
           },
-          ...(person.role === 'user'
-            ? []
-            : [{ title: 'Recipient', show: ({ user_id: id }: Notification) => userLink(id, people) }]),
+          ...(seesAll
+            ? [{ title: 'Recipient', show: ({ user_id: id }: Notification) => userLink(id, people) }]
+            : []),
           { title: 'Type', show: ({ type }) => type },
           { title: 'Status', show: ({ status }) => statusTag(status) },
           { title: 'Attempts', number: true, show: ({ attempts }) => attempts.length },

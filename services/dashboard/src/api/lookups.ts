@@ -1,0 +1,50 @@
+import { foldedKey } from '@gatehouse/kit/folded-key';
+import type { Api } from './api.ts';
+import { ApiError } from './api-error.ts';
+import { type ApiApplication, type ApplicationPage, applicationPath } from './application-types.ts';
+import { MAX_VALUES, OUR_CLIENTS } from './names.ts';
+import { type ApiPage, filters } from './pages.ts';
+
+/** What a field says that userIdOf() reads. */
+export const USER_HINT = 'Username, email or id';
+
+/**
+ * The id of the user that somebody named by an id, a username or an email address; empty for none. An id is not checked, since
+ * that of a deleted user is one, too. Throws an ApiError that says so when there is no such user.
+ */
+export async function userIdOf(api: Api, named: string): Promise<string> {
+  if (named === '' || named.startsWith('usr_')) return named;
+  const field = named.includes('@') ? 'email' : 'username';
+  const query = { cursor: '', limit: 1, ...filters({ [field]: named }) };
+  const { data } = await api.get<ApiPage<{ id: string; username: string; email: string | null }>>(
+    '/kb/api/v1/users',
+    query,
+  );
+  // A filter may also be a pattern.
+  const found = data.find((user) => foldedKey(user[field] ?? '') === foldedKey(named));
+  if (found !== undefined) return found.id;
+  throw new ApiError(
+    400,
+    `There is no user with the ${field === 'email' ? 'email address' : 'username'} “${named}”.`,
+  );
+}
+
+/**
+ * The client ids of the applications that somebody named by a client id or a name, which several may have; none for an empty
+ * text. Throws an ApiError that says so when there is no such application.
+ */
+export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
+  if (named === '') return [];
+  if (named.startsWith('app_') || Object.hasOwn(OUR_CLIENTS, named)) return [named];
+  const { data } = await api.get<ApplicationPage>('/api/v1/applications', { q: named, limit: 100 });
+  const found = data.filter(({ name }) => foldedKey(name) === foldedKey(named));
+  if (found.length > 0) return found.slice(0, MAX_VALUES).map(({ client_id: id }) => id);
+  // The applications that a deployment begins with have ids of its choice.
+  return api.get<ApiApplication>(applicationPath(named)).then(
+    ({ client_id: id }) => [id],
+    (error: unknown) => {
+      const isMissing = error instanceof ApiError && error.status === 404;
+      throw isMissing ? new ApiError(400, `There is no application with the name “${named}”.`) : error;
+    },
+  );
+}
