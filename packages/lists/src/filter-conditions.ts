@@ -16,6 +16,8 @@ export type FilterRules<F extends string> = {
   filters: FilterFields<F>;
   /** The filters that the interface itself writes as plain parameters (status in /v2); these are not deprecated. */
   plain?: readonly string[];
+  /** The plain ones without which there is no list. */
+  required?: readonly string[];
   /** Whether the other filters may also be written as plain parameters, which is deprecated (/v1, /api/v1). */
   legacy?: boolean;
   /** The filters of other lists at the same path, which this list refuses. */
@@ -43,6 +45,12 @@ export function readConditions<F extends string>(parameters: QueryParameters, ru
       filters.push([name, text]);
       deprecated ||= typeof reading !== 'string' && reading.deprecated;
     }
+  }
+  for (const name of rules.required ?? []) {
+    const isGiven = parameters.names.some(
+      (parameter) => parameter === name || parseFilterParameter(parameter)?.name === name,
+    );
+    if (!isGiven) parameters.addProblem(name, 'is required');
   }
   if (conditions.length > FILTER_LIMITS.conditions) {
     parameters.addProblem('filter', `must have at most ${FILTER_LIMITS.conditions} conditions`);

@@ -7,7 +7,7 @@ import { MAX_OFFSET, PAGE_SIZE } from './paging.ts';
 
 /** The schema of every parameter of a list, for OpenAPI. The reader of queries checks more than a schema can. */
 export function listQuerySchema(rules: ListRules<string>): TObject {
-  const { sort, paging } = rules;
+  const { sort, paging, required = [] } = rules;
   const properties: Record<string, TSchema> = {
     limit: Type.Integer({
       minimum: 1,
@@ -20,8 +20,11 @@ export function listQuerySchema(rules: ListRules<string>): TObject {
     ...(sort === undefined ? {} : sortParameters(sort)),
     ...filterParameters(rules),
   };
-  const optional = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
-  return Type.Object(Object.fromEntries(optional));
+  const all = Object.entries(properties).map(([name, schema]) => [
+    name,
+    required.includes(name) ? schema : Type.Optional(schema),
+  ]);
+  return Type.Object(Object.fromEntries(all));
 }
 
 const OFFSET = Type.Integer({
@@ -74,7 +77,8 @@ function filterParameters(rules: FilterRules<string>): Record<string, TSchema> {
       });
     }
     if (plain.includes(name)) {
-      parameters[name] = plainSchema(field, `Only rows with this ${name}.`);
+      const about = field.type === 'search' ? `${VALUES.search}.` : `Only rows with this ${name}.`;
+      parameters[name] = plainSchema(field, about);
     } else if (legacy) {
       const description = `Deprecated: write filter[${name}] instead. One value.`;
       parameters[name] = { ...plainSchema(field, description), deprecated: true };

@@ -363,6 +363,8 @@ t.test('the schema names every parameter and none other', async (t) => {
   );
   t.match(properties['filter[status]'].description, /One of active, inactive.*: ne, in\.$/);
 
+  t.same(listQuerySchema({ ...modern, required: ['status'] }).required, ['status']);
+
   const old = JSON.parse(JSON.stringify(listQuerySchema(legacy))).properties;
   t.match(old.offset, { type: 'integer', minimum: 0, maximum: 10_000, default: 0 });
   t.notHas(old, { page: {} });

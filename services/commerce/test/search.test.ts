@@ -13,9 +13,10 @@ import { type ProductDocument, productOf, storedFields } from '../src/store/prod
 import { createProductStore } from '../src/store/product-store.ts';
 import { ALL, build } from './build.ts';
 
-const { call, issuer } = await build(t);
+const { call, issuer, document } = await build(t);
 const machine = await issuer.machine(ALL);
 const SEARCH = '/v2/products/search';
+type Documented = { paths: Record<typeof SEARCH, { get: { parameters: { name: string }[] } }> };
 
 const EXAMPLE = {
   ...{ description: null, category: 'Tea', currency: 'EUR', stock: 1, sku: null, status: 'active' as const },
@@ -86,6 +87,15 @@ t.test('what is found, in which order', async (t) => {
   });
   for (const query of ['', '?q=', '?q=tea&sort=name', `?q=${'x'.repeat(257)}`, '?filter[q][gt]=a'])
     t.equal((await call('GET', SEARCH + query, machine)).status, 400, query);
+  const missing = await call('GET', `${SEARCH}?category=Tea`, machine);
+  t.match(missing.body, { error: { details: [{ field: 'q', message: 'is required' }] } });
+  t.equal(missing.body.error.details?.length, 1);
+  t.equal((await call('GET', `${SEARCH}?filter[q]=tea`, machine)).status, 200, 'in the other form');
+  const { parameters } = (document as Documented).paths[SEARCH].get;
+  t.match(
+    parameters.find(({ name }) => name === 'q'),
+    { required: true, description: /^Words that must all be found/ },
+  );
   const v1 = await call('GET', '/api/v1/products?q=tea&limit=2', machine);
   t.match(v1.body, [{ name: 'Green tea' }, { name: 'Black tea' }]);
 });

@@ -1,8 +1,7 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { documentedLimits, invalidFields } from '@gatehouse/http/schema';
+import { documentedLimits } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
-import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/lists/paging';
 import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/resource/profile';
@@ -172,6 +171,7 @@ const search: Profile<ProductTypes> = {
     rules: {
       filters: { ...SEARCH_FILTERS, ...rules.filters },
       plain: ['q', 'category'],
+      required: ['q'],
       sort: {
         fields: { relevance: 'relevance', price: 'price', created_at: 'createdAt' },
         by: 'sort',
@@ -234,31 +234,12 @@ export function createProductResource(products: ProductService): Resource<Produc
 
 /** The search for products as a resource, which has a list only. */
 export function createSearchResource({ list }: ProductService): Resource<ProductTypes> {
-  const requireWords = (conditions: readonly { field: string }[]) => {
-    if (!conditions.some(({ field }) => field === 'q')) {
-      throw invalidFields([{ field: 'q', message: 'is required' }]);
-    }
-  };
-  const source: ListSource<ProductField, Product> = {
-    async byOffset(query, page) {
-      requireWords(query.conditions);
-      return list.byOffset(query, page);
-    },
-    async byKeyset(query, page) {
-      requireWords(query.conditions);
-      return list.byKeyset(query, page);
-    },
-    async count(conditions) {
-      requireWords(conditions);
-      return list.count(conditions);
-    },
-  };
   return {
     noun: { one: 'a product', many: 'products with these words' },
     idPrefix: 'prd',
     paths: SEARCH_PATHS,
     example: EXAMPLE_PRODUCT,
-    operations: { list: { scopes: READ, source: () => source } },
+    operations: { list: { scopes: READ, source: () => list } },
   };
 }
 
