@@ -12,10 +12,13 @@ import {
   SECURITY_PROFILES,
 } from './application.ts';
 
-/** How an application authenticates at the token endpoint (RFC 7591 §2); HTTP Basic is accepted, too. */
-function authMethodOf(application: Application): 'none' | 'client_secret_post' | 'private_key_jwt' {
+/**
+ * How an application authenticates at the token endpoint. None has asked for a method, so that one with a secret has the
+ * default (RFC 7591 §2), and may send its secret in the body as well.
+ */
+function authMethodOf(application: Application): 'none' | 'client_secret_basic' | 'private_key_jwt' {
   if (!isConfidential(application)) return 'none';
-  return application.jwks === undefined ? 'client_secret_post' : 'private_key_jwt';
+  return application.jwks === undefined ? 'client_secret_basic' : 'private_key_jwt';
 }
 
 const Time = Type.String({ format: 'date-time' });
@@ -50,7 +53,12 @@ export const ApplicationView = Type.Object({
   trusted_by: orNull(Type.String(), 'The id of the admin who granted the trust.'),
   trusted_at: orNull(Time),
   owner: orNull(Type.String(), 'The id of the owner; null for an application that the operator has set up.'),
-  token_endpoint_auth_method: Type.String({ enum: ['none', 'client_secret_post', 'private_key_jwt'] }),
+  token_endpoint_auth_method: Type.String({
+    enum: ['none', 'client_secret_basic', 'private_key_jwt'],
+    description:
+      'How it authenticates at the token endpoint (RFC 7591 §2). One with a secret may also send it in the body ' +
+      '(client_secret_post).',
+  }),
   jwks: orNull(Type.Object({}, { additionalProperties: true }), 'Its public keys (RFC 7517 §5).'),
   backchannel_logout_uri: orNull(Type.String()),
   dpop_bound_access_tokens: Type.Boolean(),

@@ -29,7 +29,7 @@ const application = shape('Application', ApplicationView, {
   trusted_by: null,
   trusted_at: null,
   owner: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
-  token_endpoint_auth_method: 'client_secret_post',
+  token_endpoint_auth_method: 'client_secret_basic',
   jwks: null,
   backchannel_logout_uri: null,
   dpop_bound_access_tokens: false,

@@ -22,7 +22,7 @@ t.test('an application is made, read, changed and removed', async (t) => {
     legacy_implicit: false,
     trusted: false,
     owner: 'usr_ann',
-    token_endpoint_auth_method: 'client_secret_post',
+    token_endpoint_auth_method: 'client_secret_basic',
     created_at: /^\d{4}-.*Z$/,
     updated_at: /^\d{4}-.*Z$/,
   });
@@ -85,7 +85,7 @@ t.test('keys of its own in the place of a secret', async (t) => {
   });
   t.same(made.body.jwks, { keys: [{ ...publicJwk, kid: 'k1' }] });
   const back = await call('PATCH', `/${made.body.client_id}`, { jwks: null });
-  t.match(back.body, { token_endpoint_auth_method: 'client_secret_post', jwks: null });
+  t.match(back.body, { token_endpoint_auth_method: 'client_secret_basic', jwks: null });
 
   const curve = jwkOf('ec', { namedCurve: 'secp256k1' }).publicJwk;
   const short = jwkOf('rsa', { modulusLength: 1024 }).publicJwk;
