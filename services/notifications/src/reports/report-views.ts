@@ -100,7 +100,10 @@ export const typesSchema = Type.Object({
       type: oneOf<ReportType>(REPORT_TYPES),
       description: Type.String(),
       formats: Type.Array(oneOf<ReportFormat>(REPORT_FORMATS)),
-      columns: Type.Array(Type.String()),
+      columns: Type.Array(Type.String(), {
+        description:
+          'The names of the columns in JSON. CSV and PDF have titles for them, in the same order; the JSON file says which.',
+      }),
       parameters: Type.Object({
         from: Type.String(),
         to: Type.String(),

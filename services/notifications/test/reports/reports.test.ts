@@ -79,6 +79,20 @@ t.test('CSV that no spreadsheet calculates with', async (t) => {
   t.match(lines[5], /,"Größe ""L"", blau",/);
 });
 
+t.test('the JSON file says which titles the columns have in CSV', async (t) => {
+  const { data } = (await call('GET', '/v2/reports', token)).body as unknown as {
+    data: { type: string; columns: string[] }[];
+  };
+  for (const { type, columns: names } of data.filter(({ type }) => type === 'orders' || type === 'sales')) {
+    const textOf = async (format: string) => (await download((await generate({ type, format })).id)).text();
+    const [csv, json] = [await textOf('csv'), await textOf('json')];
+    const { columns, rows } = JSON.parse(json);
+    t.same(Object.keys(columns), names, type);
+    t.equal(csv.split('\r\n')[0], Object.values(columns).join(','), type);
+    for (const row of rows) t.same(Object.keys(row), names, type);
+  }
+});
+
 t.test('filters and periods', async (t) => {
   const odd = await generate({ type: 'products', format: 'json', filters: { category: 'odd' } });
   t.equal(odd.rows, 4);
