@@ -1,17 +1,4 @@
-import type { Scope } from '@gatehouse/tokens/scopes';
-
-/** The scopes of the interface, with their descriptions. */
-const scopes: Record<Scope, string> = {
-  openid: 'sign in with OpenID Connect',
-  profile: 'basic profile information',
-  email: "the user's email address",
-  'read:profile': 'basic user profile information',
-  'read:users': 'read user profile information',
-  'write:users': 'modify user profiles',
-  'read:data': 'read-only data access',
-  'write:data': 'create and modify data',
-  'read:all': 'read access to all resources',
-};
+import { SCOPE_MEANINGS as scopes } from '@gatehouse/tokens/scopes';
 
 /** The security requirements of an operation: any one of the scopes, or no credential if scopes are undefined. */
 export function securityOf(needed: readonly string[] | undefined) {

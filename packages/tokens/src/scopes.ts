@@ -13,6 +13,23 @@ export const API_SCOPES = [
 
 export type Scope = (typeof OIDC_SCOPES)[number] | (typeof API_SCOPES)[number];
 
+/**
+ * What each scope allows, as a developer needs to know it. Identity's pages say it to the person, whose role decides the rest
+ * (services/identity/src/pages/scope-descriptions.ts).
+ */
+export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+  openid: 'Sign people in, and learn their ids.',
+  profile: 'Read a person’s name, picture and account details, such as the username and the email address.',
+  email: 'Read a person’s email address, and whether it is confirmed.',
+  'read:profile': 'Read the account details of the person who has signed in.',
+  'read:users': 'Read users, as far as the role allows.',
+  'write:users': 'Create, change and delete users, as far as the role allows.',
+  'read:data': 'Read items, products, orders, notifications and reports, as far as the role allows.',
+  'write:data':
+    'Create and change items, products, orders, notifications and reports, as far as the role allows.',
+  'read:all': 'Read everything; for editors, admins and trusted applications.',
+};
+
 /** The roles of a person, in ascending order. */
 export const ROLES = ['user', 'editor', 'admin'] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,3 +1,4 @@
+import { OIDC_SCOPES, SCOPE_MEANINGS } from '@gatehouse/tokens/scopes';
 import type { AppType } from '../api/application-types.ts';
 
 /** The types of applications, in words. */
@@ -34,26 +35,13 @@ export const TYPES: Record<AppType, { name: string; short: string; what: string;
   },
 };
 
-/** What each scope allows, as a developer needs to know it. */
-export const SCOPES: readonly { name: string; what: string; personal: boolean }[] = [
-  { name: 'openid', what: 'Sign people in and learn their ids.', personal: true },
-  { name: 'profile', what: 'Read a person’s name and picture.', personal: true },
-  { name: 'email', what: 'Read a person’s email address.', personal: true },
-  { name: 'read:profile', what: 'Read the account of the person who has signed in.', personal: true },
-  { name: 'read:users', what: 'Read users, as far as the role allows.', personal: false },
-  {
-    name: 'write:users',
-    what: 'Create, change and delete users, as far as the role allows.',
-    personal: false,
-  },
-  { name: 'read:data', what: 'Read items, products, orders and reports.', personal: false },
-  {
-    name: 'write:data',
-    what: 'Create and change items, products, orders and notifications.',
-    personal: false,
-  },
-  { name: 'read:all', what: 'Read everything; for editors and admins.', personal: false },
-];
+/** Scopes for which a person signs in: of no use to an application that works by itself. */
+const OF_PERSON: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
+
+/** What an application may ask for, and what it means. */
+export const SCOPES = Object.entries(SCOPE_MEANINGS).map(([name, what]) => {
+  return { name, what, personal: OF_PERSON.includes(name) };
+});
 
 /** What a new application of each type asks for unless it is changed. */
 export const USUAL_SCOPES: Record<AppType, readonly string[]> = {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
+import { SCOPE_MEANINGS } from '@gatehouse/tokens/scopes';
 import { html, render } from '@gatehouse/ui/html';
 import { lexer, type Token, walkTokens } from 'marked';
 import t from 'tap';
@@ -34,6 +35,13 @@ t.test('commands go to the deployment whose pages they are on', async (t) => {
   const text = quickStart === undefined ? '' : render(quickStart.body);
   t.match(text, 'https://id.example.org/oauth2/token');
   t.notMatch(text, 'localhost:3000');
+});
+
+t.test('the guide says what each scope allows in the words of the API reference and the forms', async (t) => {
+  const guide = readFileSync(resolve(root, 'docs/guides/scopes.md'), 'utf8');
+  for (const [scope, meaning] of Object.entries(SCOPE_MEANINGS)) {
+    t.ok(guide.includes(`| \`${scope}\` | ${meaning} |`), scope);
+  }
 });
 
 t.test('Markdown', async (t) => {
