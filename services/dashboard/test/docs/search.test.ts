@@ -46,6 +46,34 @@ t.test('guides are found by section, and operations', async (t) => {
   t.match(find('list users')[0]?.place, 'profile A, G');
 });
 
+t.test('what is about a word comes before what mentions it', async (t) => {
+  for (const [query, href] of [
+    ['idempotency', '/docs/guides/users-api#idempotency-key'],
+    ['idempotency keys', '/docs/guides/users-api#idempotency-key'],
+    ['idempotency key', '/docs/guides/users-api#idempotency-key'],
+    ['idempotent', '/docs/guides/users-api#idempotency-key'],
+    ['Idempotency-Key', '/docs/guides/users-api#idempotency-key'],
+    ['paging', '/docs/guides/paging'],
+    ['errors', '/docs/guides/errors'],
+    ['rate limits', '/docs/guides/errors#rate-limits'],
+  ] as const) {
+    t.equal(hrefs(query)[0], href, query);
+  }
+});
+
+t.test('pages are called by their path, or as their topic', async (t) => {
+  const tags = [{ name: '/v1/users' }, { name: 'guides' }];
+  const groups = [
+    { name: 'Users', tags: ['/v1/users'] },
+    { name: 'Guides', tags: ['guides'] },
+  ];
+  const topics = topicsOf({ ...document, tags, 'x-tagGroups': groups });
+  t.same(
+    topics.flatMap(({ pages }) => pages.map(({ title }) => title)),
+    ['/v1/users', 'Guides'],
+  );
+});
+
 t.test('what has all words comes alone; where nothing has all, what has any', async (t) => {
   const both = find('kubernetes zzzz users');
   t.ok(both.length > 0);

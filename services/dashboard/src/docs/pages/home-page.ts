@@ -45,9 +45,9 @@ export function homePage({ guides, topics }: Contents): DocsPage {
 function topicView({ name, pages }: Topic): Html {
   const [first] = pages;
   // The only page of a topic that is called as the topic, such as "OAuth 2.0 and OpenID Connect".
-  if (first !== undefined && first.tag.name === name)
+  if (first !== undefined && first.title === name)
     return html`<li><a class="topic" href="${first.href}">${name}</a></li>`;
-  const links = pages.map(({ href, tag }) => html`<li><a href="${href}">${tag.name}</a></li>`);
+  const links = pages.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`);
   return html`<li><strong>${name}</strong><ul>${links}</ul></li>`;
 }
 

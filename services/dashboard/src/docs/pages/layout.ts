@@ -67,7 +67,7 @@ function referenceLinks(path: string, { topics }: Contents): Content {
   const entries = topics.map(({ name, pages }) => {
     const [first] = pages;
     if (pages.length === 1 && first !== undefined) return link(path, first.href, name);
-    const links = pages.map(({ href, tag }) => link(path, href, tag.name));
+    const links = pages.map(({ href, title }) => link(path, href, title));
     return html`<li><span class="group">${name}</span><ul>${links}</ul></li>`;
   });
   return html`<h2>API reference</h2><ul>${link(path, '/docs/api', 'All operations')}${entries}</ul>`;

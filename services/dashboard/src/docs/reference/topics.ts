@@ -1,8 +1,8 @@
 import type { OpenApiDocument, Tag } from '../openapi/document.ts';
 import type { Located } from './operation-view.ts';
 
-/** The operations of one tag, which have a page. */
-export type ReferencePage = { tag: Tag; href: string; operations: readonly Located[] };
+/** The operations of one tag, which have a page: its title is their common path, or the name of their topic. */
+export type ReferencePage = { title: string; tag: Tag; href: string; operations: readonly Located[] };
 export type Topic = { name: string; pages: readonly ReferencePage[] };
 
 /** The pages of the API reference, by topic, in the order of the document; on each, the list comes before its members. */
@@ -15,6 +15,7 @@ export function topicsOf(document: OpenApiDocument): readonly Topic[] {
   return (document['x-tagGroups'] ?? []).map(({ name, tags }) => ({
     name,
     pages: tags.map((tag) => ({
+      title: tag.startsWith('/') ? tag : name,
       tag: described.get(tag) ?? { name: tag },
       href: `/docs/api/${slugOf(tag)}`,
       operations: (byTag.get(tag) ?? []).toSorted((a, b) => segments(a.path) - segments(b.path)),
