@@ -16,6 +16,7 @@ import { createDatabase, type Database } from '@gatehouse/mongo/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
+import { ABOUT_VERSION, INTERFACE } from '@gatehouse/openapi/interface';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
@@ -252,9 +253,8 @@ function errorBodyOf({ paths }: ResourceServiceDefinition): (path: string) => Er
 function documentOf({ name, paths, document }: ResourceServiceDefinition): OpenApiOptions {
   return {
     ...document,
-    // The version of the interface.
-    version: '2.1.0',
-    license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    ...INTERFACE,
+    description: `${document.description}\n\n${ABOUT_VERSION}`,
     path: `/openapi/${name}.json`,
     tags: [
       ...paths.map(({ prefix, profiles }) => {

@@ -39,8 +39,6 @@ Products and orders. Everybody with the scope reads products; editors, admins an
 and place their own orders, and may cancel them until they are processed; staff see and process all.
 
 A price is a number with at most the decimals of its currency (ISO 4217), and is kept exactly.
-
-The version of this document is the version of the interface.
 `.trim(),
     errorExamples: {
       invalid: invalidFields([

@@ -24,8 +24,6 @@ const DEFINITION: ResourceServiceDefinition = {
     description: `
 Named JSON values. People can read and change their own items; editors, admins and trusted applications all items.
 The list is a bare array or, with the parameter \`cursor\`, pages by cursor.
-
-The version of this document is the version of the interface.
 `.trim(),
     errorExamples: {
       invalid: invalidFields([{ field: 'name', message: 'is required' }]),

@@ -32,8 +32,6 @@ const DEFINITION: ResourceServiceDefinition = {
     description: `
 Messages to people by email, SMS and push; reports; analytics; and the state of the integrations. Editors, admins and
 trusted applications use them; people also read what was sent to them.
-
-The version of this document is the version of the interface.
 `.trim(),
     errorExamples: {
       invalid: invalidFields([{ field: 'user_id', message: 'is not a user' }]),

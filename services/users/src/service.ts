@@ -42,8 +42,6 @@ const DEFINITION: ResourceServiceDefinition = {
 Accounts of people, in all profiles of the interface. Where several profiles share a path, an application can pin one.
 Without a pin, the form of the request decides if it fits only one of them, else the default of the deployment.
 Every list can be paged by cursor.
-
-The version of this document is the version of the interface.
 `.trim(),
     errorExamples: {
       invalid: invalidFields([{ field: 'email', message: 'must be a valid email address' }]),

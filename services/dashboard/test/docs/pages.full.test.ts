@@ -69,6 +69,16 @@ t.test('pages of the documentation', async (t) => {
     );
   });
 
+  await t.test('the reference says what its version is, and names each thing once', async (t) => {
+    const index = await (await get('/docs/api')).text();
+    t.match(index, 'This is version 2.1.0 of the interface');
+    const { info } = (await (await get('/openapi/users.json')).json()) as { info: { version: string } };
+    t.equal(info.version, '2.1.0');
+    t.notMatch(index, '<h3><a href="/docs/api/guides">');
+    const guides = await (await get('/docs/api/guides')).text();
+    t.equal(heading({ html: guides } as Parameters<typeof heading>[0]), 'Guides');
+  });
+
   await t.test('search leads to guides and operations', async (t) => {
     const html = await (await get('/docs/search?q=list+prodcts')).text();
     t.match(html, 'href="/docs/api/v2-products#list_v2_products"');

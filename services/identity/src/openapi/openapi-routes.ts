@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { notModified } from '@gatehouse/http/conditional';
 import { isUnder } from '@gatehouse/kit/services';
 import { openApiDocument, type Route } from '@gatehouse/openapi/document';
+import { ABOUT_VERSION, INTERFACE } from '@gatehouse/openapi/interface';
 import Router from '@koa/router';
 import { administrationOperations, authOperations } from './administration-operations.ts';
 import { applicationOperations } from './application-operations.ts';
@@ -42,10 +43,8 @@ export function openApiRoutes(options: { origin: string; routers: readonly Route
       openApiDocument(
         {
           title: 'Gatehouse identity',
-          version: '2.1.0',
-          description:
-            'Tokens for people and machines, applications and their credentials, sessions, and what admins need.',
-          license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+          ...INTERFACE,
+          description: `Tokens for people and machines, applications and their credentials, sessions, and what admins need.\n\n${ABOUT_VERSION}`,
           path: PATH,
           origin,
         },

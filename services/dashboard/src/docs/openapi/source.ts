@@ -26,7 +26,7 @@ const TIMEOUT_MS = 3000;
 
 const DESCRIPTION =
   'Identity, users, items, products, orders, notifications, reports and analytics over one interface. ' +
-  'Guides to it are at /docs.';
+  'Guides to it are at /docs. The version of this document is that of the interface; releases of Gatehouse have their own.';
 
 /**
  * Reads the OpenAPI documents of all services and merges them. They are kept for a minute, and then asked for by their

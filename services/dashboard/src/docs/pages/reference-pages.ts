@@ -11,7 +11,7 @@ export function referenceIndex({ topics }: Contents, { missing, document }: ApiD
   return {
     title: 'API reference',
     path: '/docs/api',
-    intro: html`<p class="lead">${count} operations, version ${document.info.version}. Where a resource has several profiles, each has its own path or shape, and an application pins the one it needs. For programs: <a href="/openapi.json">openapi.json</a>.</p>`,
+    intro: html`<p class="lead">${count} operations. This is version ${document.info.version} of the interface: its first number is the one in paths such as <code>/v2</code>, under which changes stay compatible. Releases of Gatehouse have versions of their own. Where a resource has several profiles, each has its own path or shape, and an application pins the one it needs. For programs: <a href="/openapi.json">openapi.json</a>.</p>`,
     headings: topics.map(({ name }) => ({ level: 2, id: anchorOf(name), text: name })),
     body: html`${missingNotice(missing)}${topics.map(topicView)}`,
   };
@@ -23,11 +23,11 @@ export function referencePage(
   topic: Topic,
   { document, missing }: ApiDescription,
 ): DocsPage {
-  const { tag, href, operations } = page;
+  const { title, tag, href, operations } = page;
   return {
-    title: tag.name,
+    title,
     path: href,
-    part: topic.name === tag.name ? 'API reference' : topic.name,
+    part: topic.name === title ? 'API reference' : topic.name,
     intro:
       tag.description !== undefined &&
       html`<div class="profiles-of">${renderMarkdown(tag.description).body}</div>`,
@@ -39,10 +39,11 @@ function topicView({ name, pages }: Topic): Content {
   return html`<section><h2 id="${anchorOf(name)}">${name}</h2>
 ${pages.map(
   ({
+    title,
     tag,
     href,
     operations,
-  }) => html`<div class="panel">${tag.name !== name && html`<h3><a href="${href}">${tag.name}</a></h3>`}
+  }) => html`<div class="panel">${title !== name && html`<h3><a href="${href}">${title}</a></h3>`}
 ${tag.description !== undefined && html`<div class="profiles-of">${renderMarkdown(tag.description).body}</div>`}
 ${operationLinks(href, operations)}</div>`,
 )}</section>`;

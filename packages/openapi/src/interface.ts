@@ -1,0 +1,12 @@
+/**
+ * What all documents state. The version is that of the interface, whose first number is in its paths; releases of Gatehouse
+ * have versions of their own, in package.json.
+ */
+export const INTERFACE = {
+  version: '2.1.0',
+  license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+} as const;
+
+/** For the descriptions of documents. */
+export const ABOUT_VERSION =
+  'The version of this document is the version of the interface. Releases of Gatehouse have versions of their own.';
