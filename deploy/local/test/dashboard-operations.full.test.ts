@@ -57,7 +57,10 @@ t.test('queues: a paused lane keeps its jobs, and goes on with them', async (t) 
 t.test(
   'dead letters: a queue without any says so, and an unknown one is not a missing deployment',
   async (t) => {
-    t.match(textOf(await admin.get('/dashboard/dead-letters?queue=messages')), 'Nothing fits this search.');
+    t.match(
+      textOf(await admin.get('/dashboard/dead-letters?queue=messages')),
+      'Nothing matches this search.',
+    );
     t.match((await admin.get('/dashboard/dead-letters')).html, '<option value="reports">');
   },
 );
@@ -112,7 +115,7 @@ t.test('reports: chosen, followed, downloaded, refused, cancelled', async (t) =>
 
   const listed = await admin.get('/dashboard/reports?status=cancelled&format=json');
   t.match(textOf(listed), '1 report found');
-  t.match(textOf(await admin.get('/dashboard/reports?type=sales')), 'Nothing fits this search.');
+  t.match(textOf(await admin.get('/dashboard/reports?type=sales')), 'Nothing matches this search.');
 });
 
 t.test('whoever is no admin or editor is told so on a page', async (t) => {

@@ -9,6 +9,7 @@ import { createLogger } from '@gatehouse/kit/logger';
 import { run } from '@gatehouse/kit/run';
 import type { Service } from '@gatehouse/kit/service';
 import { CLIENT_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { createNotificationsService } from '@gatehouse/notifications';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -21,10 +22,14 @@ export const PASSWORD = 'correct horse battery';
 
 /**
  * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
- * has identity limit requests by address, and whoever asks from this machine is believed as a proxy.
+ * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. The notifications service
+ * is there if it is asked for.
  */
-export async function build(t: TestScope, changes: Partial<DashboardConfig> & { limited?: boolean } = {}) {
-  const { limited = false, ...configured } = changes;
+export async function build(
+  t: TestScope,
+  changes: Partial<DashboardConfig> & { limited?: boolean; notifications?: boolean } = {},
+) {
+  const { limited = false, notifications = false, ...configured } = changes;
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -75,6 +80,14 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> & { 
   );
   const items = createItemsService(await common(), logger, { broadcast });
   const commerce = createCommerceService({ ...(await common()), usersUrl: base }, logger, { broadcast });
+  const services = [identity, users, items, commerce];
+  if (notifications) {
+    const urls = { usersUrl: base, commerceUrl: base, notificationsUrl: base };
+    const sending = { providers: {}, slots: 0 };
+    services.push(
+      createNotificationsService({ ...(await common()), ...urls, sending }, logger, { broadcast }),
+    );
+  }
   const config: DashboardConfig = {
     ...(await common()),
     serviceUrls: Object.fromEntries(SERVICE_NAMES.map((name) => [name, base])) as Record<ServiceName, string>,
@@ -96,7 +109,7 @@ export async function build(t: TestScope, changes: Partial<DashboardConfig> & { 
     t.teardown(() => running.stop());
     await running.started;
   }
-  await start([identity, users, items, commerce, createDashboardService(config, logger)], port);
+  await start([...services, createDashboardService(config, logger)], port);
 
   const logins = new Map<string, string>();
   async function tokenOf(username: string, again = false): Promise<string> {

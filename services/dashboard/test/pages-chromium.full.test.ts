@@ -93,7 +93,7 @@ async function inChromium(path: string): Promise<void> {
     t.equal(await page.inputValue('#search-q'), 'edi', 'the field keeps its focus and its text');
     t.equal(await page.evaluate<string>('document.activeElement?.id'), 'search-q');
     await page.selectOption('#search-kind', 'admin');
-    await page.getByText('Nothing fits this search.').waitFor();
+    await page.getByText('Nothing matches this search.').waitFor();
     await page.goBack();
     await page.locator('tbody tr').first().waitFor();
     t.same(complaints, []);

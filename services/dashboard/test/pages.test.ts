@@ -140,7 +140,7 @@ t.test('pages of the dashboard', async (t) => {
     t.same(await people(`q=${built.people.ann.id}`), ['ann'], 'by id');
     t.same(await people('kind=admin'), ['admin']);
     t.same(await people('kind=inactive'), []);
-    t.match((await admin.browser.get('/dashboard/users?q=nobody')).html, 'Nothing fits this search.');
+    t.match((await admin.browser.get('/dashboard/users?q=nobody')).html, 'Nothing matches this search.');
 
     for (let i = 0; i < 21; i += 1) {
       await built.call('POST', '/api/v1/items', 'admin', {
@@ -243,9 +243,9 @@ t.test('pages of the dashboard', async (t) => {
       for (const path of ['/notifications', '/dead-letters', '/reports']) {
         const page = await admin.browser.get(`/dashboard${path}`);
         t.equal(page.status, 200, path);
-        t.match(page.html, 'This deployment does not answer for it.', path);
+        t.match(page.html, 'This deployment does not have this part of the API.', path);
       }
-      t.match((await browser.get('/dashboard')).html, 'This deployment does not answer for it.');
+      t.match((await browser.get('/dashboard')).html, 'This deployment does not have this part of the API.');
       for (const path of ['/users', '/audit']) {
         const page = await browser.get(`/dashboard${path}`);
         t.equal(page.status, 403, path);

@@ -1,5 +1,6 @@
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import { queryText } from '../api/api.ts';
+import type { ApiError } from '../api/api-error.ts';
 import type { Outcome } from '../api/attempt.ts';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
 import { notAvailable, number } from './parts.ts';
@@ -25,6 +26,8 @@ export type ListModel<T> = {
   search: readonly SearchField[];
   /** The search that was asked for, by the names of its fields. */
   values: Readonly<Record<string, string>>;
+  /** Where the page begins; empty for the first one. */
+  cursor: string;
   /** The first one is the name of the row. */
   columns: readonly Column<T>[];
   outcome: Outcome<ApiPage<T>>;
@@ -38,9 +41,7 @@ export function list<T>(model: ListModel<T>): Html {
   return html`${search.length > 0 && searchForm(path, search, values)}
 <p class="count" id="count" role="status">${countText(model)}</p>
 <div class="results" id="results">${
-    outcome.error === undefined
-      ? rows(model, outcome.value)
-      : notAvailable(capital(model.noun[1]), outcome.error)
+    outcome.error === undefined ? rows(model, outcome.value) : problem(model, outcome.error)
   }</div>`;
 }
 
@@ -84,13 +85,24 @@ function countText<T>(model: ListModel<T>): string {
   return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${found}${where}. Times are in UTC.`;
 }
 
+function problem<T>(model: ListModel<T>, error: ApiError): Html {
+  const { path, noun, cursor } = model;
+  const again = path + queryOf(model, cursor);
+  const otherwise = isSearched(model as ListModel<never>)
+    ? html`Change the search, or <a href="${path}">show all ${noun[1]}</a>.`
+    : cursor !== '' && html`<a href="${path}">Go to the first page</a>.`;
+  return notAvailable(capital(noun[1]), error, { again, otherwise });
+}
+
 function rows<T>(model: ListModel<T>, page: ApiPage<T>): Html {
   const { columns, noun, path } = model;
   if (page.data.length === 0) {
     return html`<div class="empty">${
-      isSearched(model as ListModel<never>)
-        ? html`<p><strong>Nothing fits this search.</strong> Ask for less, or <a href="${path}">show all ${noun[1]}</a>.</p>`
-        : model.empty
+      model.cursor !== ''
+        ? html`<p><strong>There are no more ${noun[1]}.</strong> <a href="${path + queryOf(model)}">Go to the first page</a>.</p>`
+        : isSearched(model as ListModel<never>)
+          ? html`<p><strong>Nothing matches this search.</strong> Try a broader one, or <a href="${path}">show all ${noun[1]}</a>.</p>`
+          : model.empty
     }</div>`;
   }
   return html`${table(columns, page.data)}${pager(model, page)}`;
@@ -110,11 +122,16 @@ export function table<T>(columns: readonly Column<T>[], data: readonly T[]): Htm
   )}</tbody></table></div>`;
 }
 
-function pager<T>({ path, values }: ListModel<T>, { links }: ApiPage<T>): Html | false {
-  const query = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value || undefined]));
+/** The query of the URL of a page of the search; of the first page without a cursor. */
+function queryOf<T>({ values }: ListModel<T>, cursor = ''): string {
+  const given = Object.entries({ ...values, cursor }).filter(([, value]) => value !== '');
+  return queryText(Object.fromEntries(given));
+}
+
+function pager<T>(model: ListModel<T>, { links }: ApiPage<T>): Html | false {
   const link = (cursor: string | undefined, text: string) =>
     cursor !== undefined &&
-    html`<a class="button secondary" href="${path}${queryText({ ...query, cursor })}">${text}</a>`;
+    html`<a class="button secondary" href="${model.path + queryOf(model, cursor)}">${text}</a>`;
   const [previous, next] = [cursorOf(links?.prev), cursorOf(links?.next)];
   if (previous === undefined && next === undefined) return false;
   return html`<nav class="pager" aria-label="Pages">${link(previous, 'Previous page')}${link(next, 'Next page')}</nav>`;

@@ -82,15 +82,26 @@ export function facts(entries: readonly (readonly [name: string, value: Content]
   return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** In the place of what could not be had: says so, and why. */
-export function notAvailable(what: string, error: ApiError): Html {
-  const why =
-    error.status === 404
-      ? 'This deployment does not answer for it.'
-      : error.isUnavailable
-        ? `${error.message} Load the page again in a moment.`
-        : error.message;
-  return html`<div class="unavailable" role="status"><p><strong>${what} cannot be shown.</strong> ${why}</p></div>`;
+/**
+ * In the place of what could not be had: says so, why, and what to do. `again` is the page to load again; `otherwise` says how
+ * to ask for something else, where what was asked for may be what is refused or missing.
+ */
+export function notAvailable(
+  what: string,
+  error: ApiError,
+  { again, otherwise = false }: { again?: string; otherwise?: Content } = {},
+): Html {
+  return html`<div class="unavailable" role="status"><p><strong>${what} cannot be shown.</strong> ${whyNot(error, again, otherwise)}</p></div>`;
+}
+
+function whyNot(error: ApiError, again: string | undefined, otherwise: Content): Content {
+  if (error.status === 404 && otherwise === false) {
+    return html`This deployment does not have this part of the API. ${again !== undefined && html`<a href="/dashboard">Go to the overview</a>.`}`;
+  }
+  if (error.isUnavailable || error.status === 429) {
+    return html`${error.message} ${again === undefined ? 'Try again' : html`<a href="${again}">Try again</a>`} in a moment.`;
+  }
+  return html`${error.message} ${otherwise}`;
 }
 
 /** Links to the parts of one thing. */

@@ -79,7 +79,7 @@ export function sessionSection(
   { path, csrf, describe }: { path: string; csrf: string; describe(userAgent: string | null): string },
 ): Html {
   if (outcome.error !== undefined) {
-    return html`<section><h2>Sessions</h2>${notAvailable('Sessions', outcome.error)}</section>`;
+    return html`<section><h2>Sessions</h2>${notAvailable('Sessions', outcome.error, { again: path })}</section>`;
   }
   const { data } = outcome.value;
   const columns: Column<ApiSession>[] = [

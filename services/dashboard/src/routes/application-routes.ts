@@ -34,10 +34,11 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
   get('/applications', async ({ api, query, person }) => {
     const isAdmin = person.role === 'admin';
     const values = isAdmin ? { q: query('q'), owner: query('owner') } : { q: query('q') };
+    const cursor = query('cursor');
     const outcome = await attempt(
       userIdOf(api, values.owner ?? '').then((owner) =>
         api.get<ApplicationPage>(API, {
-          cursor: query('cursor'),
+          cursor,
           q: values.q || undefined,
           owner: owner || undefined,
         }),
@@ -58,9 +59,10 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
           ...(isAdmin ? ([{ kind: 'text', name: 'owner', label: 'Owner', hint: USER_HINT }] as const) : []),
         ],
         values,
+        cursor,
         outcome,
         columns: columns(isAdmin, person, people),
-        empty: html`<p><strong>You have no application yet.</strong> An application is what gets access tokens: a website, an app on a phone, or a job on a server.</p><p><a class="button primary" href="${APPLICATIONS}/new">Create your first application</a></p>`,
+        empty: html`<p><strong>You have no applications yet.</strong> An application is what gets access tokens: a website, an app on a phone, or a job on a server.</p><p><a class="button primary" href="${APPLICATIONS}/new">Create your first application</a></p>`,
       }),
     };
   });

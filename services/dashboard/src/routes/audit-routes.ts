@@ -37,7 +37,8 @@ export function addAuditRoutes({ get }: DashboardRouter): void {
       from: query('from'),
       to: query('to'),
     };
-    const outcome = await attempt(entriesOf(api, values, query('cursor')));
+    const cursor = query('cursor');
+    const outcome = await attempt(entriesOf(api, values, cursor));
     const ids = (outcome.value?.data ?? []).flatMap(({ actor, subject }) => [actor, subject]);
     const [people, applications] = await Promise.all([namesOfUsers(api, ids), namesOfApplications(api)]);
     return {
@@ -57,6 +58,7 @@ ${list({
     { kind: 'day', name: 'to', label: 'Until' },
   ],
   values,
+  cursor,
   outcome,
   columns: [
     { title: 'What', show: ({ action }) => ACTIONS[action] ?? action },

@@ -53,8 +53,8 @@ async function view(
   { api, csrf, query }: Visit,
   shown: { notice?: string | undefined; error?: ApiError },
 ): Promise<View> {
-  const queue = query('queue');
-  const search = { cursor: query('cursor') || undefined, queue: queue || undefined };
+  const [queue, cursor] = [query('queue'), query('cursor')];
+  const search = { cursor: cursor || undefined, queue: queue || undefined };
   const [outcome, lanes] = await Promise.all([
     attempt(api.get<ApiPage<DeadLetter>>(API, search)),
     attempt(api.get<Lane[]>('/api/v1/queues')),
@@ -84,6 +84,7 @@ ${list<DeadLetter>({
     },
   ],
   values: { queue },
+  cursor,
   outcome,
   columns: [
     { title: 'Job', show: ({ id, data }) => html`<code>${id}</code>${about(data)}` },
@@ -97,7 +98,7 @@ ${list<DeadLetter>({
         html`<div class="row-buttons">${button('replay', letter, 'Replay', 'secondary')}${button('remove', letter, 'Remove', 'danger')}</div>`,
     },
   ],
-  empty: html`<p><strong>There is none.</strong> Every job has been done, or is still being tried.</p>`,
+  empty: html`<p><strong>There are no dead letters.</strong> Every job has succeeded or is still being tried. <a href="/dashboard/queues">See the queues</a>.</p>`,
 })}`,
   };
 }

@@ -31,10 +31,8 @@ const NOTICES: Record<string, string> = {
 /** Items: named JSON values. */
 export function addItemRoutes({ get, post }: DashboardRouter): void {
   get('/items', async ({ api, query }) => {
-    const q = query('q');
-    const outcome = await attempt(
-      api.get<ApiPage<Item>>(API, { cursor: query('cursor'), ...beginsWith('name', q) }),
-    );
+    const [q, cursor] = [query('q'), query('cursor')];
+    const outcome = await attempt(api.get<ApiPage<Item>>(API, { cursor, ...beginsWith('name', q) }));
     return {
       title: 'Items',
       section: 'items',
@@ -45,6 +43,7 @@ export function addItemRoutes({ get, post }: DashboardRouter): void {
         noun: ['item', 'items'],
         search: [{ kind: 'text', name: 'q', label: 'Name', hint: 'How it begins' }],
         values: { q },
+        cursor,
         outcome,
         columns: [
           {
@@ -54,7 +53,7 @@ export function addItemRoutes({ get, post }: DashboardRouter): void {
           { title: 'Value', show: ({ value }) => html`<code class="preview">${preview(value)}</code>` },
           { title: 'ID', show: ({ id }) => html`<code>${id}</code>` },
         ],
-        empty: html`<p><strong>There is no item yet.</strong> An item is a JSON value with a name: a setting, a list, a document of your own.</p><p><a class="button primary" href="${PATH}/new">Create an item</a></p>`,
+        empty: html`<p><strong>There are no items yet.</strong> An item is a JSON value with a name: a setting, a list, a document of your own.</p><p><a class="button primary" href="${PATH}/new">Create an item</a></p>`,
       }),
     };
   });

@@ -48,11 +48,12 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
     const equal = { status: query('status'), type: query('type') };
     // Others see what was sent to themselves.
     const seesAll = person.role !== 'user';
+    const cursor = query('cursor');
     const values = { user: seesAll ? query('user') : '', ...equal };
     const outcome = await attempt(
       userIdOf(api, values.user).then((user_id) =>
         api.get<ApiPage<Notification>>(API, {
-          ...{ cursor: query('cursor'), sort: 'created_at', order: 'desc' },
+          ...{ cursor, sort: 'created_at', order: 'desc' },
           ...filters({ ...equal, user_id }),
         }),
       ),
@@ -72,6 +73,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
           { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
         ],
         values,
+        cursor,
         outcome,
         columns: [
           {
@@ -86,7 +88,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
           { title: 'Attempts', number: true, show: ({ attempts }) => attempts.length },
           { title: 'Accepted', show: ({ created_at: at }) => time(at) },
         ],
-        empty: html`<p><strong>Nothing has been sent yet.</strong> Emails, text messages and push messages appear here, with every attempt to send them.</p>`,
+        empty: html`<p><strong>Nothing has been sent yet.</strong> Emails, text messages and push messages appear here, with every attempt to send them.</p><p>${seesAll ? html`<a class="button primary" href="${PATH}/new">Send a notification</a>` : html`<a href="/docs/guides/notifications-api">How to send notifications</a>`}</p>`,
       }),
     };
   });

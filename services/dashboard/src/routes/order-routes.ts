@@ -39,10 +39,11 @@ const STATUSES = ['pending', 'confirmed', 'processing', 'shipped', 'delivered', 
 export function addOrderRoutes({ get, post }: DashboardRouter): void {
   get('/orders', async ({ api, query, person }) => {
     const values = { q: query('q'), status: query('status'), from: query('from') };
+    const cursor = query('cursor');
     const { q, status, from } = values;
     const isUser = q.startsWith('usr_');
     const search = {
-      cursor: query('cursor'),
+      cursor,
       ...filters({ status, [isUser ? 'user_id' : 'id']: q, 'created_at][gte': from }),
       ...(q === '' && from === '' ? { sort: 'created_at', order: 'desc' } : {}),
     };
@@ -66,6 +67,7 @@ export function addOrderRoutes({ get, post }: DashboardRouter): void {
           { kind: 'day', name: 'from', label: 'Placed since' },
         ],
         values,
+        cursor,
         outcome,
         columns: [
           {
@@ -84,7 +86,7 @@ export function addOrderRoutes({ get, post }: DashboardRouter): void {
           { title: 'Total', number: true, show: (it) => money(it.total_amount, it.currency) },
           { title: 'Placed', show: ({ created_at: at }) => time(at) },
         ],
-        empty: html`<p><strong>There is no order yet.</strong> Orders are placed through the API: <code>POST /v2/orders</code>.</p>`,
+        empty: html`<p><strong>There are no orders yet.</strong> Orders are placed through the API: <code>POST /v2/orders</code>. <a href="/docs/guides/products-api">How to place an order</a></p>`,
       }),
     };
   });

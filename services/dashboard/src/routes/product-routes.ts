@@ -46,7 +46,8 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
   get('/products', async ({ api, query, person }) => {
     const values = { q: query('q'), category: query('category'), status: query('status') };
     const { q, category, status } = values;
-    const narrowed = { cursor: query('cursor'), ...filters({ category, status }) };
+    const cursor = query('cursor');
+    const narrowed = { cursor, ...filters({ category, status }) };
     const found =
       q === ''
         ? api.get<ApiPage<Product>>(API, narrowed)
@@ -83,6 +84,7 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
           },
         ],
         values,
+        cursor,
         outcome,
         columns: [
           {
@@ -95,7 +97,7 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
           { title: 'Stock', number: true, show: ({ stock }) => stock },
           { title: 'Status', show: ({ status: it }) => statusTag(it) },
         ],
-        empty: html`<p><strong>There is no product yet.</strong> Products can be searched and ordered through the API.</p>`,
+        empty: html`<p><strong>There are no products yet.</strong> Products can be searched and ordered <a href="/docs/guides/products-api">through the API</a>.</p>${person.role !== 'user' && html`<p><a class="button primary" href="${PATH}/new">Create a product</a></p>`}`,
       }),
     };
   });

@@ -46,10 +46,10 @@ ${
   outcome.error === undefined
     ? html`<div id="queues" hx-get="${PATH}" hx-select="#queues" hx-swap="outerHTML" hx-trigger="every 5s">${
         outcome.value.length === 0
-          ? html`<p class="empty">This deployment has no queue.</p>`
+          ? html`<p class="empty">This deployment has no queues.</p>`
           : table(columns(csrf), outcome.value)
       }</div>`
-    : notAvailable('Queues', outcome.error)
+    : notAvailable('Queues', outcome.error, { again: PATH })
 }`,
   };
 }

@@ -37,7 +37,8 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
 
   get('/reports', async ({ api, query }) => {
     const values = { type: query('type'), status: query('status'), format: query('format') };
-    const newest = { view: 'mine', cursor: query('cursor'), sort: 'created_at', order: 'desc' };
+    const cursor = query('cursor');
+    const newest = { view: 'mine', cursor, sort: 'created_at', order: 'desc' };
     return {
       title: 'Reports',
       section: 'reports',
@@ -56,9 +57,10 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
           },
         ],
         values,
+        cursor,
         outcome: await attempt(api.get<ApiPage<Report>>(API, { ...newest, ...filters(values) })),
         columns: REPORT_COLUMNS,
-        empty: html`<p><strong>You have asked for no report yet.</strong> A report collects orders, products, users, notifications or usage over a time as CSV, JSON or PDF.</p><p><a class="button primary" href="${REPORTS}/new">Make a report</a></p>`,
+        empty: html`<p><strong>You have not requested any reports yet.</strong> A report collects orders, products, users, notifications or usage over a time as CSV, JSON or PDF.</p><p><a class="button primary" href="${REPORTS}/new">Make a report</a></p>`,
       }),
     };
   });
@@ -139,7 +141,11 @@ async function newView(
   const { value, error: missing } = await attempt(typesOf(visit));
   const common = { section: 'reports', trail: TRAIL, failed: error !== undefined } as const;
   if (missing !== undefined) {
-    return { ...common, title: 'New report', body: notAvailable('Reports', missing) };
+    return {
+      ...common,
+      title: 'New report',
+      body: notAvailable('Reports', missing, { again: `${REPORTS}/new` }),
+    };
   }
   const type = value.data.find((it) => it.type === name);
   if (type === undefined) return { ...common, title: 'New report', body: reportChoice(value.data) };

@@ -74,7 +74,7 @@ ${
         ],
         keys,
       )
-    : notAvailable('Signing keys', outcome.error)
+    : notAvailable('Signing keys', outcome.error, { again: PATH })
 }
 ${
   current.length > 0 &&

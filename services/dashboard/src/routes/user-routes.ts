@@ -40,6 +40,7 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
 
   get('/users', async ({ api, query, person }) => {
     const values = { q: query('q'), kind: query('kind') };
+    const cursor = query('cursor');
     return {
       title: 'Users',
       section: 'users',
@@ -64,9 +65,10 @@ export function addUserRoutes({ get, post }: DashboardRouter): void {
           },
         ],
         values,
+        cursor,
         columns: USER_COLUMNS,
-        outcome: await attempt(listUsers(api, { ...values, cursor: query('cursor') })),
-        empty: html`<p><strong>There is nobody yet.</strong></p>`,
+        outcome: await attempt(listUsers(api, { ...values, cursor })),
+        empty: html`<p><strong>There are no users yet.</strong></p>`,
       }),
     };
   });

@@ -1,0 +1,118 @@
+import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { freePort } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { build } from './build.ts';
+
+type List = {
+  /** What it says without rows; missing where there are always some, such as whoever looks at it. */
+  empty?: string;
+  /** A search without a match. */
+  search?: string;
+  /** A search that the API refuses. */
+  refused?: string;
+};
+
+/** The lists, by the page. */
+const LISTS: Record<string, List> = {
+  applications: { empty: 'You have no applications yet.', search: 'q=x', refused: 'owner=nobody' },
+  reports: {
+    empty: 'You have not requested any reports yet.',
+    search: 'type=sales',
+    refused: 'type=nonsense',
+  },
+  items: { empty: 'There are no items yet.', search: 'q=x' },
+  products: { empty: 'There are no products yet.', search: 'q=x&status=active', refused: 'status=nonsense' },
+  orders: { empty: 'There are no orders yet.', search: 'status=pending', refused: 'status=nonsense' },
+  notifications: { empty: 'Nothing has been sent yet.', search: 'type=sms', refused: 'user=nobody' },
+  users: { search: 'q=x', refused: 'kind=nonsense' },
+  audit: { search: 'address=192.0.2.1', refused: 'from=nonsense' },
+  'signing-keys': {},
+  queues: {},
+  'dead-letters': {
+    empty: 'There are no dead letters.',
+    search: 'queue=messages',
+    refused: 'queue=nonsense',
+  },
+};
+
+const built = await build(t, { notifications: true });
+const { browser, page } = await built.signedIn('admin');
+const cookie = [...browser.cookies('/dashboard')].map(([name, value]) => `${name}=${value}`).join('; ');
+
+/** A dashboard for which all of the API is there. */
+async function dashboardWithApiAt(url: string): Promise<string> {
+  const urls = SERVICE_NAMES.map((name) => [name, url]);
+  return built.replica({ serviceUrls: Object.fromEntries(urls) as Record<ServiceName, string> });
+}
+const unreachable = await dashboardWithApiAt(`http://127.0.0.1:${await freePort()}`);
+// A dashboard has no route of the API.
+const missing = await dashboardWithApiAt(unreachable);
+
+/** What stands in the place of the rows, as text, and where its links lead. */
+async function shown(origin: string, list: string, query: string) {
+  const response = await fetch(`${origin}/dashboard/${list}${query && `?${query}`}`, { headers: { cookie } });
+  const html = await response.text();
+  const block = /<div class="(?:empty|unavailable)"[\s\S]*?<\/div>/.exec(html)?.[0] ?? '';
+  const links = [...block.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+  const text = block
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(' .', '.')
+    .trim();
+  return { status: response.status, text, links };
+}
+
+t.test('every list of the navigation is in the table', async (t) => {
+  const linked = [...page.html.matchAll(/href="\/dashboard\/([a-z-]+)"/g)].map(([, name]) => name);
+  t.same([...new Set(linked)].filter((name) => name !== 'sign-out').sort(), Object.keys(LISTS).sort());
+});
+
+for (const [list, { empty, search, refused }] of Object.entries(LISTS)) {
+  t.test(`${list}: what is wrong, and the way on`, async (t) => {
+    const own = `/dashboard/${list}`;
+    const down = ['cannot be shown.', 'cannot be reached', 'Try again in a moment.'];
+    const refusal = ['cannot be shown.', 'Change the search, or show all'];
+    const cases: [origin: string, query: string, said: string[], to?: string][] = [
+      [unreachable, '', down, own],
+      [
+        missing,
+        '',
+        ['cannot be shown.', 'does not have this part of the API. Go to the overview.'],
+        '/dashboard',
+      ],
+    ];
+    if (empty !== undefined) cases.push([built.base, '', [empty]]);
+    if (refused !== undefined) cases.push([built.base, refused, refusal, own]);
+    if (search !== undefined) {
+      cases.push(
+        [built.base, search, ['Nothing matches this search. Try a broader one, or show all'], own],
+        [unreachable, search, down, `${own}?${search}`],
+        [unreachable, `${search}&cursor=x`, down, `${own}?${search}&cursor=x`],
+        [built.base, 'cursor=nonsense', ['cannot be shown.', 'Go to the first page.'], own],
+      );
+    }
+    for (const [origin, query, said, to] of cases) {
+      const { status, text, links } = await shown(origin, list, query);
+      const name = `${origin} ${query}`;
+      t.equal(status, 200, name);
+      for (const sentence of said) t.ok(text.includes(sentence), `${name}: ${text}`);
+      t.ok(to === undefined ? links.length > 0 : links.includes(to), `${name} leads to ${links.join(' ')}`);
+      for (const href of links) t.equal((await browser.get(href)).status, 200, `${name}: ${href}`);
+    }
+  });
+}
+
+t.test('a page whose rows have gone leads to the first page of its search', async (t) => {
+  const ids: string[] = [];
+  for (let i = 0; i < 21; i += 1) {
+    const { body } = await built.call('POST', '/api/v1/items', 'admin', { name: `gone ${i}`, value: i });
+    ids.push(String(body.id));
+  }
+  const { html } = await browser.get('/dashboard/items?q=gone');
+  const next =
+    /href="\/dashboard\/items\?([^"]*cursor=[^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  for (const id of ids) await built.call('DELETE', `/api/v1/items/${id}`);
+  const { text, links } = await shown(built.base, 'items', next);
+  t.equal(text, 'There are no more items. Go to the first page.');
+  t.same(links, ['/dashboard/items?q=gone']);
+});
