@@ -1,6 +1,6 @@
 /**
- * What all documents state. The version is that of the interface, whose first number is in its paths; releases of Gatehouse
- * have versions of their own, in package.json.
+ * What all documents state. The version is that of the interface; releases of Gatehouse have versions of their own, in
+ * package.json.
  */
 export const INTERFACE = {
   version: '2.1.0',

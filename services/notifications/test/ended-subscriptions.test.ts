@@ -85,6 +85,24 @@ t.test('all pages are asked for, once a day', async (t) => {
   t.match(await store.longestUnchecked(yesterday, 50), [{ id: kept[3] }]);
 });
 
+t.test('no subscription is asked about twice when the clock is set back', async (t) => {
+  await register();
+  await stored.updateMany({}, { $set: { checked_at: new Date(0) } });
+  let requests = 0;
+  const request: typeof identity.request = (...asked) => {
+    requests += 1;
+    return identity.request(...asked);
+  };
+  const task = createEndedSubscriptions({ store, identity: { request }, logger });
+  const { now } = Date;
+  t.teardown(() => Object.assign(Date, { now }));
+  Date.now = () => now() - 3_600_000;
+  task.start();
+  await until(async () => (await store.longestUnchecked(new Date(1), 1)).length === 0, 2000);
+  await task.stop();
+  t.equal(requests, 1);
+});
+
 t.test('nothing goes while identity cannot be asked, or answers something else', async (t) => {
   ended.add('gnt_unknown');
   const { id } = await register({ grantId: 'gnt_unknown' });

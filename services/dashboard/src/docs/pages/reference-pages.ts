@@ -11,7 +11,7 @@ export function referenceIndex({ topics }: Contents, { missing, document }: ApiD
   return {
     title: 'API reference',
     path: '/docs/api',
-    intro: html`<p class="lead">${count} operations. This is version ${document.info.version} of the interface: its first number is the one in paths such as <code>/v2</code>, under which changes stay compatible. Releases of Gatehouse have versions of their own. Where a resource has several profiles, each has its own path or shape, and an application pins the one it needs. For programs: <a href="/openapi.json">openapi.json</a>.</p>`,
+    intro: html`<p class="lead">${count} operations. This is version ${document.info.version} of the interface; releases of Gatehouse have version numbers of their own. Where a resource has several profiles, each has its own path or shape, and an application pins the one it needs. For programs: <a href="/openapi.json">openapi.json</a>.</p>`,
     headings: topics.map(({ name }) => ({ level: 2, id: anchorOf(name), text: name })),
     body: html`${missingNotice(missing)}${topics.map(topicView)}`,
   };

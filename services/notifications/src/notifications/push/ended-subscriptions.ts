@@ -52,8 +52,10 @@ export function createEndedSubscriptions(options: {
       const page = await store.longestUnchecked(before, PAGE);
       if (page.length === 0 || signal.aborted) return;
       const ended = await haveEnded(page);
+      const inForce = page.filter((_, i) => !ended[i]);
       await store.removeUnchanged(page.filter((_, i) => ended[i]));
-      await store.checked(page.filter((_, i) => !ended[i]));
+      // Not earlier than what is asked for, even when the clock is set back: no page comes twice.
+      await store.checked(inForce, new Date(Math.max(Date.now(), before.getTime())));
       if (page.length === PAGE) await sleep(PAUSE_MS, undefined, { signal });
     }
   }

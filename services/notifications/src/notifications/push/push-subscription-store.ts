@@ -99,11 +99,9 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
         .toArray();
       return found.filter(({ checked_at }) => checked_at === undefined || checked_at < since).map(read);
     },
-    async checked(subscriptions) {
+    async checked(subscriptions, at) {
       const ids = subscriptions.map(({ id }) => id);
-      if (ids.length > 0) {
-        await collection.updateMany({ _id: { $in: ids } }, { $set: { checked_at: new Date() } });
-      }
+      if (ids.length > 0) await collection.updateMany({ _id: { $in: ids } }, { $set: { checked_at: at } });
     },
     async removeUnchanged(subscriptions) {
       const unchanged = subscriptions.map(({ id, updatedAt }) => ({ _id: id, updated_at: updatedAt }));

@@ -45,8 +45,8 @@ export type PushSubscriptionStore = {
   removeRevoked(revoked: readonly Revoked[]): Promise<void>;
   /** Of those whose credentials have not been checked since, the next ones; registering one counts as a check. */
   longestUnchecked(since: Date, limit: number): Promise<PushSubscription[]>;
-  /** Notes that their credentials are in force. */
-  checked(subscriptions: readonly PushSubscription[]): Promise<void>;
+  /** Notes that their credentials were in force at this time. */
+  checked(subscriptions: readonly PushSubscription[], at: Date): Promise<void>;
   /** Removes them, except for those that have been registered again meanwhile. */
   removeUnchanged(subscriptions: readonly PushSubscription[]): Promise<void>;
 };
