@@ -12,11 +12,14 @@ export type Revision = { version: number; updatedAt: Date };
 /** An event of a write; it gets an id unless it has one. */
 type DomainEvent = { subject: string; data: Record<string, unknown>; id?: string };
 
+/** What a write needs of other documents: awaited between its read and its write, which does not happen if it throws. */
+type Condition = { onlyIf?: (() => Promise<void>) | undefined };
+
 /** The aggregate after a change, and the events of the change. */
-export type Change<T> = { next: T; events?: readonly DomainEvent[] };
+export type Change<T> = Condition & { next: T; events?: readonly DomainEvent[] };
 
 /** The events of a deletion, and the fields that are kept until those are delivered. */
-type Deletion = { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
+type Deletion = Condition & { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
 
 /** The fields of every versioned document. A missing version is 0. */
 export type VersionedDocument = {
@@ -143,7 +146,8 @@ export function createVersionedWrites<
       counts.change(() =>
         revise(id, ifVersion, decide, async (unchangedFilter, change, revision) => {
           if (change === undefined) return true;
-          const { next, events = [] } = change;
+          const { next, events = [], onlyIf } = change;
+          await onlyIf?.();
           const update: Record<string, unknown> = { $set: fieldsOf({ ...next, ...revision }) };
           if (events.length > 0) update.$push = { outbox: { $each: outboxEvents(events) } };
           return (await collection.updateOne(unchangedFilter, update)).matchedCount === 1;
@@ -153,7 +157,9 @@ export function createVersionedWrites<
     remove: (id, decide, ifVersion) =>
       counts.resize(
         () =>
-          revise(id, ifVersion, decide, async (unchangedFilter, { events = [], keep = {} }, { version }) => {
+          revise(id, ifVersion, decide, async (unchangedFilter, deletion, { version }) => {
+            const { events = [], keep = {}, onlyIf } = deletion;
+            await onlyIf?.();
             if (events.length === 0) return (await collection.deleteOne(unchangedFilter)).deletedCount === 1;
             const tombstone = { ...keep, version, deleted_at: new Date() };
             // A pipeline, since an event may be delivered and removed from the outbox at the same time.

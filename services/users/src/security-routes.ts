@@ -1,6 +1,7 @@
 import { ifMatch } from '@gatehouse/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
 import { bodyValidator } from '@gatehouse/http/schema';
+import type { ErrorKind } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import { documented } from '@gatehouse/openapi/operation';
 import { callerOf } from '@gatehouse/resource/authenticate';
@@ -26,6 +27,7 @@ const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
   { prefix: '/users', errorBody: v2Body },
 ];
 const WRITE = ['write:users'];
+const LAST_ADMIN = 'People get 409 for the last active admin; trusted applications do not.';
 
 const Password = Type.Object({
   new_password: PasswordInput,
@@ -56,10 +58,17 @@ function mountUnder(
 
   function put<S extends TSchema>(
     field: string,
-    about: { summary: string; description?: string; body: S; example: Static<S>; guard: Guard },
+    about: {
+      summary: string;
+      description?: string;
+      body: S;
+      example: Static<S>;
+      guard: Guard;
+      refusals?: readonly ErrorKind[];
+    },
     change: (request: FastifyRequest<OneUser>, body: Static<S>) => Promise<unknown>,
   ): void {
-    const { summary, description, body, example, guard } = about;
+    const { summary, description, body, example, guard, refusals = [] } = about;
     const read = bodyValidator(body);
     app.put<OneUser>(
       `${prefix}/:id/${field}`,
@@ -74,7 +83,7 @@ function mountUnder(
           conditional: 'write',
           body: [{ name: `User${field[0]?.toUpperCase()}${field.slice(1)}`, schema: body, example }],
           answers: { 204: { description: 'The change has been made.' } },
-          errors: { body: errorBody, kinds: ['invalid', 'not_found'] },
+          errors: { body: errorBody, kinds: ['invalid', 'not_found', ...refusals] },
         }),
         // Hooks that run before the body is read.
         onRequest: [
@@ -118,9 +127,10 @@ function mountUnder(
 
   const role = {
     summary: 'Change the role',
-    description: 'Ends the access tokens of the person.',
+    description: `Ends the access tokens of the person. ${LAST_ADMIN}`,
     body: Role,
     example: { role: 'editor' as const },
+    refusals: ['conflict'] as const,
     guard: authorizeRoleAndStatus,
   };
   put('role', role, (request, body) =>
@@ -129,10 +139,10 @@ function mountUnder(
 
   const status = {
     summary: 'Activate or deactivate',
-    description:
-      'Ends the access tokens of the person. Deactivation also ends their sessions; they can no longer sign in.',
+    description: `Ends the access tokens of the person. Deactivation also ends their sessions; they can no longer sign in. ${LAST_ADMIN}`,
     body: Status,
     example: { status: 'inactive' as const },
+    refusals: ['conflict'] as const,
     guard: authorizeRoleAndStatus,
   };
   put('status', status, (request, body) =>

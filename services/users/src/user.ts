@@ -146,7 +146,8 @@ export type Login = { usernameKey: string } | { emailKey: string };
  * store their events for delivery (see user-changes.ts). A deleted user does not exist for any of these methods, though
  * their last events may still be stored.
  *
- * Writes to a user throw `not_found`, and `precondition_failed` when the user is at none of the versions given.
+ * Writes to a user throw `not_found`, and `precondition_failed` when the user is at none of the versions given. Those that
+ * people make throw a LastAdminError when nobody would be an active admin after them.
  */
 export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
@@ -192,6 +193,12 @@ export class TakenError extends ServiceError {
     const message = `This ${field} is already taken.`;
     super('conflict', message, { details: [{ field, message: 'is already taken' }] });
     this.field = field;
+  }
+}
+
+export class LastAdminError extends ServiceError {
+  constructor() {
+    super('conflict', 'This is the last active admin. Make somebody else an admin first.');
   }
 }
 

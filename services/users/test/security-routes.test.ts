@@ -254,6 +254,29 @@ t.test('access by role and ownership', async (t) => {
   t.match(await signedIn(bob.username, PASSWORD), { status: 'active', epoch: 5, sign_in_epoch: 3 });
 });
 
+t.test('people leave an active admin, and machines need not', async (t) => {
+  const { id, path } = await created();
+  const make = async () =>
+    t.equal((await call('PUT', `${path}/role`, machine, { role: 'admin' })).status, 204);
+  const losses: [method: string, path: string, body?: unknown][] = [
+    ['PUT', `${path}/role`, { role: 'user' }],
+    ['PUT', `${path}/status`, { status: 'inactive' }],
+    ['PUT', `/v2/users/${id}`, { status: 'inactive' }],
+    ['DELETE', path],
+  ];
+  await make();
+  // Each change of the role ends the tokens so far.
+  const admin = await issuer.sign({
+    ...{ sub: id, roles: ['admin'], scope: WRITE, epoch: { client: 0, subject: await epochOf(id) } },
+  });
+  for (const [method, at, body] of losses) {
+    const { status, text } = await call(method, at, admin, body);
+    t.equal(status, 409, `${method} ${at}`);
+    t.match(text, 'This is the last active admin. Make somebody else an admin first.');
+  }
+  t.equal((await call('DELETE', path, machine)).status, 204);
+});
+
 t.test('other methods', async (t) => {
   const answer = await call('POST', '/v1/users/usr_x/password', machine, {});
   t.equal(answer.status, 405);

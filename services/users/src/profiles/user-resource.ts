@@ -56,6 +56,8 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
       },
       remove: {
         scopes: WRITE,
+        conflicts: true,
+        description: 'People get 409 for the last active admin; trusted applications do not.',
         authorize: authorizeChange,
         run: (id, caller, ifVersion, request) => users.remove(id, ifVersion, changedBy(caller, request)),
       },

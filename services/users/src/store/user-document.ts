@@ -39,6 +39,9 @@ export type UserDocument = VersionedDocument & {
 /** Matches every user that is not deleted, by the index on username_key. */
 export const NOT_DELETED = { username_key: { $gt: '' } };
 
+/** Matches those who can do everything. A deleted user has no role. */
+export const ACTIVE_ADMINS = { role: 'admin', status: 'active' } as const;
+
 /**
  * Stands before the id in the email key of users without an address, and after the address and before the id in that of
  * users whose address is contested: so one unique index sorts all users, those without an address first. No folded key

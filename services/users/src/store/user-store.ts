@@ -7,7 +7,15 @@ import { onceInDatabase } from '@gatehouse/mongo/once';
 import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
-import { type Account, type EmailClaim, TakenError, type UserStore, userOf } from '../user.ts';
+import {
+  type Account,
+  type ChangedBy,
+  type EmailClaim,
+  LastAdminError,
+  TakenError,
+  type UserStore,
+  userOf,
+} from '../user.ts';
 import {
   changeSecurity,
   changeUser,
@@ -18,6 +26,7 @@ import {
   verifyEmail,
 } from '../user-changes.ts';
 import {
+  ACTIVE_ADMINS,
   accountOf,
   NO_ADDRESS,
   NOT_DELETED,
@@ -92,6 +101,24 @@ export function createUserStore(
     });
   }
 
+  /**
+   * Keeps people from locking themselves out: what takes an active admin away needs another one. Trusted applications may do
+   * it, since they can make another. It writes to that other one, so that of two writes that each take away whom the other
+   * one relies on, one finds its own document changed since it was read, and starts over.
+   */
+  function withAdminLeft(current: Account, next: Account | undefined, by: ChangedBy | undefined) {
+    const isTakenAway = isActiveAdmin(current) && !(next !== undefined && isActiveAdmin(next));
+    if (by === undefined || by.userId === null || !isTakenAway) return {};
+    return {
+      async onlyIf() {
+        const others = { ...ACTIVE_ADMINS, _id: { $ne: current.id } };
+        const raised: Record<string, unknown> = { $inc: { version: 1 } };
+        const { matchedCount } = await collection.updateOne(others, raised);
+        if (matchedCount === 0) throw new LastAdminError();
+      },
+    };
+  }
+
   return {
     byOffset,
     byKeyset,
@@ -159,7 +186,8 @@ export function createUserStore(
           id,
           (it, revision) => {
             const change = changeUser(it, changes, { ...revision, by });
-            return contested ? { ...change, next: { ...change.next, emailContested: true } } : change;
+            const next = contested ? { ...change.next, emailContested: true } : change.next;
+            return { ...change, next, ...withAdminLeft(it, next, by) };
           },
           ifVersion,
         ),
@@ -184,7 +212,10 @@ export function createUserStore(
     async changeSecurity(id, change, ifVersion, by) {
       const update = await writes.update(
         id,
-        (it, revision) => changeSecurity(it, change, { ...revision, by }),
+        (it, revision) => {
+          const update = changeSecurity(it, change, { ...revision, by });
+          return update && { ...update, ...withAdminLeft(it, update.next, by) };
+        },
         ifVersion,
       );
       return update && { user: userWithoutPassword(update.next), events: update.accountChanges };
@@ -196,7 +227,8 @@ export function createUserStore(
         (current, revision) => {
           const deletion = deleteUser(current, { ...revision, by });
           const { epoch, signInEpoch } = deletion.accountChange;
-          return { ...deletion, keep: { epoch, sign_in_epoch: signInEpoch } };
+          const keep = { epoch, sign_in_epoch: signInEpoch };
+          return { ...deletion, keep, ...withAdminLeft(current, undefined, by) };
         },
         ifVersion,
       );
@@ -222,6 +254,10 @@ export function createUserStore(
       ];
     },
   };
+}
+
+function isActiveAdmin({ role, status }: Account): boolean {
+  return role === 'admin' && status === 'active';
 }
 
 function userWithoutPassword({ passwordHash: _, emailContested: __, ...record }: Account) {

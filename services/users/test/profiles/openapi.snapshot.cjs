@@ -16,6 +16,7 @@ header: If-Match?
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
 408 ApiErrorV2_timeout
+409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -35,6 +36,7 @@ header: If-Match?
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
 408 ApiError_timeout
+409 ApiError_conflict
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -54,6 +56,7 @@ header: If-Match?
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
 408 ApiErrorV2_timeout
+409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -438,6 +441,7 @@ body: application/json UserRole
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
 408 ApiErrorV2_timeout
+409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -458,6 +462,7 @@ body: application/json UserStatus
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
 408 ApiErrorV2_timeout
+409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -519,6 +524,7 @@ body: application/json UserRole
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
 408 ApiError_timeout
+409 ApiError_conflict
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -539,6 +545,7 @@ body: application/json UserStatus
 403 ApiError_forbidden_write_users
 404 ApiError_not_found
 408 ApiError_timeout
+409 ApiError_conflict
 412 ApiError_precondition_failed
 413 ApiError_too_large
 415 ApiError_unsupported_media_type
@@ -600,6 +607,7 @@ body: application/json UserRole
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
 408 ApiErrorV2_timeout
+409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type
@@ -620,6 +628,7 @@ body: application/json UserStatus
 403 ApiErrorV2_forbidden_write_users
 404 ApiErrorV2_not_found
 408 ApiErrorV2_timeout
+409 ApiErrorV2_conflict
 412 ApiErrorV2_precondition_failed
 413 ApiErrorV2_too_large
 415 ApiErrorV2_unsupported_media_type

@@ -5,6 +5,7 @@ import { createDatabase } from '@gatehouse/mongo/database';
 import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
+import { ACTIVE_ADMINS } from '../../src/store/user-document.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
 import { TakenError, type UserRecord, userOf, WrongPasswordError } from '../../src/user.ts';
 
@@ -458,6 +459,7 @@ t.test('every query uses an index', async (t) => {
     taken: await plan(
       find({ $or: [{ username_key: folded }, { email_key: folded }] }).explain('queryPlanner'),
     ),
+    otherAdmin: await plan(find({ ...ACTIVE_ADMINS, _id: { $ne: 'x' } }).explain('queryPlanner')),
     verifyEmail: await plan(find({ _id: 'x', ...living, email: 'x' }).explain('queryPlanner')),
   };
   for (const [name, text] of Object.entries(plans)) {
