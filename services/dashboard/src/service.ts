@@ -3,6 +3,7 @@ import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
 import { DASHBOARD, prefixesOf } from '@gatehouse/kit/services';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createApi } from './api/api.ts';
 import { createDashboardApp } from './app.ts';
@@ -10,6 +11,7 @@ import type { DashboardConfig } from './config.ts';
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
+import { createRepeatedForms } from './http/repeated-forms.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
 import { createDashboardRouter } from './routes/dashboard-router.ts';
 import { landingRoutes } from './routes/landing-routes.ts';
@@ -29,6 +31,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     signOutUrl,
     cookies: createCookies(publicUrl),
     forms: createForms(masterKeys),
+    repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
     api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };
   const pages = createDashboardRouter(common);
@@ -48,7 +51,10 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     name: DASHBOARD,
     prefixes: prefixesOf(DASHBOARD),
     handle: app.callback(),
-    ...createLifecycle([database, createSweeper(database.connection, collections, { logger })]),
+    ...createLifecycle([
+      database,
+      createSweeper(database.connection, [...collections, IDEMPOTENCY_KEYS], { logger }),
+    ]),
     unready: database.unready,
   };
 }

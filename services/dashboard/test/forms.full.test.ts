@@ -151,6 +151,44 @@ t.test('forms of the dashboard', async (t) => {
     }
   });
 
+  await t.test('a form whose answer has a secret, sent twice, creates one', async (t) => {
+    const form = await browser.get('/dashboard/applications/new?type=machine');
+    const create = (name: string) => browser.submit(form, { name, scopes: 'read:data' }, 'name="name"');
+    const [one, ...again] = [
+      ...(await Promise.all([create('double'), create('double')])),
+      await create('double'),
+    ];
+    for (const { url } of again) t.equal(url.href, one?.url.href);
+    const shown = [one, ...again].filter((page) => page !== undefined && codeOf(page, 'new-credential'));
+    t.equal(shown.length, 1, 'its secret is shown once');
+    t.equal((await create('')).status, 400);
+    t.not((await create('second')).url.pathname, one?.url.pathname);
+    for (const name of ['double', 'second']) {
+      const path = `/api/v1/applications?q=${name}`;
+      t.equal((await built.call<{ data: unknown[] }>('GET', path)).body.data.length, 1, name);
+    }
+
+    const path = one?.url.pathname ?? '';
+    const count = async (kind: string) => {
+      const url = `/api/v1/applications/${path.split('/')[3]}/${kind}`;
+      return (await built.call<{ data: unknown[] }>('GET', url)).body.data.length;
+    };
+    const credentials = await browser.get(path);
+    const forms: [action: string, kind: string, fields: Record<string, string>, after: number][] = [
+      ['secrets', 'secrets', { expires_in: 'never' }, 2],
+      ['keys', 'api-keys', { name: 'k', scopes: 'read:data', key_expires_in: 'never' }, 1],
+    ];
+    for (const [action, kind, fields, after] of forms) {
+      const press = () => browser.submit(credentials, fields, `action="${path}/${action}"`);
+      for (const { status } of await Promise.all([press(), press()])) t.equal(status, 200, action);
+      t.equal(await count(kind), after, action);
+    }
+    const withKey = await browser.get(path);
+    const rotate = () => browser.submit(withKey, { overlap: '3600' }, `action="${path}/keys/rotate"`);
+    await Promise.all([rotate(), rotate()]);
+    t.equal(await count('api-keys'), 2, 'the old one, which still works, and the new one');
+  });
+
   await t.test('a secret is shown on the page of its application, once', async (t) => {
     const create = async (name: string) => {
       const form = await browser.get('/dashboard/applications/new?type=machine');
@@ -160,15 +198,15 @@ t.test('forms of the dashboard', async (t) => {
     const keyForm = await browser.get(one);
     const cookie = [...browser.cookies(one)].map(([name, value]) => `${name}=${value}`).join('; ');
     // As a browser that is sent on and does not get there.
-    const press = () =>
+    const press = (name: string) =>
       fetch(`${base}${one}/keys`, {
         ...{ method: 'POST', redirect: 'manual', headers: { cookie } },
         body: new URLSearchParams({
           csrf: /name="csrf" value="([^"]+)"/.exec(keyForm.html)?.[1] ?? '',
-          ...{ name: 'export', scopes: 'read:data', key_expires_in: 'never' },
+          ...{ name, scopes: 'read:data', key_expires_in: 'never' },
         }),
       });
-    t.same([(await press()).status, (await press()).status], [303, 303]);
+    t.same([(await press('export')).status, (await press('import')).status], [303, 303]);
     t.notMatch((await create('Two')).html, 'Your new API key', 'another application has its own');
     t.equal((await browser.get('/dashboard/applications/app_nothing/credentials')).status, 404);
     t.equal((await fetch(base + one, { method: 'HEAD', headers: { cookie } })).status, 200);

@@ -30,7 +30,7 @@ const NOTICES: Record<string, string> = {
 };
 
 /** Applications: the list, and making one. */
-export function addApplicationRoutes({ get, post }: DashboardRouter): void {
+export function addApplicationRoutes({ get, postOnce }: DashboardRouter): void {
   get('/applications', async ({ api, query, person }) => {
     const isAdmin = person.role === 'admin';
     const values = isAdmin ? { q: query('q'), owner: query('owner') } : { q: query('q') };
@@ -73,7 +73,7 @@ export function addApplicationRoutes({ get, post }: DashboardRouter): void {
     return newApplicationView(csrf, type, newValues(type));
   });
 
-  post('/applications/new', async ({ api, csrf, putOnce }, fields) => {
+  postOnce('/applications/new', async ({ api, csrf, putOnce }, fields) => {
     const type = typeOf(fields.text('type')) ?? 'web';
     const values = sentValues(fields);
     try {

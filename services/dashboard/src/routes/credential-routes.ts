@@ -21,7 +21,7 @@ const NOTICES: Record<string, string> = {
 };
 
 /** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
-export function addCredentialRoutes({ get, post }: DashboardRouter): void {
+export function addCredentialRoutes({ get, post, postOnce }: DashboardRouter): void {
   const path = (visit: Visit) =>
     `/dashboard/applications/${encodeURIComponent(visit.param('id'))}/credentials`;
   const apiPath = (visit: Visit) => applicationPath(visit.param('id'));
@@ -35,7 +35,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
     view(visit, { notice: entryOf(NOTICES, visit.query('done')) }),
   );
 
-  post('/applications/:id/credentials/secrets', async (visit, fields) => {
+  postOnce('/applications/:id/credentials/secrets', async (visit, fields) => {
     try {
       const body = lifetime(fields.text('expires_in'));
       const made = await visit.api.send<{ client_secret: string }>('POST', `${apiPath(visit)}/secrets`, body);
@@ -50,7 +50,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
     return `${path(visit)}?done=removed`;
   });
 
-  post('/applications/:id/credentials/keys', async (visit, fields) => {
+  postOnce('/applications/:id/credentials/keys', async (visit, fields) => {
     const values = { name: fields.text('name'), scopes: fields.all('scopes') };
     try {
       const body = { ...values, ...lifetime(fields.text('key_expires_in')) };
@@ -61,7 +61,7 @@ export function addCredentialRoutes({ get, post }: DashboardRouter): void {
     }
   });
 
-  post('/applications/:id/credentials/keys/rotate', async (visit, fields) => {
+  postOnce('/applications/:id/credentials/keys/rotate', async (visit, fields) => {
     const key = `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.required('id'))}`;
     try {
       const body = { overlap_seconds: Number(fields.text('overlap')) };

@@ -8,6 +8,7 @@ import { ApiError } from '../api/api-error.ts';
 import { causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
 import { CsrfError, type Fields, type Forms, type SentFields } from '../http/forms.ts';
+import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import { layout } from '../pages/layout.ts';
 import { refusalView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
@@ -35,12 +36,16 @@ export type Visit = {
   takeOnce(): Promise<string[]>;
 };
 
+type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
+
 /** Pages and forms for those who are signed in. */
 export type DashboardRouter = {
   router: Router;
   get(path: string, show: (visit: Visit) => Promise<View> | View): void;
   /** A form: returns the page to go on to, or one that says what has to be corrected. */
-  post(path: string, act: (visit: Visit, fields: Fields) => Promise<string | View>): void;
+  post(path: string, act: Act): void;
+  /** A form that the API does not take once, however often it is sent: see RepeatedForms. */
+  postOnce(path: string, act: Act): void;
   /** Something other than a page, such as a download. */
   raw(path: string, answer: (visit: Visit) => Promise<void>): void;
 };
@@ -48,10 +53,11 @@ export type DashboardRouter = {
 export function createDashboardRouter(options: {
   sessions: Sessions;
   forms: Forms;
+  repeatedForms: RepeatedForms;
   cookies: Cookies;
   api: Connect;
 }): DashboardRouter {
-  const { sessions, forms, cookies, api } = options;
+  const { sessions, forms, repeatedForms, cookies, api } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
@@ -148,28 +154,32 @@ export function createDashboardRouter(options: {
     });
   }
 
+  function post(path: string, act: Act): void {
+    router.post(path, async (ctx) => {
+      const session = await sessionOf(ctx);
+      const fields = await forms.read(ctx, session).catch((error: unknown) => {
+        if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
+        else throw error;
+      });
+      if (session === undefined || fields === undefined) return;
+      const visit = visitOf(ctx, session, fields);
+      try {
+        const outcome = await act(visit, fields);
+        if (typeof outcome === 'string') seeOther(ctx, outcome);
+        else show(visit, outcome);
+      } catch (error) {
+        refuse(visit, error, () => sendAgain(ctx, fields.sent));
+      }
+    });
+  }
+
   return {
     router,
     raw: reading,
     get: (path, toView) => reading(path, async (visit) => show(visit, await toView(visit))),
-    post(path, act) {
-      router.post(path, async (ctx) => {
-        const session = await sessionOf(ctx);
-        const fields = await forms.read(ctx, session).catch((error: unknown) => {
-          if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
-          else throw error;
-        });
-        if (session === undefined || fields === undefined) return;
-        const visit = visitOf(ctx, session, fields);
-        try {
-          const outcome = await act(visit, fields);
-          if (typeof outcome === 'string') seeOther(ctx, outcome);
-          else show(visit, outcome);
-        } catch (error) {
-          refuse(visit, error, () => sendAgain(ctx, fields.sent));
-        }
-      });
-    },
+    post,
+    postOnce: (path, act) =>
+      post(path, (visit, fields) => repeatedForms.once(fields.idempotencyKey, () => act(visit, fields))),
   };
 }
 
