@@ -129,19 +129,21 @@ t.test('a cancellation and an attempt: one wins, whoever was first to decide', a
   t.match(await one.begin(referenceOf(cancelled), LEASE), { state: 'ended' });
   const begun = await add();
   let decisions = 0;
-  const late = store.update(
-    begun.id,
-    (current) => {
-      decisions += 1;
-      return change(current, { status: 'cancelled' });
-    },
-    undefined,
-  );
+  const late = store
+    .update(
+      begun.id,
+      (current) => {
+        decisions += 1;
+        return change(current, { status: 'cancelled' });
+      },
+      undefined,
+    )
+    .then(
+      () => true,
+      () => false,
+    );
   await one.begin(referenceOf(begun), LEASE);
-  const isCancelled = await late.then(
-    () => true,
-    () => false,
-  );
+  const isCancelled = await late;
   t.same(
     await outcomes(begun),
     isCancelled ? ['cancelled'] : ['sending', 'running'],
