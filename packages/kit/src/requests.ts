@@ -10,6 +10,8 @@ export type RequestInfo = {
   readonly id: string;
   /** The caller's address: the peer's, or what a trusted proxy says. */
   readonly address: string;
+  /** What the User-Agent header says, cut where it gets long. */
+  readonly userAgent: string | undefined;
   /** The route's pattern, such as /v1/users/:id; never the URL, whose query may hold secrets. */
   route: string | undefined;
   /** client_id of the authenticated caller. */
@@ -17,6 +19,18 @@ export type RequestInfo = {
   /** Subject of the caller's token, when it is not the client itself. */
   subject: string | undefined;
 };
+
+/** Who made a request, and from where, as the other services tell identity for the audit log. */
+export type RequestedBy = {
+  /** The person; null for a machine. */
+  user_id: string | null;
+  client_id: string;
+  address: string;
+  user_agent: string | null;
+  request_id: string;
+};
+
+const MAX_USER_AGENT = 200;
 
 /** A property, because an entry in a WeakMap for each request would cost the garbage collector noticeable time. */
 const INFO = Symbol('request info');
@@ -30,6 +44,7 @@ export function requestInfo(
   request[INFO] ??= {
     id: idOf(request),
     address,
+    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) || undefined,
     route: undefined,
     client: undefined,
     subject: undefined,

@@ -29,6 +29,7 @@ const TABLE = {
       '/internal/identity/revocations': 'every other service',
       '/internal/identity/api-keys': 'every other service',
       '/internal/identity/account-changes': ['users'],
+      '/internal/identity/queue-actions': ['notifications'],
       '/internal/identity/delegations': ['notifications'],
       '/internal/identity/ended-credentials': ['notifications'],
       '/internal/identity/owned-applications': ['notifications'],

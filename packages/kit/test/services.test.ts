@@ -109,6 +109,8 @@ t.test('every caller is a service, and another one', async (t) => {
 const CALLS: [client: string, route: string, expected: boolean][] = [
   ['users', '/internal/identity/account-changes', true],
   ['items', '/internal/identity/account-changes', false],
+  ['notifications', '/internal/identity/queue-actions', true],
+  ['users', '/internal/identity/queue-actions', false],
   ['users', '/internal/identity/revocations', true],
   ['items', '/internal/identity/revocations', true],
   ['items', '/internal/identity/api-keys/resolve', true],

@@ -153,7 +153,8 @@ const mountCreate: Mount = (app, resource, path, options) => {
       return send(reply, created);
     }
     const created = await idempotency.once(request, async ({ reservedId: id, isRetry }) => {
-      const entity = await create.run({ ...draft, id }, caller).catch((error: unknown) => {
+      const info = requestInfo(request.raw);
+      const entity = await create.run({ ...draft, id }, caller, info).catch((error: unknown) => {
         // An earlier attempt may have created it and then failed to answer.
         const exists = isRetry && error instanceof ServiceError && error.kind === 'conflict';
         if (!exists || read === undefined) throw error;

@@ -57,9 +57,12 @@ export type Operations<R extends ResourceTypes> = {
   };
 };
 
-/** `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. */
+/**
+ * `draft.id` is the id to use: a retry with the same Idempotency-Key has the same one. `request` is where the draft comes
+ * from.
+ */
 type Creation<R extends ResourceTypes> = {
-  run(draft: R['draft'] & { id: string }, caller: Caller): Promise<R['entity']>;
+  run(draft: R['draft'] & { id: string }, caller: Caller, request: RequestInfo): Promise<R['entity']>;
   findByKey?: never;
 };
 

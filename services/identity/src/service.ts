@@ -204,6 +204,7 @@ export function createIdentityService(
       delegations,
       isInForce,
       revocations,
+      audit,
       resolveApiKey: apiKeys.resolve,
       ownedBy: applications.ownedBy,
       accountChanged: createAccountChangeHandler({

@@ -2,13 +2,13 @@ import { ifMatch } from '@gatehouse/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
 import { bodyValidator } from '@gatehouse/http/schema';
 import type { ErrorKind } from '@gatehouse/kit/errors';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { type RequestedBy, requestInfo } from '@gatehouse/kit/requests';
 import { documented } from '@gatehouse/openapi/operation';
 import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
+import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { changedBy } from './changed-by.ts';
 import {
   CurrentPasswordInput,
   currentPasswordMissing,
@@ -16,7 +16,7 @@ import {
   withWrongPasswordAsField,
 } from './current-password.ts';
 import { PasswordInput } from './profiles/user-profile.ts';
-import { type ChangedBy, USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
+import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
 import { authorizeAdmin, authorizeChange, needsCurrentPassword } from './user-access.ts';
 import type { UserService } from './user-service.ts';
 
@@ -150,6 +150,6 @@ function mountUnder(
   );
 }
 
-function byOf(request: FastifyRequest): ChangedBy {
-  return changedBy(callerOf(request), requestInfo(request.raw));
+function byOf(request: FastifyRequest): RequestedBy {
+  return requestedBy(callerOf(request), requestInfo(request.raw));
 }

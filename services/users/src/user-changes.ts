@@ -1,10 +1,10 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import type { RequestedBy } from '@gatehouse/kit/requests';
 import {
   type Account,
   type AccountChanged,
   type AccountChanges,
-  type ChangedBy,
   type SecurityChange,
   type User,
   type UserEvent,
@@ -13,7 +13,7 @@ import {
 
 export const ACCOUNT_CHANGED = 'users.account.changed';
 
-type Revision = Pick<User, 'version' | 'updatedAt'> & { by?: ChangedBy | undefined };
+type Revision = Pick<User, 'version' | 'updatedAt'> & { by?: RequestedBy | undefined };
 
 /** An AccountChanged as sent to identity. */
 type AccountEvent = {
@@ -23,8 +23,9 @@ type AccountEvent = {
     epoch: number;
     sign_in_epoch: number;
     reason: AccountChanged['reason'];
+    details?: NonNullable<AccountChanged['details']>;
     previous_email?: string;
-    by?: { user_id: string | null; client_id: string; address: string; request_id: string };
+    by?: RequestedBy;
   };
 };
 
@@ -50,9 +51,17 @@ const NAMES_IN_EVENTS = {
   passwordHash: 'password',
 } satisfies Partial<Record<keyof Account, string>>;
 
-/** The event of a creation. */
-export function userCreated({ id, version }: Account): UserEvent {
-  return { subject: 'users.user.created', data: { user_id: id, version } };
+/** What identity's audit log does not have from identity's own pages, where people sign up. */
+export function createUser(
+  { id, epoch, signInEpoch, version, role, status }: Account,
+  by?: RequestedBy,
+): Pick<AccountUpdate, 'accountChanges' | 'events'> {
+  const details = { role, status };
+  const created: AccountChanged = { userId: id, epoch, signInEpoch, reason: 'created', details };
+  const accountChanges =
+    by === undefined && role === 'user' ? [] : [{ ...created, ...omitUndefined({ by }) }];
+  const event: UserEvent = { subject: 'users.user.created', data: { user_id: id, version } };
+  return { accountChanges, events: [...accountChanges.map(accountEvent), event] };
 }
 
 /**
@@ -139,6 +148,7 @@ type Reason = {
   reason: AccountChanged['reason'];
   endsTokens: boolean;
   endsSessions: boolean;
+  details?: NonNullable<AccountChanged['details']>;
   previousEmail?: string;
 };
 
@@ -146,7 +156,7 @@ function updated(
   current: Account,
   next: Account,
   { by, ...revision }: Revision,
-  reasons = securityChanges(current, next),
+  reasons = reasonsOf(current, next, by),
 ): AccountUpdate {
   let { epoch, signInEpoch } = current;
   const accountChanges = reasons.map(({ endsTokens, endsSessions, ...reason }): AccountChanged => {
@@ -154,10 +164,7 @@ function updated(
     signInEpoch += endsSessions ? 1 : 0;
     return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
   });
-  const changed = Object.entries(NAMES_IN_EVENTS)
-    .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
-    .map(([, name]) => name);
-  const data = { user_id: current.id, version: revision.version, changed };
+  const data = { user_id: current.id, version: revision.version, changed: changedFields(current, next) };
   return {
     next: { ...next, epoch, signInEpoch, ...revision },
     accountChanges,
@@ -165,38 +172,49 @@ function updated(
   };
 }
 
-/** What the change means for tokens and sessions; in order, as if each had been a change of its own. */
-function securityChanges(current: Account, next: Account): Reason[] {
+function changedFields(current: Account, next: Account): string[] {
+  return Object.entries(NAMES_IN_EVENTS)
+    .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
+    .map(([, name]) => name);
+}
+
+/** The fields that have a reason of their own. */
+const OWN_REASON = new Set(['email', 'email_verified', 'role', 'status', 'password']);
+
+/**
+ * What the change means for tokens and sessions, and what the audit log is to have of it; in order, as if each had been a
+ * change of its own. What ends nothing is in the log from identity's pages, unless it was asked for through the API.
+ */
+function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined): Reason[] {
   const reasons: Reason[] = [];
-  const { email, emailVerified } = current;
+  const { email, emailVerified, role, status } = current;
   // An address that nobody has confirmed may be a stranger's, whom the account does not concern.
-  if (next.email !== email && email !== null && emailVerified)
-    reasons.push({ reason: 'email', endsTokens: false, endsSessions: false, previousEmail: email });
-  if (next.role !== current.role) reasons.push({ reason: 'role', endsTokens: true, endsSessions: false });
-  if (next.status !== current.status)
-    reasons.push({ reason: 'status', endsTokens: true, endsSessions: next.status === 'inactive' });
+  const previous = email !== null && emailVerified ? { previousEmail: email } : undefined;
+  if (next.email !== email && (previous ?? by) !== undefined)
+    reasons.push({ reason: 'email', endsTokens: false, endsSessions: false, ...previous });
+  const fields = changedFields(current, next).filter((name) => !OWN_REASON.has(name));
+  if (fields.length > 0 && by !== undefined)
+    reasons.push({ reason: 'profile', endsTokens: false, endsSessions: false, details: { fields } });
+  if (next.role !== role) {
+    const details = { from: role, to: next.role };
+    reasons.push({ reason: 'role', endsTokens: true, endsSessions: false, details });
+  }
+  if (next.status !== status) {
+    const details = { from: status, to: next.status };
+    reasons.push({ reason: 'status', endsTokens: true, endsSessions: next.status === 'inactive', details });
+  }
   if (next.passwordHash !== current.passwordHash)
     reasons.push({ reason: 'password', endsTokens: true, endsSessions: true });
   return reasons;
 }
 
 function accountEvent(change: AccountChanged): AccountEvent {
-  const { userId, epoch, signInEpoch, reason, previousEmail, by } = change;
+  const { userId, epoch, signInEpoch, reason, details, previousEmail, by } = change;
   return {
     subject: ACCOUNT_CHANGED,
     data: {
       ...{ user_id: userId, epoch, sign_in_epoch: signInEpoch, reason },
-      ...omitUndefined({ previous_email: previousEmail }),
-      ...(by === undefined
-        ? {}
-        : {
-            by: {
-              user_id: by.userId,
-              client_id: by.clientId,
-              address: by.address,
-              request_id: by.requestId,
-            },
-          }),
+      ...omitUndefined({ details, previous_email: previousEmail, by }),
     },
   };
 }

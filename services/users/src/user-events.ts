@@ -24,8 +24,8 @@ type AccountEvents = {
 };
 
 /**
- * The events of users: `users.account.changed` tells identity that the epochs of an account were raised, `users.user.*`
- * tell all subscribers that a user was created, changed or deleted. Events are stored in the write that causes them, and
+ * The events of users: `users.account.changed` tells identity that the epochs of an account were raised, and what else its
+ * audit log is to have; `users.user.*` tell all subscribers that a user was created, changed or deleted. Events are stored in the write that causes them, and
  * delivered at least once.
  */
 export function createAccountEvents(options: {
@@ -55,9 +55,9 @@ export function createAccountEvents(options: {
     start: publisher.start,
     stop: publisher.stop,
     async publishAccountChange({ userId, epoch }) {
-      // In this process at once, even if identity cannot be reached.
+      // In this process at once, even if identity cannot be reached. No token has an epoch below 0.
       const expiresAt = Math.floor(Date.now() / 1000) + MAX_TOKEN_SECONDS;
-      revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
+      if (epoch > 0) revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
       await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
     },
     publishing: (store) =>

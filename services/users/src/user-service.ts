@@ -5,10 +5,10 @@ import { newId } from '@gatehouse/kit/ids';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import type { RequestedBy } from '@gatehouse/kit/requests';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
 import {
   type AccountChanged,
-  type ChangedBy,
   type Login,
   type NewUser,
   type SecurityChange,
@@ -54,7 +54,7 @@ type UserServiceDependencies = {
 /** The use cases. They throw ServiceErrors, and know nothing of callers: user-access.ts has the rules of access. */
 export type UserService = {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
-  create(draft: NewUser): Promise<User>;
+  create(draft: NewUser, createdBy?: RequestedBy): Promise<User>;
   read(id: string): Promise<User>;
   exists(id: string): Promise<boolean>;
   list: ListSource<UserField, User>;
@@ -64,7 +64,7 @@ export type UserService = {
    * after too many usernames and addresses that were taken.
    */
   update(id: string, changes: UserUpdate, ifVersion?: IfVersion, by?: Changer): Promise<User>;
-  remove(id: string, ifVersion?: IfVersion, changedBy?: ChangedBy): Promise<void>;
+  remove(id: string, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<void>;
   /**
    * The user with this login and password. Undefined, after the same time, for an unknown login, a wrong password, a
    * user without a password and an inactive user. The epochs are those at the time of the check.
@@ -79,8 +79,8 @@ export type UserService = {
   lookUp(login: string): Promise<User | undefined>;
   /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
-  changeRole(id: string, role: UserRole, ifVersion?: IfVersion, changedBy?: ChangedBy): Promise<User>;
-  changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: ChangedBy): Promise<User>;
+  changeRole(id: string, role: UserRole, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
+  changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
   /**
@@ -102,7 +102,7 @@ type Changer = {
   /** Whether people change their own record. */
   own?: boolean;
   /** For the audit log. */
-  changedBy?: ChangedBy;
+  changedBy?: RequestedBy;
 };
 
 type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string };
@@ -191,14 +191,14 @@ export function createUserService({
     id: string,
     change: SecurityChange,
     ifVersion: IfVersion,
-    changedBy: ChangedBy | undefined,
+    changedBy: RequestedBy | undefined,
   ): Promise<User> {
     const changed = await store.changeSecurity(id, change, ifVersion, changedBy);
     return changed === undefined ? existing(await store.findById(id)) : published(changed);
   }
 
   return {
-    async create(draft) {
+    async create(draft, createdBy) {
       assertValid(draftProblems(draft));
       const { id = newId('usr'), username, email, password, claimsEmail = false } = draft;
       // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
@@ -209,8 +209,8 @@ export function createUserService({
         const chosen = username ?? derivedUsername(draft, attempt);
         const record = recordOf(draft, { id, username: chosen });
         try {
-          await store.insert({ ...record, passwordHash }, { claimsEmail });
-          return userOf(record);
+          const events = await store.insert({ ...record, passwordHash }, { claimsEmail }, createdBy);
+          return published({ user: userOf(record), events });
         } catch (error) {
           const isLast = username !== undefined || attempt + 1 === MAX_DERIVATIONS;
           // The derived username is taken: try another.

@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
+import type { RequestedBy } from '@gatehouse/kit/requests';
 
 export const USER_ROLES = ['user', 'editor', 'admin'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
@@ -107,26 +108,20 @@ export type SecurityChange =
   | { reason: 'status'; status: UserStatus };
 
 /**
- * The event of a change on which the security of the account depends, with the epochs after it. A new address (`email`)
- * raises none.
+ * The event of a change on which the security of the account depends, or which the audit log is to have, with the epochs
+ * after it. A creation, a new address (`email`) and other fields (`profile`) raise none.
  */
 export type AccountChanged = {
   userId: string;
   epoch: number;
   signInEpoch: number;
-  reason: SecurityChange['reason'] | 'email' | 'email_restored' | 'deleted';
+  reason: SecurityChange['reason'] | 'created' | 'email' | 'email_restored' | 'profile' | 'deleted';
+  /** What the audit log says of it: roles, statuses and names of fields. Never what identifies a person, nor a secret. */
+  details?: Readonly<Record<string, string | readonly string[]>>;
   /** The verified address before a change of the address. */
   previousEmail?: string;
-  by?: ChangedBy;
-};
-
-/** Who makes a change, and from where, for identity's audit log. Identity's own pages record that themselves. */
-export type ChangedBy = {
-  /** The person; null for a machine. */
-  userId: string | null;
-  clientId: string;
-  address: string;
-  requestId: string;
+  /** Who asked for it, and from where. Identity records itself what people do on its own pages. */
+  by?: RequestedBy;
 };
 
 /**
@@ -151,7 +146,7 @@ export type Login = { usernameKey: string } | { emailKey: string };
  */
 export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
-  insert(account: Account, claim?: EmailClaim): Promise<void>;
+  insert(account: Account, claim?: EmailClaim, by?: RequestedBy): Promise<AccountChanged[]>;
   findById(id: string): Promise<User | undefined>;
   /** By a username or a verified email, in one query. */
   findByLogin(login: Login): Promise<{ user: User; passwordHash: string | null } | undefined>;
@@ -162,7 +157,7 @@ export type UserStore = ListSource<UserField, User> & {
     id: string,
     changes: AccountChanges & EmailClaim,
     ifVersion?: IfVersion,
-    by?: ChangedBy,
+    by?: RequestedBy,
   ): Promise<{ user: User; events: AccountChanged[] }>;
   /**
    * Marks the address as verified, and takes it from another user who has not verified it. Throws `conflict` when it is
@@ -176,10 +171,10 @@ export type UserStore = ListSource<UserField, User> & {
     id: string,
     change: SecurityChange,
     ifVersion?: IfVersion,
-    by?: ChangedBy,
+    by?: RequestedBy,
   ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
   /** Deletes everything but the epochs, the version and undelivered events. */
-  remove(id: string, ifVersion?: IfVersion, by?: ChangedBy): Promise<AccountChanged>;
+  remove(id: string, ifVersion?: IfVersion, by?: RequestedBy): Promise<AccountChanged>;
   /** Which of the two belong to existing users. */
   findTaken(
     names: { username?: string; email?: string | null } & EmailClaim,

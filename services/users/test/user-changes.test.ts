@@ -5,9 +5,9 @@ import {
   type AccountUpdate,
   changeSecurity,
   changeUser,
+  createUser,
   deleteUser,
   restoreEmail,
-  userCreated,
   verifyEmail,
 } from '../src/user-changes.ts';
 
@@ -86,12 +86,15 @@ t.test('what a change does', async (t) => {
   t.strictSame(learned(changeUser(unverified, { email: 'x@example.org' }, REVISION)), [[], ['email']]);
 });
 
-t.test('events carry ids, versions, epochs and names of fields, and no values', async (t) => {
+t.test('events carry ids, versions, epochs, roles and names of fields, and no other values', async (t) => {
   const { events } = changeUser(ANN, { name: 'Secret', role: 'admin', passwordHash: 'Secret' }, REVISION);
   t.strictSame(events, [
     {
       subject: 'users.account.changed',
-      data: { user_id: 'usr_ann', epoch: 6, sign_in_epoch: 2, reason: 'role' },
+      data: {
+        ...{ user_id: 'usr_ann', epoch: 6, sign_in_epoch: 2, reason: 'role' },
+        details: { from: 'user', to: 'admin' },
+      },
     },
     {
       subject: 'users.account.changed',
@@ -102,10 +105,63 @@ t.test('events carry ids, versions, epochs and names of fields, and no values', 
       data: { user_id: 'usr_ann', version: 8, changed: ['name', 'role', 'password'] },
     },
   ]);
-  t.strictSame(userCreated(ANN), {
-    subject: 'users.user.created',
-    data: { user_id: 'usr_ann', version: 7 },
+  t.strictSame(createUser(ANN), {
+    accountChanges: [],
+    events: [{ subject: 'users.user.created', data: { user_id: 'usr_ann', version: 7 } }],
   });
+});
+
+t.test('the audit log is told what its own pages do not tell it', async (t) => {
+  const by = {
+    ...{ user_id: 'usr_admin', client_id: 'app_1', address: '192.0.2.1' },
+    ...{ user_agent: 'Browser/1', request_id: 'req_1' },
+  };
+  const unverified = { ...ANN, emailVerified: false };
+  const creation = (role: Account['role'], who?: typeof by) => createUser({ ...ANN, role }, who);
+  const change = (changes: Changes, who?: typeof by, from = ANN) =>
+    changeUser(from, changes, { ...REVISION, by: who });
+  for (const [name, { accountChanges, events }, expected] of [
+    ['a sign-up', creation('user'), []],
+    ['a creation', creation('user', by), [['created', { role: 'user', status: 'active' }, by]]],
+    ['of an admin', creation('admin', by), [['created', { role: 'admin', status: 'active' }, by]]],
+    ['by a setting', creation('admin'), [['created', { role: 'admin', status: 'active' }, undefined]]],
+    ['a username', change({ username: 'eve' }, by), [['profile', { fields: ['username'] }, by]]],
+    ['names', change({ name: 'x', lastName: 'y' }, by), [['profile', { fields: ['name', 'last_name'] }, by]]],
+    ['a username on our pages', change({ username: 'eve' }), []],
+    ['what is so already', change({ username: 'ann', role: 'user' }, by), []],
+    ['an address', change({ email: 'x@example.org' }, by), [['email', undefined, by]]],
+    [
+      'one that was not verified',
+      change({ email: 'x@example.org' }, by, unverified),
+      [['email', undefined, by]],
+    ],
+    ['that on our pages', change({ email: 'x@example.org' }, undefined, unverified), []],
+    ['a role', change({ role: 'editor' }, by), [['role', { from: 'user', to: 'editor' }, by]]],
+    ['a status', change({ status: 'inactive' }, by), [['status', { from: 'active', to: 'inactive' }, by]]],
+    ['a password', change({ passwordHash: 'x' }, by), [['password', undefined, by]]],
+    [
+      'several',
+      change({ username: 'eve', email: 'x@example.org', role: 'admin' }, by),
+      [
+        ['email', undefined, by],
+        ['profile', { fields: ['username'] }, by],
+        ['role', { from: 'user', to: 'admin' }, by],
+      ],
+    ],
+  ] as const) {
+    t.strictSame(
+      accountChanges.map((it) => [it.reason, it.details, it.by]),
+      expected,
+      name,
+    );
+    const told = events.filter(({ subject }) => subject === 'users.account.changed');
+    t.match(
+      told.map(({ data }) => data),
+      accountChanges.map(({ reason, epoch }) => ({ reason, epoch })),
+      name,
+    );
+    t.notMatch(JSON.stringify(told), /eve|x@example|"y"/, 'no name, no new address');
+  }
 });
 
 t.test('a security change is an ordinary change, or none', async (t) => {

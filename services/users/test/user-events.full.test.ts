@@ -29,7 +29,9 @@ async function created() {
   return { ...body, path: `/v1/users/${body.id}` };
 }
 
-const newsOf = (id: string) => identity.changes.filter(({ user_id }) => user_id === id);
+/** What identity was told of the account since it was created. */
+const newsOf = (id: string) =>
+  identity.changes.filter(({ user_id, reason }) => user_id === id && reason !== 'created');
 
 t.test('identity has received a change when it is answered', async (t) => {
   const { id, path } = await created();
@@ -49,9 +51,11 @@ t.test('identity has received a change when it is answered', async (t) => {
     t.equal((await call(method, path + below, machine, body)).status, 204);
     t.equal(newsOf(id).length, i + 1);
     t.match(newsOf(id)[i], { id: /^evt_/, user_id: id, at: /^\d{4}-.+Z$/, ...expected });
+    const isFromOneToAnother = below === '/role' || below === '/status';
     t.same(Object.keys(newsOf(id)[i] ?? {}).sort(), [
       'at',
       'by',
+      ...(isFromOneToAnother ? ['details'] : []),
       'epoch',
       'id',
       'reason',
@@ -70,6 +74,7 @@ t.test('also of a change together with other fields', async (t) => {
     t.same(
       newsOf(id).map(({ reason, epoch, sign_in_epoch }) => [reason, epoch, sign_in_epoch]),
       [
+        ['profile', 0, 0],
         ['status', 1, 1],
         ['password', 2, 2],
       ],
@@ -77,11 +82,18 @@ t.test('also of a change together with other fields', async (t) => {
   }
 });
 
-t.test('a change of names is not published to identity', async (t) => {
+t.test('a creation and a change of names are told to identity, and end nothing', async (t) => {
   const { id, path } = await created();
+  const token = await issuer.person(id, 'user', 'read:users');
+  const creation = identity.changes.filter(({ user_id }) => user_id === id);
   await call('PUT', path, machine, { username: `renamed${count}` });
   await call('PUT', `${path}/status`, machine, { status: 'active' });
-  t.same(newsOf(id), []);
+  const by = { user_id: null, client_id: 'app_test', address: '127.0.0.1', user_agent: 'node' };
+  const rest = { epoch: 0, sign_in_epoch: 0, by };
+  t.match(creation, [{ reason: 'created', details: { role: 'user', status: 'active' }, ...rest }]);
+  t.match(newsOf(id), [{ reason: 'profile', details: { fields: ['username'] }, ...rest }]);
+  t.equal(newsOf(id).length, 1);
+  t.equal((await call('GET', path, token)).status, 200, 'the token is accepted');
 });
 
 t.test('while identity is unreachable, changes are made in time and delivered later', async (t) => {
@@ -175,7 +187,7 @@ t.test('subscribers receive every write at once', async (t) => {
   await until(async () => (await collection.findOne({ _id: id })) === null, 15_000);
   t.same(
     newsOf(id).map(({ reason }) => reason),
-    ['password', 'role', 'status', 'deleted'],
+    ['profile', 'password', 'role', 'status', 'deleted'],
   );
 });
 

@@ -121,8 +121,8 @@ t.test('an inactive user cannot sign in, and can again once active', async (t) =
   t.match(await users.changeStatus(id, 'active'), { status: 'active', epoch: 2, signInEpoch: 1 });
   t.match(await users.checkPassword(username, PASSWORD), { id, epoch: 2, signInEpoch: 1 });
   t.same(newsOf(id), [
-    { userId: id, epoch: 1, signInEpoch: 1, reason: 'status' },
-    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status' },
+    { userId: id, epoch: 1, signInEpoch: 1, reason: 'status', details: { from: 'active', to: 'inactive' } },
+    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status', details: { from: 'inactive', to: 'active' } },
   ]);
 });
 
@@ -135,7 +135,7 @@ t.test('a change without effect is not published', async (t) => {
   t.match(await users.changeRole(id, 'admin'), { role: 'admin', epoch: 1, signInEpoch: 0 });
   await users.remove(id);
   t.same(newsOf(id), [
-    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role' },
+    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role', details: { from: 'user', to: 'admin' } },
     { userId: id, epoch: 2, signInEpoch: 1, reason: 'deleted' },
   ]);
   t.match(await failure(users.remove(id)), { kind: 'not_found' });
@@ -394,8 +394,8 @@ t.test('role and status in an update end tokens, and are published', async (t) =
     signInEpoch: 1,
   });
   t.same(newsOf(id), [
-    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role' },
-    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status' },
+    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role', details: { from: 'user', to: 'admin' } },
+    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status', details: { from: 'active', to: 'inactive' } },
   ]);
   await users.update(id, { role: 'admin', name: 'Y' });
   t.same(newsOf(id), []);

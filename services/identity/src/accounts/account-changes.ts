@@ -1,19 +1,27 @@
-import type { Audit, AuditAction, AuditEntry } from '../audit/audit.ts';
+import type { RequestedBy } from '@gatehouse/kit/requests';
+import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { AccountMails } from './account-mails.ts';
 import type { Notices } from './notices.ts';
 
-/** A security-relevant change of an account, as the users service reports it. */
+/** A change of an account that matters to its security or to the audit log, as the users service reports it. */
 type AccountChange = {
+  /** That of the event, which may come again. */
+  id: string;
   user_id: string;
   epoch: number;
   sign_in_epoch: number;
   reason: string;
+  /** What the audit log says beside the reason. */
+  details?: Readonly<Record<string, unknown>>;
   /** The verified address before, if the reason is a new address. */
   previous_email?: string;
   /** Who made it through the API, and from where. What people change on our own pages is recorded there. */
-  by?: { user_id: string | null; client_id: string; address: string; request_id: string };
+  by?: RequestedBy;
 };
+
+/** These void nothing. A reason that is not known yet voids what a change of the role does. */
+const HARMLESS: ReadonlySet<string> = new Set(['created', 'profile', 'email']);
 
 /**
  * Ends what a change voids: tokens, sign-ins, and tokens of applications. Durable when it resolves, and repeatable. The
@@ -29,11 +37,11 @@ export function createAccountChangeHandler(options: {
   mails: Pick<AccountMails, 'notifyEmailChanged'>;
 }): (change: AccountChange) => Promise<void> {
   const { revocations, store, logins, applications, notices, audit, mails } = options;
-  return async ({ user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by }) => {
-    if (reason === 'email') {
-      // Not awaited: a slow mail server must not delay what else the users service reports.
-      if (previousEmail !== undefined) void mails.notifyEmailChanged(id, previousEmail);
-    } else {
+  return async (change) => {
+    const { user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by } = change;
+    // Not awaited: a slow mail server must not delay what else the users service reports.
+    if (reason === 'email' && previousEmail !== undefined) void mails.notifyEmailChanged(id, previousEmail);
+    if (!HARMLESS.has(reason)) {
       await revocations.write([{ kind: 'subject', id, epoch }]);
       await store.endSignIns(id, sign_in_epoch);
       await logins.endBelow(id, epoch);
@@ -42,19 +50,18 @@ export function createAccountChangeHandler(options: {
       else await applications.ownerChanged(id, epoch);
     }
     const isOfPages = by === undefined && (reason === 'password' || reason === 'email');
-    if (!isOfPages) await audit.record(entryOf(id, reason, by));
+    if (!isOfPages) await audit.record(entryOf(change));
   };
 }
 
-function entryOf(subject: string, reason: string, by: AccountChange['by']): AuditEntry {
+function entryOf({ id: event, user_id: subject, reason, details, by }: AccountChange): AuditEntry {
   const action = ACTIONS[reason] ?? 'account.changed';
-  const details = { change: reason };
-  if (by === undefined) return { action, subject, details };
-  const { user_id: actor, client_id: client, address, request_id: requestId } = by;
-  return { action, subject, actor, client, origin: { address, userAgent: undefined, requestId }, details };
+  const entry: AuditEntry = { action, event, subject, details: { change: reason, ...details } };
+  return by === undefined ? entry : { ...entry, ...entryOfRequest(by) };
 }
 
 const ACTIONS: Readonly<Record<string, AuditAction>> = {
+  created: 'account.created',
   deleted: 'account.deleted',
   password: 'password.changed',
 };

@@ -2,6 +2,7 @@ import { leastIdAt } from '@gatehouse/kit/ids';
 import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/kit/list-query';
 import type { DocumentCollection } from '@gatehouse/mongo/collection';
 import { createCounts } from '@gatehouse/mongo/counts';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { createListSource } from '@gatehouse/mongo/list-source';
 import { type Collection, type Connection, Schema } from 'mongoose';
@@ -72,7 +73,9 @@ export function createAuditStore(connection: Connection): AuditStore {
   return {
     collection: COLLECTION,
     async insert(record) {
-      await entries.create(documentOf(record));
+      await entries.create(documentOf(record)).catch((error: unknown) => {
+        if (duplicateKeyField(error) !== '_id') throw error;
+      });
     },
     async insertMany(records) {
       await collection.insertMany(records.map(documentOf), {

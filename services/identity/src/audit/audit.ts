@@ -4,7 +4,7 @@ import { newId, timeOfId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { type RequestedBy, requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
 
 /** Actions so frequent, or of so little weight, that they are written in batches a moment later. */
@@ -15,6 +15,14 @@ const BUFFERED = [
   'session.ended',
   'consent.refused',
   'token.revoked',
+] as const;
+/** What operators do to queues, as the notifications service reports it. */
+export const QUEUE_ACTIONS = [
+  'queue.paused',
+  'queue.resumed',
+  'dead_letters.replayed',
+  'dead_letters.removed',
+  'dead_letters.purged',
 ] as const;
 /** Actions that grant or remove power: written before the response. */
 const IMMEDIATE = [
@@ -36,6 +44,7 @@ const IMMEDIATE = [
   'api_key.rotated',
   'api_key.revoked',
   'keys.rotated',
+  ...QUEUE_ACTIONS,
 ] as const;
 export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
@@ -45,6 +54,11 @@ export type Origin = { address: string; userAgent: string | undefined; requestId
 
 export type AuditEntry = {
   action: AuditAction;
+  /**
+   * The id of the event by which another service reports it. The entry has the event's time, and is written once, however
+   * often the event comes.
+   */
+  event?: string;
   /** Undefined for an action that no request caused. */
   origin?: Origin;
   /**
@@ -63,7 +77,7 @@ export type AuditEntry = {
 };
 
 /** An entry as it is stored. */
-export type AuditRecord = Omit<AuditEntry, 'login' | 'actor'> & {
+export type AuditRecord = Omit<AuditEntry, 'login' | 'actor' | 'event'> & {
   /** Its time is `at`. */
   id: string;
   actor?: string;
@@ -74,7 +88,7 @@ export type AuditRecord = Omit<AuditEntry, 'login' | 'actor'> & {
 
 export type AuditStore = {
   collection: string;
-  /** Durable when it resolves. */
+  /** Durable when it resolves. An entry that is there already stays as it is. */
   insert(record: AuditRecord): Promise<void>;
   /** Inserts as many as possible. Cheaper, but a crash of the database may lose the last moments. */
   insertMany(records: readonly AuditRecord[]): Promise<void>;
@@ -94,7 +108,6 @@ export type Audit = {
 const BATCH_MS = 250;
 /** When more are buffered, the database is down or cannot keep up. */
 const MAX_BUFFERED = 10_000;
-const MAX_USER_AGENT = 200;
 const DAY_MS = 86_400_000;
 
 /** The audit log. `key` is for hashing logins. */
@@ -115,8 +128,8 @@ export function createAudit(options: {
     onError: (error) => logger.error({ err: error }, 'the audit log could not be written'),
   });
 
-  function toRecord({ login, actor: named, ...entry }: AuditEntry): AuditRecord {
-    const id = newId('aud');
+  function toRecord({ login, actor: named, event, ...entry }: AuditEntry): AuditRecord {
+    const id = event === undefined ? newId('aud') : event.replace(/^evt_/, 'aud_');
     const at = timeOfId(id);
     const actor = named === undefined && entry.origin !== undefined ? entry.subject : named;
     return {
@@ -162,9 +175,14 @@ export function createAudit(options: {
 
 /** Where a request came from, for the audit log. */
 export function originOf(ctx: Context): Origin {
-  const { id, address } = requestInfo(ctx.req);
-  const userAgent = ctx.get('user-agent').slice(0, MAX_USER_AGENT);
-  return { address, userAgent: userAgent === '' ? undefined : userAgent, requestId: id };
+  const { id: requestId, address, userAgent } = requestInfo(ctx.req);
+  return { address, userAgent, requestId };
+}
+
+/** What an entry says of a request to another service. */
+export function entryOfRequest(by: RequestedBy): Pick<AuditEntry, 'actor' | 'client' | 'origin'> {
+  const { user_id: actor, client_id: client, address, user_agent: userAgent, request_id: requestId } = by;
+  return { actor, client, origin: { address, userAgent: userAgent ?? undefined, requestId } };
 }
 
 /** With a key, as a password typed instead of a login could be guessed from a plain hash. */

@@ -6,6 +6,7 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import { type Audit, entryOfRequest, QUEUE_ACTIONS } from '../audit/audit.ts';
 import type { Credential } from '../delegations/credential-state.ts';
 import type { Delegations } from '../delegations/delegations.ts';
 import { readJson } from '../http/request-body.ts';
@@ -20,21 +21,25 @@ const readKey = bodyValidator(
   }),
 );
 
+/** As newId makes it: the entry of the audit log gets the same time and random part. */
+const EventId = Type.String({ pattern: '^evt_[0-9a-hjkmnp-tv-z]{26}$' });
+const By = Type.Object({
+  user_id: Type.Union([Type.String(), Type.Null()]),
+  client_id: Type.String(),
+  address: Type.String(),
+  user_agent: Type.Union([Type.String(), Type.Null()], { default: null }),
+  request_id: Type.String(),
+});
+const Details = Type.Record(Type.String(), Type.Unknown());
 const AccountChange = Type.Object({
-  id: Type.String(),
+  id: EventId,
   user_id: Type.String(),
   epoch: Type.Integer(),
   sign_in_epoch: Type.Integer(),
   reason: Type.String(),
+  details: Type.Optional(Details),
   previous_email: Type.Optional(Type.String()),
-  by: Type.Optional(
-    Type.Object({
-      user_id: Type.Union([Type.String(), Type.Null()]),
-      client_id: Type.String(),
-      address: Type.String(),
-      request_id: Type.String(),
-    }),
-  ),
+  by: Type.Optional(By),
 });
 const readChange = bodyValidator(AccountChange);
 export type AccountChange = Type.Static<typeof AccountChange>;
@@ -56,10 +61,20 @@ const readCredentials = bodyValidator(
   }),
 );
 
+const readAction = bodyValidator(
+  Type.Object({
+    id: EventId,
+    action: Type.Unsafe<(typeof QUEUE_ACTIONS)[number]>({ type: 'string', enum: [...QUEUE_ACTIONS] }),
+    details: Details,
+    by: By,
+  }),
+);
+
 /**
  * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
- * may report account changes, and only notifications read on a caller's behalf, and ask who owns which application and which
- * credentials of people have ended (see SERVICES in kit). The edge does not route any of it.
+ * may report account changes, and only notifications report what operators do to queues, read on a caller's behalf, and ask
+ * who owns which application and which credentials of people have ended (see SERVICES in kit). The edge does not route any of
+ * it.
  */
 export function internalRoutes(options: {
   /** Takes tokens for identity's internal audience only. */
@@ -73,6 +88,7 @@ export function internalRoutes(options: {
   isInForce(credential: Credential): Promise<boolean>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
+  audit: Pick<Audit, 'record'>;
   /** The client ids of a person's applications. */
   ownedBy(userId: string): Promise<string[]>;
 }): Router {
@@ -125,6 +141,11 @@ export function internalRoutes(options: {
   });
   router.post('/account-changes', async (ctx) => {
     await options.accountChanged(readChange(await readJson(ctx)));
+    ctx.status = 204;
+  });
+  router.post('/queue-actions', async (ctx) => {
+    const { id: event, action, details, by } = readAction(await readJson(ctx));
+    await options.audit.record({ action, event, ...entryOfRequest(by), details });
     ctx.status = 204;
   });
   router.get('/owned-applications/:user_id', async (ctx) => {

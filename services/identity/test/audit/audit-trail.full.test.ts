@@ -1,7 +1,7 @@
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { build, codeFor, PASSWORD, WEB } from '../build.ts';
+import { build, codeFor, MACHINE, PASSWORD, WEB } from '../build.ts';
 import { openDatabase } from '../store-set-up.ts';
 
 const uri = await testDatabase(t);
@@ -56,14 +56,44 @@ t.test('what an admin does to an account, and to applications', async (t) => {
   await call('PUT', `/v2/users/${id}/status`, admin, { status: 'inactive' });
   await call('PUT', `/v2/users/${id}/password`, admin, { new_password: 'yet another battery' });
   await call('PUT', `/v1/users/${id}`, admin, { email: 'bob@elsewhere.example' });
+  await call('PUT', `/v1/users/${id}`, admin, { username: 'robert' });
   await call('DELETE', `/v1/users/${id}`, admin);
-  const expected = ['account.changed', 'account.changed', 'password.changed', 'account.deleted'];
+  const expected = [
+    ['account.created', { change: 'created', role: 'user', status: 'active' }],
+    ['account.changed', { change: 'role', from: 'user', to: 'editor' }],
+    ['account.changed', { change: 'status', from: 'active', to: 'inactive' }],
+    ['password.changed', { change: 'password' }],
+    ['account.changed', { change: 'email' }],
+    ['account.changed', { change: 'profile', fields: ['username'] }],
+    ['account.deleted', { change: 'deleted' }],
+  ];
   await until(async () => (await actionsOf(id)).length >= expected.length, 5000);
-  t.same(await actionsOf(id), expected);
-  const changes = await log.find({ subject: id }).toArray();
+  const changes = await log.find({ subject: id }).sort({ _id: 1 }).toArray();
+  t.same(
+    changes.map(({ action, details }) => [action, details]),
+    expected,
+  );
   for (const change of changes) {
     t.match(change, { actor: people.admin.id, client: 'gatehouse-login', address: '127.0.0.1' });
-    t.type(change.request_id, 'string');
+    t.match(change, { user_agent: 'node', request_id: String });
+  }
+
+  const machine = String((await json({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
+  const boss = { username: 'boss', email: 'boss@example.org', password: PASSWORD, role: 'admin' };
+  for (const [token, who] of [
+    [admin, { actor: people.admin.id, client: 'gatehouse-login' }],
+    [machine, { actor: undefined, client: MACHINE.client_id }],
+  ] as const) {
+    const created = await call('POST', '/kb/api/v1/users', token, boss);
+    const subject = String(created.body.id);
+    t.equal(created.body.role, 'admin');
+    await until(async () => (await actionsOf(subject)).length > 0, 5000);
+    t.match(
+      await log.find({ subject }).toArray(),
+      [{ action: 'account.created', details: { role: 'admin', status: 'active' }, ...who }],
+      'an admin',
+    );
+    await call('DELETE', `/v1/users/${subject}`, admin);
   }
   const own = { current_password: 'another battery horse', new_password: PASSWORD };
   const ann = await call('POST', '/api/v1/auth/login', undefined, {

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { newId, timeOfId } from '@gatehouse/kit/ids';
 import {
   CLIENT_SERVICES,
   DASHBOARD,
@@ -38,13 +39,22 @@ const built = await build(t, {
 const { base, call, form, people, serviceSecret } = built;
 const PREFIX = '/internal/identity';
 const SERVICE = { client_id: 'users', client_secret: serviceSecret };
+const BY = {
+  ...{ user_id: 'usr_admin', client_id: 'app_1', address: '192.0.2.7' },
+  ...{ user_agent: 'Browser/1', request_id: 'req_1' },
+};
 const ROUTES = [
   ['GET', '/revocations', undefined],
   ['POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }],
   ['POST', '/delegations', { credential: 'Bearer x' }],
   ['POST', '/delegations/token', { handle: 'x' }],
   ['POST', '/ended-credentials', { credentials: [] }],
-  ['POST', '/account-changes', { id: 'evt_1', user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' }],
+  [
+    'POST',
+    '/account-changes',
+    { id: newId('evt'), user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' },
+  ],
+  ['POST', '/queue-actions', { id: newId('evt'), action: 'queue.paused', details: {}, by: BY }],
   ['GET', '/owned-applications/usr_1', undefined],
 ] as const;
 
@@ -170,6 +180,7 @@ t.test('every route that is mounted has an entry', async (t) => {
     delegations: { create: unused, token: unused },
     isInForce: unused,
     accountChanged: unused,
+    audit: { record: unused },
     ownedBy: unused,
   });
   const mounted = router.stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
@@ -215,7 +226,8 @@ t.test('the list of revocations, and what came since', async (t) => {
 });
 
 t.test('an account change may come again, and late', async (t) => {
-  const change = { id: 'evt_2', user_id: 'usr_elsewhere', epoch: 7, sign_in_epoch: 3, reason: 'password' };
+  const ofUser = { user_id: 'usr_elsewhere', epoch: 7, sign_in_epoch: 3, reason: 'password' };
+  const change = { id: newId('evt'), ...ofUser };
   const at = new Date().toISOString();
   for (const epoch of [7, 7, 6]) {
     const { status, body } = await ask('POST', '/account-changes', { ...change, epoch, at });
@@ -228,6 +240,7 @@ t.test('an account change may come again, and late', async (t) => {
   for (const [name, body] of [
     ['nothing', undefined],
     ['no user', { ...change, user_id: undefined }],
+    ['an id that is no event’s', { ...change, id: 'evt_1' }],
     ['an epoch that is none', { ...change, epoch: '7' }],
     ['a fraction', { ...change, epoch: 7.5 }],
     ['a list', []],
@@ -237,6 +250,143 @@ t.test('an account change may come again, and late', async (t) => {
     t.equal(refused.status, 400, name);
     t.match(refused.body, { error: { code: 'invalid_parameter' } }, name);
   }
+});
+
+const log = (await openDatabase(t, uri)).collection<{ _id: string; expires_at: Date }>('audit_log');
+
+/** The entries of the audit log that come from an event. */
+async function entriesOf(event: string) {
+  const found = await log.find({ _id: event.replace('evt_', 'aud_') }).toArray();
+  return found.map(({ _id: _, expires_at: __, ...entry }) => entry);
+}
+
+t.test('each account change is in the audit log, once however often it comes', async (t) => {
+  const from = {
+    ...{ actor: 'usr_admin', client: 'app_1', address: '192.0.2.7' },
+    ...{ user_agent: 'Browser/1', request_id: 'req_1' },
+  };
+  const { user_agent: _, ...byOfEarlierVersions } = BY;
+  const { user_agent: __, ...withoutUserAgent } = from;
+  const role = { from: 'user', to: 'admin' };
+  const created = { role: 'admin', status: 'active' };
+  for (const [change, expected, revokes] of [
+    [
+      { reason: 'created', details: created, by: BY },
+      { action: 'account.created', details: { change: 'created', ...created }, ...from },
+      false,
+    ],
+    [
+      { reason: 'created', details: created },
+      { action: 'account.created', details: { change: 'created', ...created } },
+      false,
+    ],
+    [
+      { reason: 'created', details: created, by: { ...BY, user_id: null } },
+      { action: 'account.created', details: { change: 'created', ...created }, ...from, actor: undefined },
+      false,
+    ],
+    [
+      { reason: 'profile', details: { fields: ['username'] }, by: BY },
+      { action: 'account.changed', details: { change: 'profile', fields: ['username'] }, ...from },
+      false,
+    ],
+    [
+      { reason: 'email', by: BY },
+      { action: 'account.changed', details: { change: 'email' }, ...from },
+      false,
+    ],
+    [{ reason: 'email' }, undefined, false],
+    [
+      { reason: 'role', details: role, by: BY },
+      { action: 'account.changed', details: { change: 'role', ...role }, ...from },
+      true,
+    ],
+    [
+      { reason: 'role', by: byOfEarlierVersions },
+      { action: 'account.changed', details: { change: 'role' }, ...withoutUserAgent },
+      true,
+    ],
+    [
+      { reason: 'status', details: { from: 'active', to: 'inactive' }, by: BY },
+      {
+        ...{ action: 'account.changed', ...from },
+        details: { change: 'status', from: 'active', to: 'inactive' },
+      },
+      true,
+    ],
+    [
+      { reason: 'password', by: BY },
+      { action: 'password.changed', details: { change: 'password' }, ...from },
+      true,
+    ],
+    [{ reason: 'password' }, undefined, true],
+    [
+      { reason: 'email_restored' },
+      { action: 'account.changed', details: { change: 'email_restored' } },
+      true,
+    ],
+    [
+      { reason: 'deleted', by: BY },
+      { action: 'account.deleted', details: { change: 'deleted' }, ...from },
+      true,
+    ],
+  ] as [{ reason: string }, object | undefined, boolean][]) {
+    const about = JSON.stringify(change);
+    const event = { id: newId('evt'), user_id: newId('usr'), epoch: 3, sign_in_epoch: 2, ...change };
+    for (let i = 0; i < 2; i += 1) t.equal((await ask('POST', '/account-changes', event)).status, 204, about);
+    const entries = await entriesOf(event.id);
+    const rest = { at: timeOfId(event.id), subject: event.user_id };
+    const stored = Object.fromEntries(
+      Object.entries({ ...expected, ...rest }).filter(([, it]) => it !== undefined),
+    );
+    t.same(entries, expected === undefined ? [] : [stored], about);
+    const { revocations } = await list();
+    t.equal(
+      revocations.some(({ id }) => id === event.user_id),
+      revokes,
+      about,
+    );
+  }
+});
+
+t.test('each action on a queue is in the audit log, once however often it comes', async (t) => {
+  const { access_token: token } = (
+    await form({
+      ...{ grant_type: 'client_credentials', client_id: 'notifications', client_secret: serviceSecret },
+      ...{ resource: `${base}/internal/identity`, scope: 'internal' },
+    })
+  ).body;
+  const report = (body: object) => call('POST', `${PREFIX}/queue-actions`, String(token), body);
+  for (const [action, details] of [
+    ['queue.paused', { queue: 'messages', lane: 'sms' }],
+    ['queue.resumed', { queue: 'messages', lane: 'sms' }],
+    ['dead_letters.replayed', { queue: 'messages', lane: 'sms', ids: ['ntf_1-1', 'ntf_2-1'] }],
+    ['dead_letters.removed', { queue: 'messages', lane: 'sms', ids: ['ntf_1-1'] }],
+    ['dead_letters.purged', { queue: 'messages', lanes: ['email', 'sms'], number: 3 }],
+  ] as const) {
+    const event = { id: newId('evt'), action, details, by: BY };
+    for (let i = 0; i < 2; i += 1) t.equal((await report(event)).status, 204, action);
+    t.same(
+      await entriesOf(event.id),
+      [
+        {
+          ...{ action, details, at: timeOfId(event.id), actor: 'usr_admin', client: 'app_1' },
+          ...{ address: '192.0.2.7', user_agent: 'Browser/1', request_id: 'req_1' },
+        },
+      ],
+      action,
+    );
+  }
+  const event = { id: newId('evt'), action: 'queue.paused', details: {}, by: BY };
+  for (const [name, body] of [
+    ['an action that is not of a queue', { ...event, action: 'account.created' }],
+    ['an id that is no event’s', { ...event, id: 'aud_1' }],
+    ['nobody', { ...event, by: undefined }],
+    ['no details', { ...event, details: undefined }],
+  ] as const) {
+    t.equal((await report(body)).status, 400, name);
+  }
+  t.same(await entriesOf(event.id), []);
 });
 
 t.test('an API key by its hash', async (t) => {

@@ -1,7 +1,7 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import type { Resource } from '@gatehouse/resource/resource';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
-import { changedBy } from '../changed-by.ts';
+import { requestedBy } from '@gatehouse/tokens/requested-by';
 import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from '../current-password.ts';
 import type { User, UserUpdate } from '../user.ts';
 import {
@@ -31,7 +31,11 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
     paths: USER_PATHS,
     operations: {
       list: { scopes: READ, authorize: authorizeList, source: () => users.list },
-      create: { scopes: WRITE, authorize: authorizeCreate, run: users.create },
+      create: {
+        scopes: WRITE,
+        authorize: authorizeCreate,
+        run: (draft, caller, request) => users.create(draft, requestedBy(caller, request)),
+      },
       read: {
         scopes: READ_OWN,
         description: 'The scopes read:profile and profile give access to one’s own record only.',
@@ -49,7 +53,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
           const by = {
             ...sourceOf(caller),
             own: isOwn(caller, id),
-            changedBy: changedBy(caller, request),
+            changedBy: requestedBy(caller, request),
           };
           return withWrongPasswordAsField(users.update(id, permitted, ifVersion, by));
         },
@@ -59,7 +63,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
         conflicts: true,
         description: 'People get 409 for the last active admin; trusted applications do not.',
         authorize: authorizeChange,
-        run: (id, caller, ifVersion, request) => users.remove(id, ifVersion, changedBy(caller, request)),
+        run: (id, caller, ifVersion, request) => users.remove(id, ifVersion, requestedBy(caller, request)),
       },
     },
     example: EXAMPLE_USER,

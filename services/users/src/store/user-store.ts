@@ -1,4 +1,5 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import type { RequestedBy } from '@gatehouse/kit/requests';
 import { defineCollection } from '@gatehouse/mongo/collection';
 import { type Counts, createCounts } from '@gatehouse/mongo/counts';
 import { createFindById } from '@gatehouse/mongo/find-by-id';
@@ -9,7 +10,6 @@ import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
 import {
   type Account,
-  type ChangedBy,
   type EmailClaim,
   LastAdminError,
   TakenError,
@@ -19,10 +19,10 @@ import {
 import {
   changeSecurity,
   changeUser,
+  createUser,
   deleteUser,
   releaseEmail,
   restoreEmail,
-  userCreated,
   verifyEmail,
 } from '../user-changes.ts';
 import {
@@ -106,9 +106,9 @@ export function createUserStore(
    * it, since they can make another. It writes to that other one, so that of two writes that each take away whom the other
    * one relies on, one finds its own document changed since it was read, and starts over.
    */
-  function withAdminLeft(current: Account, next: Account | undefined, by: ChangedBy | undefined) {
+  function withAdminLeft(current: Account, next: Account | undefined, by: RequestedBy | undefined) {
     const isTakenAway = isActiveAdmin(current) && !(next !== undefined && isActiveAdmin(next));
-    if (by === undefined || by.userId === null || !isTakenAway) return {};
+    if (by === undefined || by.user_id === null || !isTakenAway) return {};
     return {
       async onlyIf() {
         const others = { ...ACTIVE_ADMINS, _id: { $ne: current.id } };
@@ -152,10 +152,13 @@ export function createUserStore(
       });
     },
 
-    insert: (account, claim = {}) =>
-      claiming(account.email, claim, (emailContested) =>
-        writes.insert({ ...account, emailContested }, [userCreated(account)]),
-      ),
+    async insert(account, claim = {}, by) {
+      const { accountChanges, events } = createUser(account, by);
+      await claiming(account.email, claim, (emailContested) =>
+        writes.insert({ ...account, emailContested }, events),
+      );
+      return accountChanges;
+    },
 
     async findById(id) {
       const document = await findDocument(id);

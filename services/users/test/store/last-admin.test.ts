@@ -1,10 +1,11 @@
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
+import type { RequestedBy } from '@gatehouse/kit/requests';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createUserStore } from '../../src/store/user-store.ts';
-import type { ChangedBy, UserStatus, UserStore } from '../../src/user.ts';
+import type { UserStatus, UserStore } from '../../src/user.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = await testDatabase(t);
@@ -22,7 +23,9 @@ const stores = [store, ...others.map((it) => it.store)];
 const collection = connection.collection('users');
 t.beforeEach(async () => void (await collection.deleteMany({})));
 
-const PERSON: ChangedBy = { userId: 'usr_x', clientId: 'app_x', address: '192.0.2.1', requestId: 'r' };
+const PERSON: RequestedBy = {
+  ...{ user_id: 'usr_x', client_id: 'app_x', address: '192.0.2.1', user_agent: null, request_id: 'r' },
+};
 const CONFLICT = { kind: 'conflict', message: /last active admin/ };
 
 async function admin(status: UserStatus = 'active'): Promise<string> {
@@ -37,7 +40,7 @@ async function admin(status: UserStatus = 'active'): Promise<string> {
 }
 const activeAdmins = () => collection.countDocuments({ role: 'admin', status: 'active' });
 
-type Loss = (by: ChangedBy | undefined, id: string, from?: UserStore) => Promise<unknown>;
+type Loss = (by: RequestedBy | undefined, id: string, from?: UserStore) => Promise<unknown>;
 /** What takes an admin away. */
 const LOSSES: Record<string, Loss> = {
   'another role': (by, id, from = store) =>
@@ -61,7 +64,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     await lose(PERSON, last);
     t.equal(await activeAdmins(), 1);
     await t.rejects(lose(PERSON, other), CONFLICT);
-    await lose({ ...PERSON, userId: null }, other);
+    await lose({ ...PERSON, user_id: null }, other);
     t.equal(await activeAdmins(), 0, 'trusted applications need none');
   });
 }

@@ -233,8 +233,8 @@ t.test(
       user: { role: 'editor', status: 'inactive', phone: '+4912345', epoch: 6, signInEpoch: 3, version: 2 },
     });
     t.strictSame(both?.events, [
-      { userId: id, epoch: 5, signInEpoch: 2, reason: 'role' },
-      { userId: id, epoch: 6, signInEpoch: 3, reason: 'status' },
+      { userId: id, epoch: 5, signInEpoch: 2, reason: 'role', details: { from: 'user', to: 'editor' } },
+      { userId: id, epoch: 6, signInEpoch: 3, reason: 'status', details: { from: 'active', to: 'inactive' } },
     ]);
     t.match(await store.update(id, { role: 'editor', status: 'active' }), {
       user: { epoch: 7, signInEpoch: 3 },
@@ -280,8 +280,8 @@ t.test('a new password in an update ends tokens and sessions', async (t) => {
   });
   t.match(all, { user: { role: 'editor', status: 'inactive', epoch: 8, signInEpoch: 5, version: 3 } });
   t.strictSame(all?.events, [
-    { userId: id, epoch: 6, signInEpoch: 3, reason: 'role' },
-    { userId: id, epoch: 7, signInEpoch: 4, reason: 'status' },
+    { userId: id, epoch: 6, signInEpoch: 3, reason: 'role', details: { from: 'user', to: 'editor' } },
+    { userId: id, epoch: 7, signInEpoch: 4, reason: 'status', details: { from: 'active', to: 'inactive' } },
     { userId: id, epoch: 8, signInEpoch: 5, reason: 'password' },
   ]);
   t.equal(await store.passwordHashOf(id), 'newer');
@@ -348,7 +348,10 @@ t.test('a deletion keeps the epochs and the events, and no personal data', async
     left?.outbox.map(({ data }: { data: unknown }) => data),
     [
       { user_id: id, version: 1 },
-      { user_id: id, epoch: 2, sign_in_epoch: 0, reason: 'role' },
+      {
+        ...{ user_id: id, epoch: 2, sign_in_epoch: 0, reason: 'role' },
+        details: { from: 'user', to: 'admin' },
+      },
       { user_id: id, version: 2, changed: ['role'] },
       { user_id: id, epoch: 3, sign_in_epoch: 1, reason: 'deleted' },
       { user_id: id, version: 3 },

@@ -1,0 +1,16 @@
+import type { RequestedBy, RequestInfo } from '@gatehouse/kit/requests';
+import type { Caller } from './caller.ts';
+
+/** Who makes the request, and from where, for the audit log. */
+export function requestedBy(
+  { person, clientId }: Pick<Caller, 'person' | 'clientId'>,
+  { address, userAgent, id }: Pick<RequestInfo, 'address' | 'userAgent' | 'id'>,
+): RequestedBy {
+  return {
+    user_id: person?.id ?? null,
+    client_id: clientId,
+    address,
+    user_agent: userAgent ?? null,
+    request_id: id,
+  };
+}
