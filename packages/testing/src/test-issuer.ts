@@ -38,6 +38,8 @@ export type TestIssuer = {
   ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
+  /** What identity was told that operators do to queues; while it is away, it takes nothing. */
+  queueActions: { taken: { id: string; action: string; details: object; by: object }[]; away: boolean };
   /** How often each path was asked for, without the query. */
   asked: Map<string, number>;
 };
@@ -59,6 +61,7 @@ export async function createTestIssuer(
   const apiKeys = new Map<string, ResolvedKey>();
   const owned = new Map<string, string[]>();
   const asked: TestIssuer['asked'] = new Map();
+  const queueActions: TestIssuer['queueActions'] = { taken: [], away: false };
   const broadcast = createTestBroadcast(t, REVOCATIONS_SUBJECT);
 
   const routes: Record<
@@ -89,6 +92,11 @@ export async function createTestIssuer(
       return found === undefined
         ? [404, { error: { code: 'not_found', message: 'No such key.' } }]
         : [200, found];
+    },
+    '/internal/identity/queue-actions': async (request) => {
+      if (queueActions.away) return [503, { error: { code: 'unavailable' } }];
+      queueActions.taken.push(JSON.parse(await text(request)));
+      return [200, {}];
     },
     '/internal/identity/delegations': async (request) => {
       const { credential } = JSON.parse(await text(request)) as { credential: string };
@@ -188,6 +196,7 @@ export async function createTestIssuer(
     delegations,
     ended,
     client,
+    queueActions,
     asked,
   };
 }

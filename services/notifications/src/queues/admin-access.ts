@@ -1,6 +1,8 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { type RequestedBy, requestInfo } from '@gatehouse/kit/requests';
 import { callerOf } from '@gatehouse/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
+import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 
 export const READ = ['read:all'];
@@ -18,4 +20,9 @@ export function adminHooks(authenticate: onRequestAsyncHookHandler, scopes: read
       },
     ],
   };
+}
+
+/** The admin who asks for something, for the audit log. */
+export function operatorOf(request: FastifyRequest): RequestedBy {
+  return requestedBy(callerOf(request), requestInfo(request.raw));
 }

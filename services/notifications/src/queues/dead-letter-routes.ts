@@ -4,7 +4,7 @@ import { documented } from '@gatehouse/openapi/operation';
 import { send } from '@gatehouse/resource/answer';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { adminHooks, READ, WRITE } from './admin-access.ts';
+import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';
 import type { QueuedDeadLetter, QueueService } from './queue-service.ts';
 
 export const DEAD_LETTERS_PATH = '/api/v1/dead-letters';
@@ -121,7 +121,8 @@ export function mountDeadLetters(
         ...common,
         operationId: 'replay_dead_letters',
         summary: 'Replay dead letters',
-        description: 'They go back into their queues, with all their attempts. For admins.',
+        description:
+          'They go back into their queues, with all their attempts. For admins; recorded in the audit log.',
         scopes: WRITE,
         body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
         answers: {
@@ -138,7 +139,7 @@ export function mountDeadLetters(
     },
     async (request, reply) => {
       const ids = [...new Set(readReplay(request.body).ids)];
-      const unknown = await queues.replay(ids);
+      const unknown = await queues.replay(ids, operatorOf(request));
       return send(reply, answer(writeReplayed({ replayed: ids.length - unknown.length, unknown })));
     },
   );
@@ -151,6 +152,7 @@ export function mountDeadLetters(
         ...common,
         operationId: 'purge_dead_letters',
         summary: 'Remove all dead letters of a queue or a lane',
+        description: 'For admins; recorded in the audit log.',
         scopes: WRITE,
         query: [{ profile: 'plain', schema: PurgeQuery }],
         answers: {
@@ -165,7 +167,8 @@ export function mountDeadLetters(
     },
     async (request, reply) => {
       const { queue, lane } = readPurgeQuery(request.query);
-      return send(reply, answer(writeRemoved({ removed: await queues.purge(queue, lane) })));
+      const removed = await queues.purge(queue, lane, operatorOf(request));
+      return send(reply, answer(writeRemoved({ removed })));
     },
   );
 
@@ -195,6 +198,7 @@ export function mountDeadLetters(
         ...common,
         operationId: 'remove_dead_letter',
         summary: 'Remove a dead letter',
+        description: 'For admins; recorded in the audit log.',
         scopes: WRITE,
         answers: { 204: { description: 'The dead letter has been removed.' } },
         errors: { body: plainBody, kinds: ['not_found'] },
@@ -202,7 +206,7 @@ export function mountDeadLetters(
       ...adminHooks(authenticate, WRITE),
     },
     async (request, reply) => {
-      await queues.removeDeadLetter(request.params.id);
+      await queues.removeDeadLetter(request.params.id, operatorOf(request));
       return reply.code(204).send();
     },
   );

@@ -1,3 +1,18 @@
+import type { RequestedBy } from '@gatehouse/kit/requests';
+
+/** What an operator does to a queue, for identity's audit log. */
+export type QueueAction = {
+  action:
+    | 'queue.paused'
+    | 'queue.resumed'
+    | 'dead_letters.replayed'
+    | 'dead_letters.removed'
+    | 'dead_letters.purged';
+  /** To what: names, ids and numbers. */
+  details: Readonly<Record<string, string | number | readonly string[]>>;
+  by: RequestedBy;
+};
+
 /** The state of a lane of a queue. */
 export type LaneState = {
   /** Whether an operator has paused it. */
@@ -9,7 +24,10 @@ export type LaneState = {
 /** By the key of each lane (see laneKey). */
 export type LaneStore = {
   readAll(): Promise<ReadonlyMap<string, LaneState>>;
-  setPaused(lane: string, paused: boolean): Promise<void>;
+  /** Stores the action in the same write, unless the lane is already as it is to be. */
+  setPaused(lane: string, paused: boolean, action: QueueAction): Promise<void>;
+  /** Stores an action that changes something else than the state. */
+  record(lane: string, action: QueueAction): Promise<void>;
   /** Adds to the numbers of attempts. */
   add(lane: string, outcomes: Readonly<Record<string, number>>): Promise<void>;
 };

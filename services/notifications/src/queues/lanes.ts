@@ -1,6 +1,7 @@
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
-import { type LaneState, type LaneStore, laneKey } from './lane.ts';
+import type { RequestedBy } from '@gatehouse/kit/requests';
+import { type LaneState, type LaneStore, laneKey, type QueueAction } from './lane.ts';
 
 /** How soon a process knows what an operator did at another, and the others know its counts. */
 const EVERY_MS = 1000;
@@ -11,13 +12,20 @@ export type Lanes = PeriodicTask & {
   /** Reads the states: a lane that is paused must not run after a start. */
   load(): Promise<void>;
   isPaused(queue: string, lane: string): boolean;
-  setPaused(queue: string, lane: string, paused: boolean): Promise<void>;
+  /** Also writes it down, as `record` does. */
+  setPaused(queue: string, lane: string, paused: boolean, by: RequestedBy): Promise<void>;
+  /** Writes down what an operator does, for the audit log. Durable when it resolves. */
+  record(queue: string, lane: string, action: QueueAction): Promise<void>;
   /** Counts an attempt by its outcome. */
   count(queue: string, lane: string, outcome: string): void;
   stateOf(queue: string, lane: string): LaneState;
 };
 
-export function createLanes(store: LaneStore, { logger }: { logger: Logger }): Lanes {
+/** @param options.deliver takes what was written down of a lane to identity; never rejects */
+export function createLanes(
+  store: LaneStore,
+  { logger, deliver }: { logger: Logger; deliver(lane: string): Promise<unknown> },
+): Lanes {
   let states: ReadonlyMap<string, LaneState> = new Map();
   /** What is not in the store yet. */
   let counts = new Map<string, Record<string, number>>();
@@ -50,9 +58,17 @@ export function createLanes(store: LaneStore, { logger }: { logger: Logger }): L
     },
     load,
     isPaused: (queue, lane) => stateOf(queue, lane).paused,
-    async setPaused(queue, lane, paused) {
-      await store.setPaused(laneKey(queue, lane), paused);
+    async setPaused(queue, lane, paused, by) {
+      const key = laneKey(queue, lane);
+      const action = paused ? 'queue.paused' : 'queue.resumed';
+      await store.setPaused(key, paused, { action, details: { queue, lane }, by });
       await load();
+      await deliver(key);
+    },
+    async record(queue, lane, action) {
+      const key = laneKey(queue, lane);
+      await store.record(key, action);
+      await deliver(key);
     },
     count(queue, lane, outcome) {
       const key = laneKey(queue, lane);

@@ -3,6 +3,7 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-
 import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
 import { createLaneStore } from './lane-store.ts';
 import { createLanes, type Lanes } from './lanes.ts';
+import { createQueueActions } from './queue-actions.ts';
 import { queueMetrics } from './queue-metrics.ts';
 import { mountQueues, QUEUES_PATH } from './queue-routes.ts';
 import { createQueueService, type OperatedQueue } from './queue-service.ts';
@@ -17,8 +18,9 @@ export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => (
 export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
 
 /** What operators see of queues, and do about them. `operate` is called when all queues are made. */
-export function createQueuesModule({ connection, logger }: ResourceContext) {
-  const lanes = createLanes(createLaneStore(connection), { logger });
+export function createQueuesModule(context: ResourceContext) {
+  const actions = createQueueActions(context);
+  const lanes = createLanes(createLaneStore(context.connection), { ...context, deliver: actions.deliver });
   return {
     lanes,
     operate(queues: readonly OperatedQueue[]): ResourceParts {
@@ -30,7 +32,7 @@ export function createQueuesModule({ connection, logger }: ResourceContext) {
         },
         prepare: lanes.load,
         metrics: async () => queueMetrics(await service.status()),
-        background: [lanes],
+        background: [lanes, actions],
       };
     },
   };

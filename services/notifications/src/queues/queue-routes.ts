@@ -4,7 +4,7 @@ import { documented } from '@gatehouse/openapi/operation';
 import { send } from '@gatehouse/resource/answer';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { adminHooks, READ, WRITE } from './admin-access.ts';
+import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';
 import type { LaneStatus, QueueService } from './queue-service.ts';
 
 export const QUEUES_PATH = '/api/v1/queues';
@@ -89,7 +89,7 @@ export function mountQueues(
       schema: documented({
         operationId: 'change_lane',
         summary: 'Pause or resume a lane',
-        description: 'Every worker follows within seconds. For admins.',
+        description: 'Every worker follows within seconds. For admins; recorded in the audit log.',
         tag: QUEUES_PATH,
         scopes: WRITE,
         body: [{ name: 'LaneChange', schema: Change, example: { paused: true } }],
@@ -102,7 +102,8 @@ export function mountQueues(
     },
     async (request, reply) => {
       const { queue, lane } = request.params;
-      const status = await queues.setPaused(queue, lane, readChange(request.body).paused);
+      const { paused } = readChange(request.body);
+      const status = await queues.setPaused(queue, lane, paused, operatorOf(request));
       return send(reply, { status: 200, headers: NO_STORE, text: writeLane(show(status)) });
     },
   );

@@ -1,6 +1,8 @@
 import type { DeadLetter, Depth, JobQueue } from '@gatehouse/events/job-queue';
 import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { RequestedBy } from '@gatehouse/kit/requests';
+import { laneKey, type QueueAction } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
 /** What an operator sees of a lane. */
@@ -25,11 +27,14 @@ export type OperatedQueue = {
   failureOf?(lane: string): { since: Date; error: string } | undefined;
 };
 
-/** What operators do about queues. */
+/**
+ * What operators do about queues. Of dead letters, what is to be done is recorded before it is done, so that nothing is done
+ * without being recorded.
+ */
 export type QueueService = {
   status(): Promise<LaneStatus[]>;
   /** Throws `not_found`. A paused lane keeps its jobs, and none of them is worked on. */
-  setPaused(queue: string, lane: string, paused: boolean): Promise<LaneStatus>;
+  setPaused(queue: string, lane: string, paused: boolean, by: RequestedBy): Promise<LaneStatus>;
   /** A page of the dead letters of all queues, one queue after the other, or of one. */
   deadLetters(options: {
     queue: string | undefined;
@@ -39,12 +44,16 @@ export type QueueService = {
   /** Throws `not_found`. */
   readDeadLetter(id: string): Promise<QueuedDeadLetter>;
   /** Puts jobs back into their queues; returns the ids that there are no dead letters of. */
-  replay(ids: readonly string[]): Promise<string[]>;
+  replay(ids: readonly string[], by: RequestedBy): Promise<string[]>;
   /** Throws `not_found`. */
-  removeDeadLetter(id: string): Promise<void>;
+  removeDeadLetter(id: string, by: RequestedBy): Promise<void>;
   /** Removes all of a queue, or of a lane of it; returns their number. Throws `not_found`. */
-  purge(queue: string, lane: string | undefined): Promise<number>;
+  purge(queue: string, lane: string | undefined, by: RequestedBy): Promise<number>;
 };
+
+type FoundLetter = { queue: JobQueue; letter: DeadLetter };
+
+const laneOf = ({ queue, letter }: FoundLetter) => laneKey(queue.name, letter.job.lane);
 
 export function createQueueService(operated: readonly OperatedQueue[], lanes: Lanes): QueueService {
   const missing = (what: string) => new ServiceError('not_found', `There is no such ${what}.`);
@@ -66,8 +75,8 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
     }));
   }
 
-  /** The queue that has a dead letter of this id. */
-  async function find(id: string): Promise<{ queue: JobQueue; letter: DeadLetter } | undefined> {
+  /** The dead letter of this id, and its queue. */
+  async function find(id: string): Promise<FoundLetter | undefined> {
     for (const { queue } of operated) {
       const letter = await queue.deadLetters.read(id);
       if (letter !== undefined) return { queue, letter };
@@ -75,13 +84,27 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
     return undefined;
   }
 
+  /** Records what is to be done to dead letters of one lane. */
+  async function record(
+    action: QueueAction['action'],
+    letters: readonly FoundLetter[],
+    by: RequestedBy,
+  ): Promise<void> {
+    const [first] = letters;
+    if (first === undefined) return;
+    const { queue, letter } = first;
+    const { lane } = letter.job;
+    const ids = letters.map(({ letter }) => letter.job.id);
+    await lanes.record(queue.name, lane, { action, details: { queue: queue.name, lane, ids }, by });
+  }
+
   return {
     status: async () => (await Promise.all(operated.map(statusOf))).flat(),
 
-    async setPaused(name, lane, paused) {
+    async setPaused(name, lane, paused, by) {
       const found = named(name);
       if (!found.lanes.includes(lane)) throw missing('lane');
-      await lanes.setPaused(name, lane, paused);
+      await lanes.setPaused(name, lane, paused, by);
       const status = (await statusOf(found)).find((each) => each.lane === lane);
       if (status === undefined) throw missing('lane');
       return status;
@@ -114,23 +137,40 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
       return { ...found.letter, queue: found.queue.name };
     },
 
-    async replay(ids) {
-      const unknown: string[] = [];
-      for (const id of new Set(ids)) {
-        const found = await find(id);
-        if (!(await found?.queue.deadLetters.replay(id))) unknown.push(id);
+    async replay(ids, by) {
+      const unique = [...new Set(ids)];
+      const found: FoundLetter[] = [];
+      for (const id of unique) {
+        const letter = await find(id);
+        if (letter !== undefined) found.push(letter);
       }
-      return unknown;
+      const replayed = new Set<string>();
+      for (const letters of Map.groupBy(found, laneOf).values()) {
+        await record('dead_letters.replayed', letters, by);
+        for (const { queue, letter } of letters) {
+          const { id } = letter.job;
+          if (await queue.deadLetters.replay(id)) replayed.add(id);
+        }
+      }
+      return unique.filter((id) => !replayed.has(id));
     },
 
-    async removeDeadLetter(id) {
+    async removeDeadLetter(id, by) {
       const found = await find(id);
-      if (!(await found?.queue.deadLetters.remove(id))) throw missing('dead letter');
+      if (found === undefined) throw missing('dead letter');
+      await record('dead_letters.removed', [found], by);
+      if (!(await found.queue.deadLetters.remove(id))) throw missing('dead letter');
     },
 
-    async purge(name, lane) {
+    async purge(name, lane, by) {
       const { queue, lanes: names } = named(name);
-      if (lane !== undefined && !names.includes(lane)) throw missing('lane');
+      const purged = lane === undefined ? names : names.filter((each) => each === lane);
+      const [first] = purged;
+      if (first === undefined) throw missing('lane');
+      const depth = (await queue.depth()).filter((part) => purged.includes(part.lane));
+      const number = depth.reduce((sum, { deadLetters }) => sum + deadLetters, 0);
+      const details = { queue: name, lanes: purged, number };
+      await lanes.record(name, first, { action: 'dead_letters.purged', details, by });
       return queue.deadLetters.purge(lane);
     },
   };
