@@ -50,6 +50,18 @@ t.test('queues: a paused lane keeps its jobs, and goes on with them', async (t) 
   );
   t.pass('the message was sent');
 
+  for (const [action, words] of [
+    ['queue.paused', 'Queue lane paused'],
+    ['queue.resumed', 'Queue lane resumed'],
+  ]) {
+    const log = textOf(await admin.get(`/dashboard/audit?action=${action}&client=dashboard`));
+    t.match(
+      log,
+      new RegExp(`1 entry .*${words} .*admin .*queue messages lane email`),
+      'who did it is recorded',
+    );
+  }
+
   const unknown = { ...formsOf(resumed.html).find(({ html }) => html.includes('value="email"'))?.fields };
   t.equal((await admin.submit(resumed, { ...unknown, lane: 'nothing' }, 'value="email"')).status, 404);
 });

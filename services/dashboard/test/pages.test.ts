@@ -228,6 +228,30 @@ t.test('pages of the dashboard', async (t) => {
     }
   });
 
+  await t.test('the audit log has words for every action, and says what became of a role', async (t) => {
+    const page = await admin.browser.get('/dashboard/audit');
+    const [, choice = ''] = /<select [^>]*name="action"[^>]*>(.*?)<\/select>/s.exec(page.html) ?? [];
+    const options = [...choice.matchAll(/<option value="([^"]+)"[^>]*>([^<]+)/g)];
+    const document = (await (await fetch(`${base}/openapi/identity.json`)).json()) as {
+      components: { schemas: { AuditEntry: { properties: { action: { enum: string[] } } } } };
+    };
+    const { action } = document.components.schemas.AuditEntry.properties;
+    t.same(options.map(([, value]) => value).sort(), action.enum.toSorted());
+    t.same(
+      options.filter(([, value, text]) => value === text),
+      [],
+    );
+    const id = built.people.ann.id;
+    await admin.browser.submit(
+      await admin.browser.get(`/dashboard/users/${id}`),
+      { role: 'editor' },
+      '/role',
+    );
+    const log = await admin.browser.get(`/dashboard/audit?subject=${id}&action=account.changed`);
+    t.match(textOf(log), /Account changed .* Details? .*change role from user to editor/);
+    await admin.browser.submit(await admin.browser.get(`/dashboard/users/${id}`), { role: 'user' }, '/role');
+  });
+
   await t.test('signing keys are rotated', async (t) => {
     const page = await admin.browser.get('/dashboard/signing-keys');
     const current = /name="kid" value="([^"]+)"/.exec(page.html)?.[1] ?? '';

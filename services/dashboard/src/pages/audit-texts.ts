@@ -24,4 +24,9 @@ export const ACTIONS: Record<string, string> = {
   'api_key.rotated': 'API key rotated',
   'api_key.revoked': 'API key revoked',
   'keys.rotated': 'Signing keys rotated',
+  'queue.paused': 'Queue lane paused',
+  'queue.resumed': 'Queue lane resumed',
+  'dead_letters.replayed': 'Dead letters replayed',
+  'dead_letters.removed': 'Dead letter removed',
+  'dead_letters.purged': 'All dead letters removed',
 };

@@ -44,7 +44,7 @@ export function addAuditRoutes({ get }: DashboardRouter): void {
     return {
       title: 'Audit log',
       section: 'audit',
-      body: html`<p>What people and applications did to accounts, applications and keys, the latest first.</p>
+      body: html`<p>What people and applications did to accounts, applications, keys and queues, the latest first.</p>
 ${list({
   path: PATH,
   noun: ['entry', 'entries'],
@@ -111,7 +111,10 @@ function where({ address, user_agent: agent }: Entry): Content {
 function details({ details: more, request_id: request }: Entry): Content {
   const entries = Object.entries(more);
   if (entries.length === 0 && request === null) return '–';
-  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const text = (value: unknown): string => {
+    if (Array.isArray(value)) return value.map(text).join(', ');
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
   return html`<details><summary>Show</summary><dl class="facts">${entries.map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${text(value)}</dd></div>`,
   )}${request !== null && html`<div><dt>request</dt><dd>${request}</dd></div>`}</dl></details>`;
