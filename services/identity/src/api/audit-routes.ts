@@ -21,12 +21,14 @@ export const AuditEntryView = Type.Object({
   subject: OrNull('The id of the person whom it concerns.'),
   client: OrNull('The client_id of the application that it was done through, or to.'),
   address: OrNull('The IP address that it came from.'),
-  user_agent: OrNull('The User-Agent header of the request.'),
+  user_agent: OrNull('The User-Agent header of the request, or its first 200 characters.'),
   request_id: OrNull('The id of the request in the logs.'),
   details: Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: 'object',
     additionalProperties: true,
-    description: 'What else there is to know, by the action.',
+    description:
+      'What else there is to know, by the action: `from` and `to` of a role or status, `fields` that changed, `queue` and `lane`. ' +
+      'No name or email address of a person, and no secret.',
   }),
 });
 

@@ -81,8 +81,8 @@ if (auditPage === undefined) throw new Error('the audit log has no answer');
 const auditEntry = shape('AuditEntry', AuditEntryView, {
   ...{ id: 'aud_01m7g9w2k0000c4v8x3r6t5n1z', action: 'account.changed', created_at: at },
   ...{ actor: 'usr_01m7g9v7d0000a3b9e5k2m8p4q', subject: 'usr_01m7g9x1h0000d6w2y8s4v7r3t' },
-  ...{ client: 'gatehouse-login', address: '192.0.2.1', user_agent: null, request_id: 'req_01' },
-  details: { change: 'status' },
+  ...{ client: 'gatehouse-login', address: '192.0.2.1', user_agent: 'curl/8.5.0', request_id: 'req_01' },
+  details: { change: 'role', from: 'user', to: 'editor' },
 });
 const signingKey = shape('SigningKey', SigningKeyView, {
   ...{ kid: 'key_01m7g9w2k0000c4v8x3r6t5n1z', alg: 'ES256', state: 'current' },
@@ -113,7 +113,8 @@ export const administrationOperations: Operations = {
   }),
   [`GET ${AUDIT_PATH}`]: managed({
     ...{ operationId: 'list_api_v1_audit', tag: AUDIT_PATH, summary: 'List the audit log' },
-    description: 'For admins. Who did what, to whom, when and from where; the latest entry first.',
+    description:
+      'For admins. Who did what to accounts, applications, keys and queues, when and from where; the latest entry first.',
     query: [{ profile: 'cursor', schema: auditEndpoint.query }],
     answers: {
       200: answer('A page of the log.', { name: 'AuditPage', schema: auditPage, parts: [auditEntry] }),
