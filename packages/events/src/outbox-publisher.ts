@@ -19,6 +19,8 @@ export type OutboxPublisher = {
   publishing<K extends string, S extends Record<K, Write>>(store: S, writes: readonly K[]): S;
   /** Delivers the events of a document that go to the receiver of this subject, for `waitMs` at most. Never rejects. */
   deliver(documentId: string, subject: string, waitMs: number): Promise<boolean>;
+  /** As deliver(), for callers that do not wait. */
+  send(documentId: string, subject: string): void;
 };
 
 /**
@@ -66,5 +68,6 @@ export function createOutboxPublisher(options: {
       return { ...store, ...Object.fromEntries(published) };
     },
     deliver: (documentId, subject, waitMs) => relay.push(documentId, waitMs, laneOf({ subject })),
+    send: (documentId, subject) => relay.send(documentId, laneOf({ subject })),
   };
 }

@@ -85,4 +85,7 @@ t.test('a receiver gets its subject alone, and who is away keeps nobody else wai
   t.equal(await publisher.deliver('a', 'things.told', 5000), true);
   t.same(received, ['a']);
   t.same((await things.findOne({ _id: 'a' }))?.outbox, []);
+  await published.change('a', 'things.told');
+  publisher.send('a', 'things.told');
+  await until(() => received.length === 2, 5000);
 });

@@ -12,12 +12,21 @@ import {
 } from './user.ts';
 
 export const ACCOUNT_CHANGED = 'users.account.changed';
+/** Of changes that only the audit log is told of. What ends tokens never waits behind them. */
+export const ACCOUNT_RECORDED = 'users.account.recorded';
+
+/** The subject of the event to identity. A new address ends nothing, but the previous one has to be notified. */
+export function subjectOf({ reason, previousEmail }: AccountChanged): AccountEvent['subject'] {
+  const isOnlyRecorded =
+    reason === 'created' || reason === 'username' || (reason === 'email' && previousEmail === undefined);
+  return isOnlyRecorded ? ACCOUNT_RECORDED : ACCOUNT_CHANGED;
+}
 
 type Revision = Pick<User, 'version' | 'updatedAt'> & { by?: RequestedBy | undefined };
 
 /** An AccountChanged as sent to identity. */
 type AccountEvent = {
-  subject: typeof ACCOUNT_CHANGED;
+  subject: typeof ACCOUNT_CHANGED | typeof ACCOUNT_RECORDED;
   data: {
     user_id: string;
     epoch: number;
@@ -51,15 +60,19 @@ const NAMES_IN_EVENTS = {
   passwordHash: 'password',
 } satisfies Partial<Record<keyof Account, string>>;
 
-/** What identity's audit log does not have from identity's own pages, where people sign up. */
+/**
+ * What becomes known of a creation. The audit log has only that of an account with more power than others: programs create
+ * ordinary ones by the thousand, and each entry costs more than half of what the creation does.
+ */
 export function createUser(
   { id, epoch, signInEpoch, version, role, status }: Account,
   by?: RequestedBy,
 ): Pick<AccountUpdate, 'accountChanges' | 'events'> {
   const details = { role, status };
-  const created: AccountChanged = { userId: id, epoch, signInEpoch, reason: 'created', details };
-  const accountChanges =
-    by === undefined && role === 'user' ? [] : [{ ...created, ...omitUndefined({ by }) }];
+  const accountChanges: AccountChanged[] =
+    role === 'user'
+      ? []
+      : [{ userId: id, epoch, signInEpoch, reason: 'created', details, ...omitUndefined({ by }) }];
   const event: UserEvent = { subject: 'users.user.created', data: { user_id: id, version } };
   return { accountChanges, events: [...accountChanges.map(accountEvent), event] };
 }
@@ -164,7 +177,10 @@ function updated(
     signInEpoch += endsSessions ? 1 : 0;
     return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
   });
-  const data = { user_id: current.id, version: revision.version, changed: changedFields(current, next) };
+  const changed = Object.entries(NAMES_IN_EVENTS)
+    .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
+    .map(([, name]) => name);
+  const data = { user_id: current.id, version: revision.version, changed };
   return {
     next: { ...next, epoch, signInEpoch, ...revision },
     accountChanges,
@@ -172,18 +188,9 @@ function updated(
   };
 }
 
-function changedFields(current: Account, next: Account): string[] {
-  return Object.entries(NAMES_IN_EVENTS)
-    .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
-    .map(([, name]) => name);
-}
-
-/** The fields that have a reason of their own. */
-const OWN_REASON = new Set(['email', 'email_verified', 'role', 'status', 'password']);
-
 /**
- * What the change means for tokens and sessions, and what the audit log is to have of it; in order, as if each had been a
- * change of its own. What ends nothing is in the log from identity's pages, unless it was asked for through the API.
+ * What the change means for tokens and sessions, and what the audit log is to have of it: what one signs in with, and what
+ * one may do. In order, as if each had been a change of its own. Identity's own pages record themselves what ends nothing.
  */
 function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined): Reason[] {
   const reasons: Reason[] = [];
@@ -192,9 +199,8 @@ function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined)
   const previous = email !== null && emailVerified ? { previousEmail: email } : undefined;
   if (next.email !== email && (previous ?? by) !== undefined)
     reasons.push({ reason: 'email', endsTokens: false, endsSessions: false, ...previous });
-  const fields = changedFields(current, next).filter((name) => !OWN_REASON.has(name));
-  if (fields.length > 0 && by !== undefined)
-    reasons.push({ reason: 'profile', endsTokens: false, endsSessions: false, details: { fields } });
+  if (next.username !== current.username && by !== undefined)
+    reasons.push({ reason: 'username', endsTokens: false, endsSessions: false });
   if (next.role !== role) {
     const details = { from: role, to: next.role };
     reasons.push({ reason: 'role', endsTokens: true, endsSessions: false, details });
@@ -211,7 +217,7 @@ function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined)
 function accountEvent(change: AccountChanged): AccountEvent {
   const { userId, epoch, signInEpoch, reason, details, previousEmail, by } = change;
   return {
-    subject: ACCOUNT_CHANGED,
+    subject: subjectOf(change),
     data: {
       ...{ user_id: userId, epoch, sign_in_epoch: signInEpoch, reason },
       ...omitUndefined({ details, previous_email: previousEmail, by }),

@@ -6,7 +6,7 @@ import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { RevocationSet } from '@gatehouse/tokens/revocations';
 import type { AccountChanged, UserStore } from './user.ts';
-import { ACCOUNT_CHANGED } from './user-changes.ts';
+import { ACCOUNT_CHANGED, ACCOUNT_RECORDED, subjectOf } from './user-changes.ts';
 
 /** How long the request that makes a change waits until identity has received it. */
 const MAX_WAIT_MS = 500;
@@ -17,16 +17,20 @@ type AccountEvents = {
   /** Starts looking for undelivered events, of this process and of any other. */
   start(): void;
   stop(): Promise<void>;
-  /** Resolves when identity has received the change, or after MAX_WAIT_MS: it is then delivered later. Never rejects. */
+  /**
+   * Resolves when identity has received the change, or after MAX_WAIT_MS: it is then delivered later. What is only recorded is
+   * not waited for. Never rejects.
+   */
   publishAccountChange(event: AccountChanged): Promise<void>;
   /** The store, which publishes the events `users.user.*` of each write. */
   publishing<S extends UserStore>(store: S): S;
 };
 
 /**
- * The events of users: `users.account.changed` tells identity that the epochs of an account were raised, and what else its
- * audit log is to have; `users.user.*` tell all subscribers that a user was created, changed or deleted. Events are stored in the write that causes them, and
- * delivered at least once.
+ * The events of users: `users.account.changed` tells identity that the epochs of an account were raised, or its verified
+ * address replaced; `users.account.recorded` tells it what else the audit log is to have; `users.user.*` tell all
+ * subscribers that a user was created, changed or deleted. Events are stored in the write that causes them, and delivered at
+ * least once.
  */
 export function createAccountEvents(options: {
   connection: Database['connection'];
@@ -48,16 +52,21 @@ export function createAccountEvents(options: {
     collection: connection.collection('users'),
     logger,
     transport,
-    receivers: { [ACCOUNT_CHANGED]: tellIdentity },
+    receivers: { [ACCOUNT_CHANGED]: tellIdentity, [ACCOUNT_RECORDED]: tellIdentity },
   });
 
   return {
     start: publisher.start,
     stop: publisher.stop,
-    async publishAccountChange({ userId, epoch }) {
-      // In this process at once, even if identity cannot be reached. No token has an epoch below 0.
+    async publishAccountChange(change) {
+      const { userId, epoch } = change;
+      if (subjectOf(change) === ACCOUNT_RECORDED) {
+        publisher.send(userId, ACCOUNT_RECORDED);
+        return;
+      }
+      // In this process at once, even if identity cannot be reached.
       const expiresAt = Math.floor(Date.now() / 1000) + MAX_TOKEN_SECONDS;
-      if (epoch > 0) revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
+      revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
       await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
     },
     publishing: (store) =>

@@ -109,15 +109,15 @@ export type SecurityChange =
 
 /**
  * The event of a change on which the security of the account depends, or which the audit log is to have, with the epochs
- * after it. A creation, a new address (`email`) and other fields (`profile`) raise none.
+ * after it. A creation, a new address (`email`) and a new username raise none.
  */
 export type AccountChanged = {
   userId: string;
   epoch: number;
   signInEpoch: number;
-  reason: SecurityChange['reason'] | 'created' | 'email' | 'email_restored' | 'profile' | 'deleted';
-  /** What the audit log says of it: roles, statuses and names of fields. Never what identifies a person, nor a secret. */
-  details?: Readonly<Record<string, string | readonly string[]>>;
+  reason: SecurityChange['reason'] | 'created' | 'username' | 'email' | 'email_restored' | 'deleted';
+  /** What the audit log says of it: roles and statuses. Never what identifies a person, nor a secret. */
+  details?: Readonly<Record<string, UserRole | UserStatus>>;
   /** The verified address before a change of the address. */
   previousEmail?: string;
   /** Who asked for it, and from where. Identity records itself what people do on its own pages. */

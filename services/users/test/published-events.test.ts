@@ -8,7 +8,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import t, { type Test } from 'tap';
 import { createUserStore } from '../src/store/user-store.ts';
-import type { UserRecord } from '../src/user.ts';
+import type { AccountChanged, UserRecord } from '../src/user.ts';
 import { createAccountEvents } from '../src/user-events.ts';
 
 type Stored = { _id: string; outbox?: OutboxEvent[] };
@@ -27,8 +27,11 @@ async function setUp(t: Test, transport?: EventTransport) {
   const identity = {
     /** While it is away. */
     back: undefined as Promise<void> | undefined,
+    /** A reason. */
+    refuses: undefined as string | undefined,
     async request(_method: string, _path: string, body?: unknown) {
       await identity.back;
+      if (Object(body).reason === identity.refuses) throw new Error('not now');
       told.push(body as Record<string, unknown>);
       return { status: 204, body: undefined };
     },
@@ -44,6 +47,11 @@ async function setUp(t: Test, transport?: EventTransport) {
   const waiting = () => collection.countDocuments(OUTBOX_INDEX.options.partialFilterExpression);
   return { users: events.publishing(store), store, events, identity, told, collection, waiting };
 }
+
+const BY = {
+  ...{ user_id: 'usr_admin', client_id: 'app_1', address: '192.0.2.1' },
+  ...{ user_agent: 'Browser/1', request_id: 'req_1' },
+};
 
 let count = 0;
 function somebody(): UserRecord & { passwordHash: string } {
@@ -157,6 +165,35 @@ t.test('identity and subscribers do not wait for each other', async (t) => {
   events.start();
   await until(async () => (await collection.findOne({ _id: second.id })) === null, 10_000);
   t.ok(taken.includes(`users.user.deleted ${second.id}`));
+});
+
+t.test('nothing waits for what is only recorded: neither its request, nor what ends tokens', async (t) => {
+  const { users, events, identity, told, waiting } = await setUp(t);
+  const user = somebody();
+  const published = async (changes: readonly AccountChanged[]) => {
+    const begin = performance.now();
+    for (const change of changes) await events.publishAccountChange(change);
+    return performance.now() - begin;
+  };
+  const { promise, resolve: comeBack } = Promise.withResolvers<void>();
+  identity.back = promise;
+  t.ok((await published(await users.insert({ ...user, role: 'admin' }))) < 250, 'identity is away');
+  const renamed = await users.update(user.id, { username: 'secret-other' }, undefined, BY);
+  t.ok((await published(renamed.events)) < 250);
+  identity.refuses = 'created';
+  identity.back = undefined;
+  comeBack();
+  const changed = await users.changeSecurity(user.id, { reason: 'role', role: 'user' });
+  await published(changed?.events ?? []);
+  t.match(told, [{ reason: 'role', epoch: 1 }]);
+  identity.refuses = undefined;
+  events.start();
+  await until(async () => (await waiting()) === 0, 10_000);
+  t.match(told, [
+    { reason: 'role', epoch: 1 },
+    { reason: 'created', details: { role: 'admin', status: 'active' }, epoch: 0 },
+    { reason: 'username', epoch: 0, by: BY },
+  ]);
 });
 
 t.test('without a transport the events are dropped', async (t) => {

@@ -122,11 +122,11 @@ t.test('the audit log is told what its own pages do not tell it', async (t) => {
     changeUser(from, changes, { ...REVISION, by: who });
   for (const [name, { accountChanges, events }, expected] of [
     ['a sign-up', creation('user'), []],
-    ['a creation', creation('user', by), [['created', { role: 'user', status: 'active' }, by]]],
-    ['of an admin', creation('admin', by), [['created', { role: 'admin', status: 'active' }, by]]],
+    ['an ordinary creation', creation('user', by), []],
+    ['that of an admin', creation('admin', by), [['created', { role: 'admin', status: 'active' }, by]]],
     ['by a setting', creation('admin'), [['created', { role: 'admin', status: 'active' }, undefined]]],
-    ['a username', change({ username: 'eve' }, by), [['profile', { fields: ['username'] }, by]]],
-    ['names', change({ name: 'x', lastName: 'y' }, by), [['profile', { fields: ['name', 'last_name'] }, by]]],
+    ['a username', change({ username: 'eve' }, by), [['username', undefined, by]]],
+    ['names', change({ name: 'x', lastName: 'y', phone: '+49', picture: 'y' }, by), []],
     ['a username on our pages', change({ username: 'eve' }), []],
     ['what is so already', change({ username: 'ann', role: 'user' }, by), []],
     ['an address', change({ email: 'x@example.org' }, by), [['email', undefined, by]]],
@@ -144,7 +144,7 @@ t.test('the audit log is told what its own pages do not tell it', async (t) => {
       change({ username: 'eve', email: 'x@example.org', role: 'admin' }, by),
       [
         ['email', undefined, by],
-        ['profile', { fields: ['username'] }, by],
+        ['username', undefined, by],
         ['role', { from: 'user', to: 'admin' }, by],
       ],
     ],
@@ -154,7 +154,11 @@ t.test('the audit log is told what its own pages do not tell it', async (t) => {
       expected,
       name,
     );
-    const told = events.filter(({ subject }) => subject === 'users.account.changed');
+    const told = events.filter(({ subject }) => subject.startsWith('users.account.'));
+    for (const { subject, data } of told) {
+      const hasEffect = 'epoch' in data && (data.epoch > ANN.epoch || data.previous_email !== undefined);
+      t.equal(subject, hasEffect ? 'users.account.changed' : 'users.account.recorded', name);
+    }
     t.match(
       told.map(({ data }) => data),
       accountChanges.map(({ reason, epoch }) => ({ reason, epoch })),

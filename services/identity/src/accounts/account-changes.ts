@@ -21,7 +21,7 @@ type AccountChange = {
 };
 
 /** These void nothing. A reason that is not known yet voids what a change of the role does. */
-const HARMLESS: ReadonlySet<string> = new Set(['created', 'profile', 'email']);
+const HARMLESS: ReadonlySet<string> = new Set(['created', 'username', 'email']);
 
 /**
  * Ends what a change voids: tokens, sign-ins, and tokens of applications. Durable when it resolves, and repeatable. The

@@ -59,12 +59,11 @@ t.test('what an admin does to an account, and to applications', async (t) => {
   await call('PUT', `/v1/users/${id}`, admin, { username: 'robert' });
   await call('DELETE', `/v1/users/${id}`, admin);
   const expected = [
-    ['account.created', { change: 'created', role: 'user', status: 'active' }],
     ['account.changed', { change: 'role', from: 'user', to: 'editor' }],
     ['account.changed', { change: 'status', from: 'active', to: 'inactive' }],
     ['password.changed', { change: 'password' }],
     ['account.changed', { change: 'email' }],
-    ['account.changed', { change: 'profile', fields: ['username'] }],
+    ['account.changed', { change: 'username' }],
     ['account.deleted', { change: 'deleted' }],
   ];
   await until(async () => (await actionsOf(id)).length >= expected.length, 5000);
