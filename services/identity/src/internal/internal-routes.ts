@@ -30,14 +30,13 @@ const By = Type.Object({
   user_agent: Type.Union([Type.String(), Type.Null()], { default: null }),
   request_id: Type.String(),
 });
-const Details = Type.Record(Type.String(), Type.Unknown());
 const AccountChange = Type.Object({
   id: EventId,
   user_id: Type.String(),
   epoch: Type.Integer(),
   sign_in_epoch: Type.Integer(),
   reason: Type.String(),
-  details: Type.Optional(Details),
+  details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   previous_email: Type.Optional(Type.String()),
   by: Type.Optional(By),
 });
@@ -61,11 +60,22 @@ const readCredentials = bodyValidator(
   }),
 );
 
+/** What an action was done to. Nothing else gets into the audit log from there. */
+const QueueDetails = Type.Object(
+  {
+    queue: Type.String(),
+    lane: Type.Optional(Type.String()),
+    lanes: Type.Optional(Type.Array(Type.String())),
+    ids: Type.Optional(Type.Array(Type.String())),
+    number: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: false },
+);
 const readAction = bodyValidator(
   Type.Object({
     id: EventId,
     action: Type.Unsafe<(typeof QUEUE_ACTIONS)[number]>({ type: 'string', enum: [...QUEUE_ACTIONS] }),
-    details: Details,
+    details: QueueDetails,
     by: By,
   }),
 );

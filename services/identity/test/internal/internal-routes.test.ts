@@ -388,6 +388,7 @@ t.test('each action on a queue is in the audit log, once however often it comes'
     ['an id that is no event’s', { ...event, id: 'aud_1' }],
     ['nobody', { ...event, by: undefined }],
     ['no details', { ...event, details: undefined }],
+    ['details of something else', { ...event, details: { ...details, email: 'ann@example.org' } }],
   ] as const) {
     t.equal((await report(body)).status, 400, name);
   }
