@@ -38,7 +38,7 @@ export type TestIssuer = {
   ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
-  /** What identity was told that operators do to queues; while it is away, it takes nothing. */
+  /** What identity was told that operators do to queues; while it is away, it answers 404, as an earlier version does. */
   queueActions: { taken: { id: string; action: string; details: object; by: object }[]; away: boolean };
   /** How often each path was asked for, without the query. */
   asked: Map<string, number>;
@@ -94,7 +94,7 @@ export async function createTestIssuer(
         : [200, found];
     },
     '/internal/identity/queue-actions': async (request) => {
-      if (queueActions.away) return [503, { error: { code: 'unavailable' } }];
+      if (queueActions.away) return [404, { error: { code: 'not_found', message: 'No such route.' } }];
       queueActions.taken.push(JSON.parse(await text(request)));
       return [200, {}];
     },
