@@ -9,7 +9,7 @@ import { createReportFileStore } from './report-file-store.ts';
 import { mountReports, PREFIXES } from './report-routes.ts';
 import { createReportService } from './report-service.ts';
 import { createReportStore, newJobId, REPORTS } from './report-store.ts';
-import { createReportHandler, reportLedger } from './report-worker.ts';
+import { createReportHandler, removeUnused, reportLedger } from './report-worker.ts';
 
 /** The paths of this room, with the error bodies of what is below them. */
 export const REPORT_PATHS = PREFIXES.map((prefix) => ({
@@ -44,6 +44,7 @@ export function createReportsModule(
   const told: Parameters<typeof reportLedger>[1] = {
     fail: (id, error) => store.fail(id, error),
     requeue: (id) => store.requeue(id),
+    removeUnused: (id) => removeUnused(id, { store, files }),
     ended: (outcome) => lanes.count(QUEUE, LANE, outcome),
   };
   const queue = queues({

@@ -66,7 +66,7 @@ const LISTS = createListPlan<ReportField>({
 });
 
 const UNFINISHED = ['queued', 'running'] as const;
-/** How long a report is remembered after its end, and one that never ends. */
+/** How long a report is remembered after its end or that of its file, and one that never ends. */
 const KEPT_MS = 90 * 86_400_000;
 
 /** What one sweep takes care of; the next one does the rest. */
@@ -192,7 +192,11 @@ export function createReportStore(
     },
     async complete(id, { fileId, rows, bytes, expiresAt }) {
       const file = { file_id: fileId, rows, bytes, file_expires_at: expiresAt };
-      const fields = { ...ended(), ...file, progress: 100, completed_at: new Date() };
+      const fields = {
+        ...{ ...ended(), ...file, progress: 100, completed_at: new Date() },
+        // Not before its file is removed, which is found by the report.
+        expires_at: new Date(expiresAt.getTime() + KEPT_MS),
+      };
       return (await change(id, ['running'], { ...fields, status: 'completed' }, silent)) !== undefined;
     },
     async fail(id, error) {

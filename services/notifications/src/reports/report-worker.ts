@@ -82,38 +82,59 @@ export function createReportHandler(options: {
     if (report === 'waits') {
       throw new PostponedError('Another report of the same requester is being made.', TURN_MS);
     }
-    if (report === undefined) {
-      // It has ended, perhaps after a process that made it was killed.
-      const ended = await store.findById(id);
-      return files.removeOthers(id, ended?.status === 'completed' ? (ended.fileId ?? undefined) : undefined);
-    }
+    // It has ended, perhaps after a process that made it was killed.
+    if (report === undefined) return removeUnused(id, options);
     const fileId = `${id}.${randomUUID()}`;
     try {
       const made = await make(report, fileId, signal);
       const expiresAt = new Date(Date.now() + options.fileSeconds * 1000);
-      const isKept = await store.complete(id, { fileId, ...made, expiresAt });
-      await files.removeOthers(id, isKept ? fileId : undefined);
+      await store.complete(id, { fileId, ...made, expiresAt });
+      await removeUnused(id, options, fileId);
     } catch (error) {
-      await files.remove(fileId);
-      if (!(error instanceof Cancelled)) {
-        await store.interrupt(id);
-        throw error;
-      }
-      await files.removeOthers(id);
+      // It may be completed all the same: by another process that was taken for dead, or when only the answer was lost.
+      await removeUnused(id, options, fileId);
+      if (error instanceof Cancelled) return;
+      await store.interrupt(id);
+      throw error;
     }
   };
+}
+
+/**
+ * Removes the files of a report that has ended, but for the one that it is completed with. While it is made, others may be
+ * writing theirs, and only the one given is removed.
+ */
+export async function removeUnused(
+  id: string,
+  {
+    store,
+    files,
+  }: { store: Pick<ReportStore, 'findById'>; files: Pick<ReportFileStore, 'remove' | 'removeOthers'> },
+  fileId?: string,
+): Promise<void> {
+  const report = await store.findById(id);
+  const isMade = report?.status === 'queued' || report?.status === 'running';
+  if (!isMade) await files.removeOthers(id, (report?.status === 'completed' && report.fileId) || undefined);
+  else if (fileId !== undefined) await files.remove(fileId);
 }
 
 /** The ledger, which also tells the report that there will be no other attempt, or that there will be after all. */
 export function reportLedger(
   ledger: JobLedger,
-  store: Pick<ReportStore, 'fail' | 'requeue'> & { ended(outcome: Outcome['result']): void },
+  store: Pick<ReportStore, 'fail' | 'requeue'> & {
+    /** The files that its attempts have left are to be removed. */
+    removeUnused(id: string): Promise<void>;
+    ended(outcome: Outcome['result']): void;
+  },
 ): JobLedger {
   return {
     ...ledger,
     async end(job, attempt, outcome) {
-      if (outcome.result === 'dead') await store.fail(String(job.data.report), FAILED);
-      if (outcome.result === 'rejected') await store.fail(String(job.data.report), outcome.error);
+      if (outcome.result === 'dead' || outcome.result === 'rejected') {
+        const id = String(job.data.report);
+        await store.fail(id, outcome.result === 'dead' ? FAILED : outcome.error);
+        await store.removeUnused(id);
+      }
       store.ended(outcome.result);
       await ledger.end(job, attempt, outcome);
     },

@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { Job, JobLedger } from '@gatehouse/events/job';
+import { newId } from '@gatehouse/kit/ids';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import t from 'tap';
+import type { Report, ReportStore } from '../../src/reports/report.ts';
+import { createReportFileStore } from '../../src/reports/report-file-store.ts';
+import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
+import { createReportHandler, removeUnused, reportLedger } from '../../src/reports/report-worker.ts';
+
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'files', logger });
+const store = createReportStore(connection, { jobSubject: 'jobs' });
+const files = createReportFileStore(connection);
+await database.start();
+t.teardown(() => database.stop());
+
+/** Answers each request for a page when it is told to. */
+const asked: (() => void)[] = [];
+let arrived = Promise.withResolvers<void>();
+const commerce = createServer((_request, response) => {
+  asked.push(() => response.end(JSON.stringify({ data: [{ id: 'ord_1' }], links: {}, meta: {} })));
+  arrived.resolve();
+}).listen(0, '127.0.0.1');
+await once(commerce, 'listening');
+t.teardown(() => commerce.close());
+const origin = `http://127.0.0.1:${(commerce.address() as AddressInfo).port}`;
+
+/** A process that makes reports. */
+function processWith(changed: Partial<ReportStore> = {}) {
+  const handler = createReportHandler({
+    store: { ...store, ...changed },
+    files,
+    delegations: { tokens: () => async () => ({ value: 'token', lifetime: 300 }) },
+    origins: { users: origin, commerce: origin, notifications: origin },
+    fileSeconds: 60,
+  });
+  return (id: string) =>
+    handler({ data: { report: id } } as unknown as Job, { signal: AbortSignal.timeout(20_000) });
+}
+
+async function add(): Promise<string> {
+  const [id, now] = [newId('rpt'), new Date()];
+  const report: Report = {
+    ...{ id, requester: id, role: 'editor', delegation: 'handle', jobId: newJobId() },
+    ...{ type: 'orders', format: 'json', from: null, to: null, filters: {} },
+    ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
+    ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
+  };
+  t.equal(await store.insert(report), true);
+  return id;
+}
+
+/** Begins the report, and resolves when it has asked for its page; the result is what answers that. */
+async function begin(make: (id: string) => Promise<void>, id: string) {
+  arrived = Promise.withResolvers();
+  const made = make(id);
+  await arrived.promise;
+  const answer = asked.pop() as () => void;
+  return { answer, made };
+}
+
+/** How many files there are of a report, in part or whole. */
+async function filesOf(id: string): Promise<number> {
+  const found = await connection
+    .collection('report_files.chunks')
+    .distinct('files_id', { files_id: { $gte: `${id}.`, $lt: `${id}/` } } as never);
+  return found.length;
+}
+
+async function checkFile(t: { equal(a: unknown, b: unknown): void }, id: string): Promise<void> {
+  const { status, fileId, bytes } = (await store.findById(id)) as Report;
+  t.equal(status, 'completed');
+  t.equal(await filesOf(id), 1);
+  const content = await buffer(files.read(String(fileId), { start: 0, end: Number(bytes) }));
+  t.equal(JSON.parse(content.toString()).rows.length, 1);
+}
+
+t.test('the file of whoever completes a report is kept by another who was making it', async (t) => {
+  for (const first of [0, 1]) {
+    const id = await add();
+    const attempts = [await begin(processWith(), id), await begin(processWith(), id)];
+    for (const i of [first, 1 - first]) {
+      attempts[i]?.answer();
+      await attempts[i]?.made;
+    }
+    await checkFile(t, id);
+  }
+});
+
+t.test('the file is kept when the report is completed, and only the answer to that is lost', async (t) => {
+  const id = await add();
+  const { answer, made } = await begin(
+    processWith({
+      async complete(...about) {
+        await store.complete(...about);
+        throw new Error('the connection was lost');
+      },
+    }),
+    id,
+  );
+  answer();
+  await t.rejects(made, { message: 'the connection was lost' });
+  await processWith()(id);
+  await checkFile(t, id);
+});
+
+t.test('what killed processes have left of a report goes when it fails for good', async (t) => {
+  const ledger = reportLedger({ end: async () => {} } as unknown as JobLedger, {
+    fail: store.fail,
+    requeue: store.requeue,
+    removeUnused: (id) => removeUnused(id, { store, files }),
+    ended() {},
+  });
+  for (const result of ['dead', 'rejected'] as const) {
+    const id = await add();
+    await files.write(`${id}.killed`, chunks(), AbortSignal.timeout(5000));
+    await ledger.end({ data: { report: id } } as unknown as Job, 6, { result, error: 'It was killed.' });
+    t.match(await store.findById(id), { status: 'failed' });
+    t.equal(await filesOf(id), 0, result);
+  }
+});
+
+t.test('a report is remembered for longer than its file is kept', async (t) => {
+  const id = await add();
+  await store.start(id);
+  const expiresAt = new Date(Date.now() + 365 * 86_400_000);
+  await store.complete(id, { fileId: `${id}.a`, rows: 1, bytes: 1, expiresAt });
+  const stored = await connection.collection<{ _id: string }>('reports').findOne({ _id: id });
+  t.ok((stored as unknown as { expires_at: Date }).expires_at > expiresAt);
+});
+
+async function* chunks() {
+  yield Buffer.from('half of a report');
+}
