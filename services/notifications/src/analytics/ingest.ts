@@ -4,13 +4,15 @@ import { LATENCY_BUCKETS } from '@gatehouse/kit/latency';
 import type { Logger } from '@gatehouse/kit/logger';
 import { MAX_USAGE_AGE_MINUTES, minuteOf, USAGE_COUNTERS, type UsageBatch } from '@gatehouse/kit/usage-batch';
 import { Type } from 'typebox';
-import { type AnalyticsWriter, NO_CLIENT, type StoredBatch, type Topic } from './bucket.ts';
+import { ALL_CLIENTS, type AnalyticsWriter, NO_CLIENT, type StoredBatch, type Topic } from './bucket.ts';
 
 /** Clocks of machines differ. */
 const MAX_AHEAD_MINUTES = 5;
 
-const Count = Type.Integer({ minimum: 0 });
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Client = Type.Union([Type.String({ maxLength: 128 }), Type.Null()]);
+/** Names that stand for something else. */
+const RESERVED_CLIENTS: readonly (string | null)[] = [ALL_CLIENTS, NO_CLIENT];
 const readBatch = bodyValidator(
   Type.Object({
     id: Type.String({ pattern: '^bat_[0-9a-z]{26}$' }),
@@ -41,6 +43,18 @@ const readBatch = bodyValidator(
     ),
   }),
 );
+
+/** What the schema cannot say: adding up relies on it. */
+function isConsistent({ until, requests, counters }: ReturnType<typeof readBatch>): boolean {
+  return (
+    (until === null || !Number.isNaN(Date.parse(until))) &&
+    ![...requests, ...counters].some(({ client }) => RESERVED_CLIENTS.includes(client)) &&
+    requests.every(
+      ({ latency }) =>
+        latency.length % 2 === 0 && latency.every((value, i) => i % 2 === 1 || value < LATENCY_BUCKETS),
+    )
+  );
+}
 
 /** An event about an aggregate, as services publish them. */
 type AggregateEvent = { data: Record<string, unknown> };
@@ -110,6 +124,7 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
         if (read.service !== sentBy) {
           throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
         }
+        if (!isConsistent(read)) throw new ServiceError('invalid', 'The usage contradicts itself.');
         await store.addBatch(storedBatch(read));
       }),
     /** Takes an event commerce.order.*; durable when it resolves. */

@@ -1,3 +1,4 @@
+import { LATENCY_BUCKETS } from '@gatehouse/kit/latency';
 import { minuteOf } from '@gatehouse/kit/usage-batch';
 import t from 'tap';
 import { INTERVALS } from '../../src/analytics/bucket.ts';
@@ -99,7 +100,17 @@ t.test('bad batches are dropped and do not come again', async (t) => {
   await publish('analytics.usage.items', batchOf({ service: 'users', requests }));
   await send(batchOf({ requests: [requestsOf({ client: 'app_bad', minute: now - 400 })] }));
   await send(batchOf({ requests: [requestsOf({ client: 'app_bad', minute: now + 10 })] }));
-  await send(batchOf({ requests: [requestsOf({ client: 'app_bad', statuses: [-1, 0, 0, 0] })] }));
+  for (const over of [
+    { statuses: [-1, 0, 0, 0] },
+    { statuses: [Number.MAX_SAFE_INTEGER + 1, 0, 0, 0] },
+    { latency: [LATENCY_BUCKETS, 1] },
+    { latency: [20] },
+  ]) {
+    await send(batchOf({ requests: [requestsOf({ client: 'app_bad', ...over })] }));
+  }
+  await send(batchOf({ requests, until: '2026-02-31T25:00:00.000Z' }));
+  // It stands for all clients together.
+  await send(batchOf({ requests: [...requests, requestsOf({ client: '*' })] }));
   await settled('day');
   t.match(await ask('metric=requests&client_id=app_bad&interval=day'), { total: 0 });
 });
