@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job } from '@gatehouse/events/job';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
+import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import { change, type Notification } from '../src/notifications/notification.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
@@ -149,6 +151,22 @@ t.test('a cancellation and an attempt: one wins, whoever was first to decide', a
     isCancelled ? ['cancelled'] : ['sending', 'running'],
     `${decisions} decisions`,
   );
+});
+
+t.test('a process that has its own job back tells the attempts apart', async (t) => {
+  const notification = await add();
+  const job = { id: 'job', data: { notification: notification.id, job: 1 } } as unknown as Job;
+  const recorded: unknown[] = [];
+  const ledger = createAttemptLedger({ attempts: one, onOutcome: (_, outcome) => recorded.push(outcome) });
+  t.same(await ledger.begin(job, SHORT), { attempt: 1 });
+  // It was held up for longer than its lease.
+  await sleep(30);
+  t.same(await ledger.begin(job, { ...LEASE, alone: true }), { attempt: 2 });
+  t.equal(await ledger.renew(job, 1, 10_000), false);
+  ledger.currentAttempt(job, 2).mayBeAccepted = true;
+  await ledger.end(job, 2, { result: 'succeeded' });
+  t.same(await outcomes(notification), ['sent', 'unknown', 'accepted']);
+  t.same(recorded, ['accepted']);
 });
 
 t.test('a new priority makes a new job, and voids the one before', async (t) => {

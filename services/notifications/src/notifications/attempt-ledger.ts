@@ -13,8 +13,8 @@ export type CurrentAttempt = {
 
 /** Counts the attempts of the jobs that are notifications in the notifications themselves. */
 export type AttemptLedger = JobLedger & {
-  /** The attempt that this process has begun and not ended. */
-  currentAttempt(job: Job): CurrentAttempt;
+  /** The attempt of this number, which this process has begun and not ended. */
+  currentAttempt(job: Job, attempt: number): CurrentAttempt;
 };
 
 /** The reference in the data of a job. */
@@ -28,21 +28,27 @@ export function createAttemptLedger(options: {
   onOutcome: (notification: Notification, outcome: AttemptOutcome) => void;
 }): AttemptLedger {
   const { attempts, onOutcome } = options;
+  /** A process that was held up for longer than its lease may have two of one job. */
   const current = new Map<string, CurrentAttempt & { held: HeldAttempt }>();
+  const keyOf = ({ id }: Job, attempt: number) => `${id} ${attempt}`;
+
+  function currentAttempt(job: Job, attempt: number): CurrentAttempt & { held: HeldAttempt } {
+    const found = current.get(keyOf(job, attempt));
+    if (found === undefined) throw new Error('the attempt has not begun');
+    return found;
+  }
 
   async function begin(job: Job, how: { leaseMs: number; alone: boolean }): Promise<Begun> {
     const begun = await attempts.begin(referenceOf(job), how);
     if (begun.state === 'busy') return { busyMs: begun.ms };
     if (begun.state !== 'begun') return begun.state;
     const { notification, held } = begun;
-    current.set(job.id, { notification, held, mayBeAccepted: false, providerId: null });
+    current.set(keyOf(job, held.attempt), { notification, held, mayBeAccepted: false, providerId: null });
     return { attempt: held.attempt };
   }
 
-  async function end(job: Job, _attempt: number, outcome: Outcome): Promise<void> {
-    const found = current.get(job.id);
-    if (found === undefined) throw new Error('the attempt has not begun');
-    const { notification, held, mayBeAccepted, providerId } = found;
+  async function end(job: Job, attempt: number, outcome: Outcome): Promise<void> {
+    const { notification, held, mayBeAccepted, providerId } = currentAttempt(job, attempt);
     const error = outcome.result === 'succeeded' ? null : outcome.error;
     if (outcome.result === 'postponed' && !mayBeAccepted) {
       await attempts.takeBack(held, outcome.error, outcome.retryInMs);
@@ -52,25 +58,21 @@ export function createAttemptLedger(options: {
       await attempts.end(held, { outcome: recorded, error, providerId, ...retry });
       onOutcome(notification, recorded);
     }
-    current.delete(job.id);
+    current.delete(keyOf(job, attempt));
   }
 
   return {
     begin,
-    async renew(job, _attempt, leaseMs) {
-      const held = current.get(job.id)?.held;
+    async renew(job, attempt, leaseMs) {
+      const held = current.get(keyOf(job, attempt))?.held;
       const isHeld = held !== undefined && (await attempts.renew(held, leaseMs));
       // Another process has it, and ends it.
-      if (!isHeld) current.delete(job.id);
+      if (!isHeld) current.delete(keyOf(job, attempt));
       return isHeld;
     },
     end,
     reset: (job) => attempts.reset(referenceOf(job)),
-    currentAttempt(job) {
-      const found = current.get(job.id);
-      if (found === undefined) throw new Error('the attempt has not begun');
-      return found;
-    },
+    currentAttempt,
   };
 }
 

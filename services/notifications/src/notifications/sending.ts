@@ -37,8 +37,8 @@ export function createSender(options: {
   answerMs?: number;
 }): JobHandler {
   const { ledger, channels, logger, answerMs = ANSWER_MS } = options;
-  return async (job, { signal }) => {
-    const attempt = ledger.currentAttempt(job);
+  return async (job, { number, signal }) => {
+    const attempt = ledger.currentAttempt(job, number);
     const { notification } = attempt;
     const channel = channels.get(notification.type);
     if (channel === undefined) throw new Error(`no provider is set up for ${notification.type}`);
