@@ -1,6 +1,10 @@
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { addedUp } from '../../src/reports/added-up.ts';
 import { createBars } from '../../src/reports/formats/bars.ts';
+import { csvReport } from '../../src/reports/formats/csv-report.ts';
+import type { Row } from '../../src/reports/report-types.ts';
 
 function barsOf(days: readonly string[]) {
   const bars = createBars();
@@ -53,5 +57,42 @@ t.test('amounts are added exactly', async (t) => {
       ['JPY', 1, 2, '9007199254.00'],
       ['KWD', 2, 4, '1.006'],
     ],
+  );
+});
+
+/** As spreadsheets read it: whatever ends a line outside of quotes ends the record. */
+function recordsOf(csv: string): string[][] {
+  const records: string[][] = [[]];
+  for (const [, quoted, plain = '', end] of csv.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\r|\n)/g,
+  )) {
+    records.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end !== ',') records.push([]);
+  }
+  return records.slice(0, -1);
+}
+
+const csvOf = (rows: readonly Row[]) =>
+  text(csvReport({ a: 'A', b: 'B' }, Readable.from([rows]) as AsyncIterable<readonly Row[]>));
+
+t.test('whatever text a cell of CSV has, it is one cell, and no formula', async (t) => {
+  const before = ['', ' ', '\n', '\r', '\r\n', '\t', '"', ',', "'", '\u00a0', '\ufeff', '\u200b', '\u202e\n'];
+  const texts = [...'=+-@＝＋－＠﹦﹢﹣﹫'].flatMap((sign) =>
+    before.flatMap((first) => [`${first}${sign}1`, `a${first}${sign}1`, `"${first}\n${sign}1"`]),
+  );
+  const csv = await csvOf(texts.map((a) => ({ a, b: a })));
+  const [, ...records] = recordsOf(csv);
+  t.equal(records.length, texts.length);
+  const isFormula = (read: string) => /^[\s\p{Cf}]*[=+\-@]/u.test(read.normalize('NFKC'));
+  for (const [i, a] of texts.entries()) {
+    t.same(records[i], Array(2).fill(isFormula(a) ? `'${a}` : a), JSON.stringify(a));
+  }
+  t.equal(
+    await csvOf([
+      { a: -5, b: 'a-5' },
+      { a: null, b: '' },
+    ]),
+    'A,B\r\n-5,a-5\r\n,\r\n',
+    'numbers are numbers',
   );
 });

@@ -5,6 +5,19 @@ import type { Row } from '../report-types.ts';
 export const CSV_MEDIA_TYPE = 'text/csv; charset=utf-8; header=present';
 
 /**
+ * What spreadsheets calculate with, or some of them in some languages: the signs also in their wide and small forms, and after
+ * what is dropped on import (https://owasp.org/www-community/attacks/CSV_Injection).
+ */
+const FORMULA = /^[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]/u;
+
+const FORMAT = {
+  record_delimiter: 'windows',
+  // Spreadsheets end a record at any line end outside of quotes; by default only this delimiter is quoted.
+  quote_record_delimiter: true,
+  cast: { string: (value: string) => (FORMULA.test(value) ? `'${value}` : value) },
+} as const;
+
+/**
  * A report as CSV (RFC 4180): a line of titles, then one for each row. Text that a spreadsheet would take for a formula is
  * preceded by an apostrophe.
  */
@@ -13,8 +26,7 @@ export async function* csvReport(
   batches: AsyncIterable<readonly Row[]>,
 ): AsyncGenerator<Buffer> {
   const names = Object.keys(columns);
-  const lines = (records: unknown[][]) =>
-    Buffer.from(stringify(records, { record_delimiter: 'windows', escape_formulas: true }));
+  const lines = (records: unknown[][]) => Buffer.from(stringify(records, FORMAT));
   yield lines([Object.values(columns)]);
   for await (const rows of batches) {
     if (rows.length > 0) yield lines(rows.map((row) => names.map((name) => row[name] ?? '')));
