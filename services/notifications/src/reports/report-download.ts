@@ -49,6 +49,9 @@ function rangeIn(
   const { range, 'if-range': ifRange } = headers;
   // §13.1.5: a date is no strong validator here.
   if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return undefined;
+  // §14.1.2: a suffix that is longer than the file is the whole, which the parser takes for no range.
+  const suffix = /^bytes=-(\d+)$/.exec(range)?.[1];
+  if (Number(suffix) > bytes) return { start: 0, end: bytes - 1 };
   const wanted = parseRange(bytes, range);
   if (wanted === -1) return 'unsatisfiable';
   if (wanted === -2 || wanted.type !== 'bytes' || wanted.length !== 1) return undefined;

@@ -139,6 +139,7 @@ t.test('ranges and entity tags (RFC 9110 §13, §14)', async (t) => {
     [{ range: 'bytes=10-' }, 206, text.slice(10)],
     [{ range: 'bytes=-5' }, 206, text.slice(-5)],
     [{ range: `bytes=5-${bytes + 100}` }, 206, text.slice(5)],
+    [{ range: `bytes=-${bytes + 100}` }, 206, text],
     [{ range: `bytes=${bytes}-` }, 416, ''],
     [{ range: 'bytes=9-5' }, 416, ''],
     [{ range: 'lines=0-1' }, 200, text],
