@@ -35,8 +35,15 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && GLOBAL_UNICAST.check(address, 'ipv6') && !SPECIAL.check(address, 'ipv6');
 }
 
+/** Whether a hostname of a URL is an IP address that is not public. Names are for lookupPublic, which gets no addresses. */
+export function isPrivateLiteral(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  return isIP(address) !== 0 && !isPublicAddress(address);
+}
+
 /** The code of the error of lookupPublic. */
 export const NOT_PUBLIC = 'ERR_NOT_PUBLIC';
+export const NOT_PUBLIC_MESSAGE = 'The push service is not on the public internet.';
 
 /** As dns.lookup, for the `lookup` of a connection: fails for a name that leads to an address that is not public. */
 export const lookupPublic: LookupFunction = (hostname, options, callback) => {
@@ -44,7 +51,7 @@ export const lookupPublic: LookupFunction = (hostname, options, callback) => {
     if (error !== null) return callback(error, '');
     const [first] = found;
     if (first === undefined || !found.every(({ address }) => isPublicAddress(address))) {
-      const refused = new Error('The push service is not on the public internet.');
+      const refused = new Error(NOT_PUBLIC_MESSAGE);
       return callback(Object.assign(refused, { code: NOT_PUBLIC }), '');
     }
     if (options.all === true) return callback(null, found);

@@ -2,7 +2,7 @@ import { createECDH } from 'node:crypto';
 import { Agent, request as sendRequest } from 'node:https';
 import { failureOf, failureWithoutAnswer } from './http-failure.ts';
 import { type Message, type Provider, ProviderError } from './provider.ts';
-import { lookupPublic, NOT_PUBLIC } from './public-address.ts';
+import { isPrivateLiteral, lookupPublic, NOT_PUBLIC, NOT_PUBLIC_MESSAGE } from './public-address.ts';
 
 /** A PushSubscription (https://www.w3.org/TR/push-api/#pushsubscription-interface). */
 export type PushTarget = { endpoint: string; keys: { p256dh: string; auth: string } };
@@ -47,6 +47,10 @@ export function createPushProvider(options: {
 
   return {
     async send(message, target, signal) {
+      // It may have been registered while the setting allowed it.
+      if (!options.toPrivateNetworks && isPrivateLiteral(new URL(target.endpoint).hostname)) {
+        throw new ProviderError('gone', NOT_PUBLIC_MESSAGE);
+      }
       const { default: webPush } = await import('web-push');
       let details: ReturnType<typeof webPush.generateRequestDetails>;
       try {
