@@ -9,6 +9,8 @@ import { createJobWorker } from './job-worker.ts';
 /** The lease of a job unless the queue has another. */
 export const DEFAULT_LEASE_MS = 10_000;
 
+const JOB_ID = /^[\w-]+$/;
+
 /** A queue on a store. */
 export function createJobQueue(
   options: JobQueueOptions & { service: string; store: JobStore; logger: Logger },
@@ -20,6 +22,9 @@ export function createJobQueue(
     throw new TypeError(`'${subject}' is not a subject of the jobs of ${service}.${name}.`);
   };
 
+  /** Ids are part of subjects, in which other characters have a meaning of their own. */
+  const find = async (id: string) => (JOB_ID.test(id) ? store.dead.find(id) : undefined);
+
   return {
     name,
     subject(priority, lane) {
@@ -29,8 +34,7 @@ export function createJobQueue(
     },
     async publish({ id, subject, at, data }) {
       const address: JobAddress = addressOf(subject);
-      if (!/^[\w-]+$/.test(id))
-        throw new TypeError('The id of a job consists of letters, digits, `-` and `_`.');
+      if (!JOB_ID.test(id)) throw new TypeError('The id of a job consists of letters, digits, `-` and `_`.');
       await store.put({ id, at: new Date(at), data, ...address }, id);
     },
     work(work) {
@@ -45,7 +49,7 @@ export function createJobQueue(
     depth: store.depth,
     deadLetters: {
       async list({ limit, after }) {
-        if (after !== undefined && !/^\d{1,20}(?:-[\w-]{1,100})?$/.test(after)) {
+        if (after !== undefined && !/^\d{1,15}(?:-[\w-]{1,100})?$/.test(after)) {
           const details = [{ field: 'cursor', message: 'is not a cursor of this list' }];
           throw new ServiceError('invalid', 'The cursor is not valid.', { details });
         }
@@ -58,11 +62,11 @@ export function createJobQueue(
         };
       },
       async read(id) {
-        const letter = await store.dead.find(id);
+        const letter = await find(id);
         return letter && withoutPosition(letter);
       },
       async replay(id) {
-        const letter = await store.dead.find(id);
+        const letter = await find(id);
         if (letter === undefined) return false;
         await ledger.reset(letter.job);
         // Its own key for each death, so that neither a repeated replay nor a later one is taken for another.
@@ -71,7 +75,7 @@ export function createJobQueue(
         return true;
       },
       async remove(id) {
-        const letter = await store.dead.find(id);
+        const letter = await find(id);
         return letter !== undefined && (await store.dead.remove(letter));
       },
       purge: store.dead.purge,

@@ -229,9 +229,18 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
       all.map(({ failedAt }) => failedAt.getTime()),
       all.map(({ failedAt }) => failedAt.getTime()).sort((a, b) => a - b),
     );
-    for (const after of ['', 'x', '-1', "1'", '1-$']) {
+    for (const after of ['', 'x', '-1', "1'", '1-$', '9'.repeat(16)]) {
       const error: unknown = await list(3, after).catch((thrown: unknown) => thrown);
       t.match(error, { kind: 'invalid', details: [{ field: 'cursor' }] });
+    }
+    t.strictSame(await list(3, '9'.repeat(15)), { data: [] }, 'beyond the end');
+    for (const id of ['*', '>', '', 'a.b', 'a b', 'a\nb', '\u00e4']) {
+      const { read, replay, remove } = queue.deadLetters;
+      t.strictSame(
+        [await read(id), await replay(id), await remove(id)],
+        [undefined, false, false],
+        `${JSON.stringify(id)} is no id`,
+      );
     }
     t.equal(await queue.deadLetters.purge('sms'), 2);
     t.match(await depthOf('high'), { deadLetters: 2 });
