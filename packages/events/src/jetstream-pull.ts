@@ -12,7 +12,13 @@ const ANSWER_MS = 2000;
 /** The server has not said that the time of a request is over. */
 export class UnansweredError extends Error {}
 
-type Inbox = { subject: string; subscription: Subscription; receive: (message: Msg) => void };
+type Inbox = {
+  subject: string;
+  subscription: Subscription;
+  receive: (message: Msg) => void;
+  /** Called when the connection is lost. */
+  lost: () => void;
+};
 /** Inboxes without a request, by connection. */
 const idleInboxes = new WeakMap<NatsConnection, Inbox[]>();
 
@@ -42,7 +48,7 @@ export async function pullMessages(
     () => ended.reject(new UnansweredError('NATS does not answer.')),
     waitMs + ANSWER_MS,
   );
-  inbox.subscription.closed.then(() => ended.reject(new Error('The connection to NATS was lost.')), abort);
+  inbox.lost = () => ended.reject(new Error('The connection to NATS was lost.'));
   inbox.receive = (message) => {
     const code = message.headers?.code ?? 0;
     if (code === 404 || code === 408) ended.resolve('answered');
@@ -56,7 +62,7 @@ export async function pullMessages(
       reply: inbox.subject,
     });
     if ((await ended.promise) === 'answered') {
-      inbox.receive = giveBack(nats);
+      release(nats, inbox);
       idleInboxes.set(nats, [...(idleInboxes.get(nats) ?? []), inbox]);
     } else await close(nats, inbox);
   } catch (error) {
@@ -73,25 +79,35 @@ function openInbox(nats: NatsConnection): Inbox {
   const subject = createInbox();
   const inbox: Inbox = {
     subject,
-    receive: giveBack(nats),
+    receive() {},
+    lost() {},
     subscription: nats.subscribe(subject, {
       callback: (error, message) => {
         if (error === null) inbox.receive(message);
       },
     }),
   };
+  // Once for all requests: what waits for the end of a connection is kept until then.
+  const lost = () => inbox.lost();
+  inbox.subscription.closed.then(lost, lost);
   return inbox;
 }
 
-/** For what comes after its request has ended. */
-function giveBack(nats: NatsConnection): (message: Msg) => void {
-  return ({ reply }) => {
+/** Its request has ended, of which nothing is kept; what comes now is given back. */
+function release(nats: NatsConnection, inbox: Inbox): void {
+  inbox.lost = () => {};
+  inbox.receive = ({ reply }) => {
     if (reply !== undefined && reply !== '') nak(nats, reply, 0);
   };
 }
 
 /** Gives back what the server has sent before it knows that nobody waits. */
 async function close(nats: NatsConnection, inbox: Inbox): Promise<void> {
-  inbox.receive = giveBack(nats);
-  if (!nats.isClosed()) await inbox.subscription.drain().catch(() => {});
+  release(nats, inbox);
+  if (nats.isClosed()) return;
+  // A drain never ends when the connection is lost meanwhile.
+  const lost = new Promise<void>((resolve) => {
+    inbox.lost = resolve;
+  });
+  await Promise.race([inbox.subscription.drain().catch(() => {}), lost]);
 }
