@@ -39,6 +39,8 @@ export type OutboxRelay = {
 const BATCH_SIZE = 100;
 /** The greatest share of the time that is spent on searching. */
 const MAX_SEARCH_SHARE = 0.1;
+/** The longest pause between two searches, for one that was held up and succeeded after all. */
+const MAX_PAUSE_MS = 30_000;
 
 /**
  * Delivers the events that wait in documents, at least once: an event is removed from its document only after deliver()
@@ -56,7 +58,8 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
   const lanes = new Map<string, OutboxLane>();
   const searching = createPeriodicTask({
     run: search,
-    everyMs: (lastRunMs) => Math.max(sweepSeconds * 1000, lastRunMs / MAX_SEARCH_SHARE),
+    everyMs: (lastRunMs) =>
+      Math.max(sweepSeconds * 1000, Math.min(lastRunMs / MAX_SEARCH_SHARE, MAX_PAUSE_MS)),
     immediately: true,
     onError: (error) => logFailure(error, {}),
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
@@ -111,6 +112,32 @@ t.test('a receiver that is away is asked less and less, and gets all when it is 
   receiver.refuses = () => false;
   await until(async () => (await waiting()) === 0, 5000);
   t.equal(new Set(taken).size, 40);
+});
+
+t.test('a search that an outage of the database has held up is repeated soon', async (t) => {
+  const { things, taken, relay, write } = await setUp(t);
+  await write('a', 'a1');
+  let isAway = true;
+  const collection = new Proxy(things, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === 'find' && isAway) {
+        isAway = false;
+        return () => ({
+          [Symbol.asyncIterator]: () => ({
+            async next() {
+              await sleep(500);
+              throw new Error('the database is away');
+            },
+          }),
+          async close() {},
+        });
+      }
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  }) as unknown as OutboxRelayOptions['collection'];
+  relay({ collection }).start();
+  await until(() => taken.includes('a1'), 2500);
 });
 
 t.test('a poisoned event holds up its own document only', async (t) => {

@@ -13,7 +13,8 @@ export type PeriodicTask = {
  * Runs a function periodically. Runs never overlap, and a run that fails does not end the series.
  *
  * @param options.run gets a signal that stop() aborts
- * @param options.everyMs the pause between two runs, in milliseconds; a function gets the duration of the last run
+ * @param options.everyMs the pause between two runs, in milliseconds; a function gets the duration of the last run, 0 if it
+ * failed: that it was held up says nothing about how much it takes
  * @param options.immediately whether the first run comes at once instead of after a pause
  * @param options.onError gets what a run rejects with, unless stop() has been called
  */
@@ -41,12 +42,14 @@ export function createPeriodicTask(options: {
     if (!immediately) await pause(0);
     while (!signal.aborted) {
       const begun = performance.now();
+      let lastRunMs = 0;
       try {
         await run(signal);
+        lastRunMs = performance.now() - begun;
       } catch (error) {
         if (!signal.aborted) onError(error);
       }
-      await pause(performance.now() - begun);
+      await pause(lastRunMs);
     }
   }
 
