@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
+import { createFailureLog } from './failure-log.ts';
 import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';
 import type { Delivery, JobStore } from './job-store.ts';
@@ -16,7 +17,6 @@ const PAUSED_POLL_MS = 100;
 /** How long stop() waits before it aborts the attempts under way. */
 const STOP_MS = 5000;
 const STORE_RETRY_MS = { first: 100, max: 5000 };
-const LOG_INTERVAL_MS = 10_000;
 
 /**
  * A worker of one lane. It asks each priority for as many jobs as its share of the free slots, so none is taken that would
@@ -29,12 +29,16 @@ export function createJobWorker(
   const { lane, store, logger, slots, paused = () => false } = options;
   const stopping = new AbortController();
   const ending = new AbortController();
+  const logOf = (message: string) => createFailureLog(logger, message, stopping.signal);
+  const logUnreachable = logOf('the jobs of a queue cannot be reached; trying again');
   const nextPriority = createShares(options.weights ?? DEFAULT_WEIGHTS);
   const run = {
     ...options,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
     ending: ending.signal,
+    logUnsettled: logOf('a job could not be settled; it is delivered again'),
+    logUnrenewed: logOf('the lease of a job could not be renewed'),
     running: new Set<RunningJob>(),
   };
   /** Those whose outcome is not recorded yet are among them. */
@@ -47,7 +51,6 @@ export function createJobWorker(
   let loop: Promise<void> | undefined;
   let extending: NodeJS.Timeout | undefined;
   let failures = 0;
-  let loggedAt = Number.NEGATIVE_INFINITY;
 
   const mayTake = () => !stopping.signal.aborted && !paused() && !processTurns.closed();
   const wake = () => {
@@ -85,10 +88,7 @@ export function createJobWorker(
       return deliveries.length === max ? 'more' : 'empty';
     } catch (error) {
       failures += 1;
-      if (performance.now() - loggedAt > LOG_INTERVAL_MS && !stopping.signal.aborted) {
-        loggedAt = performance.now();
-        logger.warn({ err: error }, 'the jobs of a queue cannot be reached; trying again');
-      }
+      logUnreachable(error);
       return 'failed';
     }
   }

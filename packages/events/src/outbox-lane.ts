@@ -3,6 +3,7 @@ import { createBatches } from '@gatehouse/kit/batches';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Database } from '@gatehouse/mongo/database';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import { createFailureLog } from './failure-log.ts';
 
 /** A collection with the OUTBOX_INDEX, whose documents hold an array `outbox` of {id, subject, at, data}. */
 export type OutboxCollection = ReturnType<Database['connection']['collection']>;
@@ -36,7 +37,8 @@ const SWEEP_CONCURRENCY = 8;
 const MAX_IN_FLIGHT = 256;
 /** The pause of a sweep while nothing can be delivered. */
 const BACKOFF_MS = { first: 100, max: 5000 };
-const LOG_INTERVAL_MS = 10_000;
+/** What is logged of events that wait. */
+export const UNDELIVERED = 'an event could not be delivered; trying again';
 /** Documents that are read or written with one command. */
 const MAX_BATCH = 100;
 
@@ -45,7 +47,7 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
   const { collection, deliverSeconds, tombstone, takes, stopping } = options;
   /** By document: two deliveries at once would mix up the order. The next one sees everything written until then. */
   const inFlight = new Map<unknown, { delivery: Promise<boolean>; next?: Promise<boolean> }>();
-  const logFailure = createFailureLog(options.logger, stopping);
+  const logFailure = createFailureLog(options.logger, UNDELIVERED, stopping);
   const tombstones = tombstone === undefined ? [] : [tombstone];
   let sweeping: Promise<void> | undefined;
   let delivered = 0;
@@ -197,13 +199,3 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
 const among = (ids: readonly unknown[]) => ({ _id: { $in: ids as never[] } });
 const withoutEvents = (events: readonly string[]) =>
   ({ $pull: { outbox: { id: { $in: events } } } }) as Record<string, unknown>;
-
-/** Logs failures, at most one line in ten seconds, and none that stopping causes. */
-export function createFailureLog(logger: Logger, stopping: AbortSignal) {
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  return (error: unknown, about: Record<string, unknown>): void => {
-    if (stopping.aborted || performance.now() - loggedAt < LOG_INTERVAL_MS) return;
-    loggedAt = performance.now();
-    logger.warn({ err: error, ...about }, 'an event could not be delivered; trying again');
-  };
-}

@@ -1,7 +1,8 @@
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
-import { createFailureLog, createOutboxLane, type OutboxCollection, type OutboxLane } from './outbox-lane.ts';
+import { createFailureLog } from './failure-log.ts';
+import { createOutboxLane, type OutboxCollection, type OutboxLane, UNDELIVERED } from './outbox-lane.ts';
 
 export type OutboxRelayOptions = {
   collection: OutboxCollection;
@@ -54,7 +55,7 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
   const laneOf = options.lane ?? (() => '');
   const stopping = new AbortController();
   const { signal } = stopping;
-  const logFailure = createFailureLog(logger, signal);
+  const logFailure = createFailureLog(logger, UNDELIVERED, signal);
   const lanes = new Map<string, OutboxLane>();
   const searching = createPeriodicTask({
     run: search,

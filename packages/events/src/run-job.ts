@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
+import type { FailureLog } from './failure-log.ts';
 import {
   type Job,
   type JobHandler,
@@ -32,6 +33,8 @@ export type RunJobOptions = {
   running: Set<RunningJob>;
   /** Aborted when the attempts under way must end. */
   ending: AbortSignal;
+  logUnsettled: FailureLog;
+  logUnrenewed: FailureLog;
 };
 
 /** The pause after the ledger or the dead letters could not be reached. */
@@ -43,7 +46,7 @@ const MAX_ERROR_LENGTH = 500;
 
 /** Runs the handler for one delivery, calls `handled` when it has ended, and settles what becomes of the job. Never rejects. */
 export async function runJob(delivery: Delivery, options: RunJobOptions, handled: () => void): Promise<void> {
-  const { logger, backoffMs, running, ledger } = options;
+  const { logUnsettled, backoffMs, running, ledger } = options;
   const { job } = delivery;
   const runningJob: RunningJob = { extend: () => delivery.working(), abort() {} };
   running.add(runningJob);
@@ -65,7 +68,7 @@ export async function runJob(delivery: Delivery, options: RunJobOptions, handled
     await runAttempt(delivery, begun.attempt, options, { runningJob, handled });
   } catch (error) {
     // Of the ledger or the store: no attempt was made, or its outcome is not known to have been recorded.
-    logger.warn({ err: error, job: job.id }, 'a job could not be settled; it is delivered again');
+    logUnsettled(error, { job: job.id });
     await delivery.retry(backoff(delivery.deliveries, backoffMs)).catch(() => {});
   } finally {
     running.delete(runningJob);
@@ -79,7 +82,7 @@ async function runAttempt(
   options: RunJobOptions,
   { runningJob, handled }: { runningJob: RunningJob; handled: () => void },
 ): Promise<void> {
-  const { maxAttempts, ledger, store, logger, ending } = options;
+  const { maxAttempts, ledger, store, logger, logUnrenewed, ending } = options;
   const { job } = delivery;
   let isLost = false;
   runningJob.extend = () => {
@@ -90,7 +93,7 @@ async function runAttempt(
         isLost = true;
         runningJob.abort(new Error('Another process has taken over the job.'));
       },
-      (error: unknown) => logger.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed'),
+      (error: unknown) => logUnrenewed(error, { job: job.id }),
     );
   };
   const outcome: Outcome =

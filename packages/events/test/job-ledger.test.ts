@@ -99,7 +99,7 @@ t.test('a job whose outcome was recorded, but with the answer lost, leaves its w
       // Nothing else of it is needed for a job that succeeds.
       store: { leaseMs: 10_000 } as JobStore,
       ...{ handler() {}, timeoutMs: 10_000, maxAttempts: 8, backoffMs: { first: 1, max: 1 }, logger },
-      ...{ running, ending: new AbortController().signal },
+      ...{ running, ending: new AbortController().signal, logUnsettled() {}, logUnrenewed() {} },
     },
     () => {},
   );
