@@ -24,9 +24,10 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'read:profile': 'Read the account details of the person who has signed in.',
   'read:users': 'Read users, as far as the role allows.',
   'write:users': 'Create, change and delete users, as far as the role allows.',
-  'read:data': 'Read items, products, orders, notifications and reports, as far as the role allows.',
+  'read:data':
+    'Read items, products, orders, notifications, push subscriptions and reports, as far as the role allows.',
   'write:data':
-    'Create and change items, products, orders, notifications and reports, as far as the role allows.',
+    'Create and change items, products, orders, notifications, push subscriptions and reports, as far as the role allows.',
   'read:all': 'Read everything; for editors, admins and trusted applications.',
 };
 

@@ -15,7 +15,8 @@ const TITLES: Record<Topic, string> = {
 const OWN_RECORD =
   'Read your account details, such as your username and email address. Only yours, nobody else’s';
 const CHANGE_OWN_RECORD = 'Change your account details, and delete your account. Only yours, nobody else’s';
-const EVERYTHING = 'all items, products, orders, reports and usage figures, those of other people too';
+const EVERYTHING =
+  'all items, products, orders, messages, reports and usage figures, those of other people too';
 
 /** What each scope lets an application do for a person of each role, as the services really allow it. */
 const SENTENCES: Record<Scope, Sentence> = {
@@ -37,7 +38,7 @@ const SENTENCES: Record<Scope, Sentence> = {
   'read:data': {
     topic: 'read',
     sentence: {
-      user: 'Read items and products, and your own orders',
+      user: 'Read items, products, your own orders, and the messages sent to you (email, SMS, push)',
       editor: `Read ${EVERYTHING}`,
       admin: `Read ${EVERYTHING}`,
     },
@@ -62,11 +63,11 @@ const SENTENCES: Record<Scope, Sentence> = {
   'write:data': {
     topic: 'change',
     sentence: {
-      user: 'Create items and place orders in your name, change your own items, and cancel your orders',
+      user: 'Create items and place orders in your name, change your own items, cancel your orders, and receive your push messages',
       editor:
-        'Create, change and delete all items and products, place orders in your name, change the status of all orders, and send messages to people',
+        'Create, change and delete all items and products, place orders in your name, change the status of all orders, send messages to people, and receive your push messages',
       admin:
-        'Create, change and delete all items and products, place and change orders for anybody, and send messages to people',
+        'Create, change and delete all items and products, place and change orders for anybody, send messages to people, and receive your push messages',
     },
   },
 };

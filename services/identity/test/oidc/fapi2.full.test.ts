@@ -274,7 +274,12 @@ t.test('5.3.2.2, 13: people are told who asks for what', async (t) => {
   const stranger = built.browser();
   let page = await stranger.get(client.urlFor(body.request_uri));
   page = await stranger.submit(page, { username: 'ann', password: PASSWORD });
-  for (const part of ['Fapi', 'fapi.example.org', 'See your email address', 'Read items and products']) {
+  for (const part of [
+    'Fapi',
+    'fapi.example.org',
+    'See your email address',
+    'Read items, products, your own orders',
+  ]) {
     t.match(page.html, part);
   }
 });

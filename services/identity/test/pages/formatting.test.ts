@@ -121,6 +121,14 @@ t.test('for ordinary people the scopes about users concern their own record', as
   t.match(sentences('write:users', 'admin'), /everybody/);
 });
 
+t.test('for everybody the scopes about data concern the messages to them', async (t) => {
+  for (const role of ROLES) {
+    const sentences = (scope: string) => describeScopes([scope], role)[0]?.sentences[0]?.sentence;
+    t.match(sentences('read:data'), /messages/, role);
+    t.match(sentences('write:data'), /receive your push messages/, role);
+  }
+});
+
 t.test('what says the same is said once; what has no words is named', async (t) => {
   const [read] = describeScopes(['read:users', 'read:profile'], 'user');
   t.strictSame(
