@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { MailSender } from '@gatehouse/mail/mail';
 import {
@@ -34,8 +35,8 @@ export function createAccountMails(options: {
   links: OneTimeLinks;
   mail: MailSender;
   logger: Logger;
-  /** Counts a mail of this kind to this account; throws `rate_limited`. */
-  countMail(userId: string, kind: 'new_password' | Notice['kind']): Promise<unknown>;
+  /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
+  countMail(recipient: string, kind: 'new_password' | Notice['kind']): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
@@ -80,7 +81,8 @@ export function createAccountMails(options: {
         const { email } = account;
         if (email === null || !account.email_verified) return;
         if (account.status !== 'active') return;
-        await options.countMail(account.id, 'new_password');
+        // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
+        await options.countMail(foldedKey(email), 'new_password');
         const link = await linkTo(
           '/account/new-password',
           account,

@@ -57,8 +57,8 @@ export function createAccountService(options: {
 
   /** Sends the link, counted by who asks, from where, and who receives it. Throws `rate_limited`. */
   async function sendVerification(account: Account, { address }: Origin): Promise<void> {
-    await throttle.countMail({ userId: account.id, address });
-    if (account.email !== null) await throttle.countMail({ userId: foldedKey(account.email) });
+    await throttle.countMail({ recipient: account.id, address });
+    if (account.email !== null) await throttle.countMail({ recipient: foldedKey(account.email) });
     await mails.sendVerification(account);
   }
 

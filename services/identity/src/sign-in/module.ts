@@ -71,8 +71,7 @@ export function createSignInModule(options: {
     links,
     mail,
     // Each kind by itself: what one causes must not keep another from being sent.
-    countMail: (userId, kind) =>
-      throttle.countMail({ userId: kind === 'new_password' ? userId : `${kind} ${userId}` }),
+    countMail: (recipient, kind) => throttle.countMail({ recipient: `${kind} ${recipient}` }),
   });
   const seen = createSeenStore(connection);
   const notices = createNotices({ mails, seen });

@@ -35,7 +35,7 @@ export type SignInThrottle = {
   /** The password could not be checked: the attempt does not count. */
   abandoned(attempt: SignInAttempt): Promise<void>;
   /** Counts a requested mail by its recipient, by who asks, or both; throws `rate_limited`. */
-  countMail(by: { userId?: string; address?: string }): Promise<void>;
+  countMail(by: { recipient?: string; address?: string }): Promise<void>;
 };
 
 /** How the attempts on one counter are delayed. Times are in milliseconds. */
@@ -115,7 +115,7 @@ const IN_A_ROW: ThrottlePolicy = { free: 100, delays: [YEAR], window: YEAR, slid
 /** One account from everywhere: it slows attempts down, but never refuses one. */
 const ACCOUNT: ThrottlePolicy = { free: 20, delays: [0], window: HOUR, sliding: false };
 /** After three, one in ten minutes: however often a stranger asks, the owner's latest link must work for a while. */
-const MAILS_TO_ACCOUNT: ThrottlePolicy = {
+const MAILS_TO_RECIPIENT: ThrottlePolicy = {
   free: 3,
   delays: [10 * MINUTE],
   window: HOUR,
@@ -274,9 +274,9 @@ export function createSignInThrottle(options: {
       await Promise.all([true, false].map((known) => store.reset(rowOf(['id', userId], known))));
     },
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
-    async countMail({ userId, address }) {
+    async countMail({ recipient, address }) {
       const outcomes = await takeAll([
-        ...(userId === undefined ? [] : [{ key: keyOf('mail', userId), policy: MAILS_TO_ACCOUNT }]),
+        ...(recipient === undefined ? [] : [{ key: keyOf('mail', recipient), policy: MAILS_TO_RECIPIENT }]),
         ...(address === undefined
           ? []
           : addressKeys(address).map((network, i) => ({

@@ -67,6 +67,30 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
   t.notOk(links.some(({ to }) => to === more.email && /undo/.test(to)));
 });
 
+t.test('no mails that a thief asks for keep the owner from a new password', async (t) => {
+  const { visitor: thief, email } = await person('vic');
+  const forgotten = async () => {
+    const visitor = browser();
+    return visitor.submit(await visitor.get('/account/forgotten-password'), { login: 'vic' });
+  };
+  const stolen = { email: 'vics-thief@example.org', current_password: PASSWORD };
+  await thief.submit(await thief.get('/account'), stolen, 'name="username"');
+  const undo = await linkTo(built, email);
+  for (let mails = 1; mails < 3; mails += 1) {
+    await linkTo(built, stolen.email);
+    await thief.submit(await thief.get('/account'), {}, 'id="send-link-again"');
+  }
+  await thief.submit(await thief.get(await linkTo(built, stolen.email)), {});
+  for (let mails = 0; mails < 4; mails += 1) await forgotten();
+
+  const owner = browser();
+  const undone = await owner.submit(await owner.get(undo), {});
+  t.equal(heading(undone), 'Choose a new password', 'and closes the page');
+  await forgotten();
+  const link = await linkTo(built, email);
+  t.equal(heading(await owner.get(link)), 'Choose a new password');
+});
+
 t.test('an address belongs to whoever proves it, and not to whoever entered it first', async (t) => {
   const email = 'uma@example.org';
   const thief = browser();

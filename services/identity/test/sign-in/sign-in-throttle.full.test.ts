@@ -300,15 +300,15 @@ t.test(
   'mails: three for one account, then one in ten minutes; twenty from one address in an hour',
   async (t) => {
     const { throttle, clock } = build();
-    for (let i = 0; i < 3; i += 1) await throttle.countMail({ userId: 'usr_ann' });
+    for (let i = 0; i < 3; i += 1) await throttle.countMail({ recipient: 'usr_ann' });
     clock.now += 300_000;
-    await t.rejects(throttle.countMail({ userId: 'usr_ann' }), /try again in 300 s/);
-    await t.rejects(throttle.countMail({ userId: 'usr_ann', address: '192.0.2.9' }), /try again/);
+    await t.rejects(throttle.countMail({ recipient: 'usr_ann' }), /try again in 300 s/);
+    await t.rejects(throttle.countMail({ recipient: 'usr_ann', address: '192.0.2.9' }), /try again/);
     for (let i = 0; i < 20; i += 1) await throttle.countMail({ address: '192.0.2.9' });
     await t.rejects(throttle.countMail({ address: '192.0.2.9' }), /try again in 3600 s/);
     clock.now += 300_000;
-    await throttle.countMail({ userId: 'usr_ann' });
-    await t.rejects(throttle.countMail({ userId: 'usr_ann' }), /try again in 600 s/);
+    await throttle.countMail({ recipient: 'usr_ann' });
+    await t.rejects(throttle.countMail({ recipient: 'usr_ann' }), /try again in 600 s/);
   },
 );
 
