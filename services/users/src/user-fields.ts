@@ -118,8 +118,8 @@ const PRINTABLE = String.raw`[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u20
 const SHOWN = String.raw`(?![\u115f\u1160\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]`;
 
 /**
- * The rules above as JSON Schema keywords, as far as those can express them: not that a username keeps to one script.
- * Patterns are of ECMA-262 with the u flag.
+ * The rules above as JSON Schema keywords, as far as those can express them: not that a username keeps to one script, nor
+ * that a password is not a common one. Patterns are of ECMA-262 with the u flag.
  */
 export const FIELD_LIMITS = {
   username: {

@@ -6,6 +6,7 @@ import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { RequestedBy } from '@gatehouse/kit/requests';
+import { isCommonPassword } from './common-passwords.ts';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
 import {
   type AccountChanged,
@@ -116,6 +117,13 @@ export function createUserService({
   failuresInARow,
   takenPerUser,
 }: UserServiceDependencies): UserService {
+  /** The hash of a password that is set. Throws `invalid` for one of those that are guessed first. */
+  async function hashNew(password: string, field = 'password'): Promise<string> {
+    const message = 'is one of the most common passwords, which are guessed first: choose another';
+    if (await isCommonPassword(password)) assertValid([{ field, message }]);
+    return passwords.hash(password);
+  }
+
   /** Throws unless the password is the user's; returns the hash that it was checked against. */
   async function checkPasswordOf(id: string, password: string): Promise<string> {
     const hash = await store.passwordHashOf(id);
@@ -204,7 +212,7 @@ export function createUserService({
       // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
       const [taken] = await store.findTaken(omitUndefined({ username, email, claimsEmail }));
       if (taken !== undefined) throw new TakenError(taken);
-      const passwordHash = password === undefined ? null : await passwords.hash(password);
+      const passwordHash = password === undefined ? null : await hashNew(password);
       for (let attempt = 0; ; attempt += 1) {
         const chosen = username ?? derivedUsername(draft, attempt);
         const record = recordOf(draft, { id, username: chosen });
@@ -231,7 +239,7 @@ export function createUserService({
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const checked =
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
-      const hashed = password === undefined ? {} : { passwordHash: await passwords.hash(password) };
+      const hashed = password === undefined ? {} : { passwordHash: await hashNew(password) };
       const write = () =>
         store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion, by.changedBy);
       const mayBeTaken = changes.username !== undefined || changes.email !== undefined;
@@ -262,7 +270,7 @@ export function createUserService({
       );
       const checked =
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
-      const passwordHash = await passwords.hash(newPassword);
+      const passwordHash = await hashNew(newPassword, 'new_password');
       const change = { reason: 'password', passwordHash, ...checked } as const;
       const changed = await changeSecurity(id, change, ifVersion, by.changedBy);
       if (by.source === undefined) await forgive(id);

@@ -178,6 +178,29 @@ t.test('a password changes with or without the current one', async (t) => {
   });
 });
 
+t.test('no way of setting a password takes one of those that are guessed first', async (t) => {
+  const { id, username } = await created();
+  const epoch = (await users.read(id)).epoch;
+  const ways: [field: string, set: (password: string) => Promise<unknown>][] = [
+    ['password', (password) => created({ password })],
+    ['password', (password) => users.update(id, { password })],
+    ['password', (password) => users.update(id, { password, currentPassword: PASSWORD })],
+    ['new_password', (newPassword) => users.changePassword(id, { newPassword })],
+    ['new_password', (newPassword) => users.changePassword(id, { newPassword, currentPassword: PASSWORD })],
+  ];
+  for (const [field, set] of ways) {
+    for (const password of ['password', 'PassWord1', '12345678', 'qwertyuiop']) {
+      const message = 'is one of the most common passwords, which are guessed first: choose another';
+      t.match(await failure(set(password)), { kind: 'invalid', details: [{ field, message }] }, password);
+    }
+  }
+  t.match(await users.checkPassword(username, PASSWORD), { id, epoch }, 'nothing has changed');
+  for (const password of ['passwords of mine', 'correct horse battery staple', 'xxyzzy-1']) {
+    await users.changePassword(id, { newPassword: password });
+    t.match(await users.checkPassword(username, password), { id });
+  }
+});
+
 t.test('one of several changes with the same current password succeeds', async (t) => {
   const { id, username } = await created();
   const names = ['one', 'two', 'three', 'four'].map((name) => `${name} horses`);

@@ -1,0 +1,15 @@
+import { PASSWORD_LENGTH } from './user-fields.ts';
+
+/**
+ * The passwords that people use most, in lower case. Read when one is first asked for: half a megabyte, which the service
+ * needs neither to start nor to sign people in.
+ */
+let common: Promise<ReadonlySet<string>> | undefined;
+
+/** Whether this is a password that others would try first, whatever its case (NIST SP 800-63B §5.1.1.2). */
+export async function isCommonPassword(password: string): Promise<boolean> {
+  common ??= import('@zxcvbn-ts/language-common/src/passwords.json', { with: { type: 'json' } }).then(
+    ({ default: passwords }) => new Set(passwords.filter(({ length }) => length >= PASSWORD_LENGTH.min)),
+  );
+  return (await common).has(password.toLowerCase());
+}
