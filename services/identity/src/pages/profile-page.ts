@@ -70,8 +70,8 @@ function emailState(state: ProfileModel['email']) {
     case 'verified':
       return html`<p class="state state-good" id="email-state">Confirmed</p>`;
     case 'unverified':
-      return html`<div class="state-line"><p class="state state-open" id="email-state">Not confirmed yet. Until then you cannot sign in with it.</p>
-<button class="secondary small" form="send-link-again">Send the link again</button></div>`;
+      return html`<div class="state-line"><p class="state state-open" id="email-state">Not confirmed yet. Until it is, you cannot sign in or get a new password with it, and no mails about your account go to it.</p>
+<button class="secondary small" form="send-link-again">Send a link to confirm it</button></div>`;
     case 'none':
       return html`<p class="state" id="email-state">No address yet. Without one you cannot get a new password.</p>`;
   }
