@@ -45,9 +45,13 @@ export function isFirstParty({ person, subject, scopes }: Caller): boolean {
 }
 
 /** Throws `forbidden` (RFC 6750 §3.1, insufficient_scope) unless the caller has one of the scopes. */
-export function requireScope(caller: Caller, anyOf: readonly string[]): void {
+export function requireScope(
+  caller: Caller,
+  anyOf: readonly string[],
+  message = `This needs the scope ${anyOf.join(' or ')}.`,
+): void {
   if (anyOf.some((scope) => caller.scopes.has(scope))) return;
-  throw new ServiceError('forbidden', `This needs the scope ${anyOf.join(' or ')}.`, {
+  throw new ServiceError('forbidden', message, {
     headers: { 'www-authenticate': challenge('insufficient_scope', anyOf) },
   });
 }

@@ -32,6 +32,12 @@ const LANE = '/api/v1/queues/messages/sms';
 const LETTERS = '/api/v1/dead-letters';
 const sms = { queue: 'messages', lane: 'sms' };
 
+t.test('who is refused hears of the role, and an admin of the scope', async (t) => {
+  const user = await issuer.person('usr_ann', 'user', 'read:data write:data');
+  t.match((await call('GET', LETTERS, user)).body, { error: 'This is for admins.' });
+  t.match((await call('GET', LETTERS, key)).body, { error: 'This needs the scope read:all.' });
+});
+
 t.test('identity has each action when it is answered, and none that changes nothing', async (t) => {
   const [a, b, c, d] = [
     await deadLetter('sms'),

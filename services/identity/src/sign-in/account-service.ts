@@ -9,7 +9,8 @@ import type { SignInThrottle } from './sign-in-throttle.ts';
 export type AccountService = {
   /**
    * A new email address needs the current password, and a link to verify it is sent unless too many have been.
-   * Throws what the accounts refuse, `forbidden` for a wrong password and `rate_limited` after too many.
+   * Throws what the accounts refuse, `invalid` without the password, `forbidden` for a wrong one and `rate_limited`
+   * after too many.
    */
   update(
     account: Account,
@@ -47,6 +48,14 @@ export function createAccountService(options: {
     return result;
   }
 
+  /** Throws `invalid` for a field that was left empty, which is no attempt. */
+  function requireCurrentPassword(password: string, what: string): void {
+    if (password !== '') return;
+    const message = `is needed to change the ${what}`;
+    const details = [{ field: 'current_password', message }];
+    throw new ServiceError('invalid', `The current password ${message}.`, { details });
+  }
+
   async function checkCurrentPassword({ id }: Account, password: string): Promise<void> {
     await accounts.checkCurrentPassword(id, password).catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.kind !== 'forbidden') throw error;
@@ -66,6 +75,7 @@ export function createAccountService(options: {
     async update(account, changes, { currentPassword, origin }) {
       // Whoever controls the address can reset the password, so a session alone must not be enough.
       if (changes.email !== undefined) {
+        requireCurrentPassword(currentPassword, 'email address');
         await throttled(account, origin, () => checkCurrentPassword(account, currentPassword));
       }
       const changed = await accounts.update(account.id, changes);
@@ -81,6 +91,7 @@ export function createAccountService(options: {
       }
     },
     async changePassword(account, passwords, origin) {
+      requireCurrentPassword(passwords.current, 'password');
       const changed = await throttled(account, origin, () => accounts.changePassword(account.id, passwords));
       await audit.record({ action: 'password.changed', origin, subject: account.id });
       return changed;

@@ -11,6 +11,7 @@ import { AUDIT_ACTIONS, createAudit } from '../../src/audit/audit.ts';
 import { createAuditStore } from '../../src/audit/audit-store.ts';
 import { build, PASSWORD } from '../build.ts';
 import { tokensFor } from '../oidc/actions.ts';
+import { machineToken } from '../sign-in/pages.ts';
 
 const apiKey = newApiKey();
 const uri = monitored(await testDatabase(t));
@@ -53,15 +54,17 @@ async function read(query = '', token = admin): Promise<Page> {
 
 t.test('for admins who have signed in to Gatehouse itself, and nobody else', async (t) => {
   const { access_token } = await tokensFor(built);
-  for (const [name, token, status] of [
-    ['nobody', undefined, 401],
-    ['a person', await login('ann'), 403],
-    ['an application', access_token, 403],
-    ['an API key', apiKey.key, 403],
+  const byLogin = / are for admins, with a token of POST \/api\/v1\/auth\/login /;
+  for (const [name, token, status, message] of [
+    ['nobody', undefined, 401, String],
+    ['a person', await login('ann'), 403, / are for admins only\./],
+    ['an application', access_token, 403, byLogin],
+    ['a trusted application', await machineToken(built), 403, byLogin],
+    ['an API key', apiKey.key, 403, String],
   ] as const) {
     const answer = await call('GET', AUDIT_PATH, token);
     t.equal(answer.status, status, name);
-    t.match(answer.body, { error: { code: String, message: String } }, name);
+    t.match(answer.body, { error: { code: String, message } }, name);
   }
   t.match(await call('DELETE', AUDIT_PATH, admin), { status: 405 });
   t.match(await call('GET', `${AUDIT_PATH}/aud_1`, admin), { status: 404 });

@@ -113,14 +113,17 @@ t.test('a new address has to be confirmed again', async (t) => {
   const page = await visitor.get('/account');
   t.match(page.html, 'state-good');
 
-  for (const current_password of ['', 'not the password']) {
+  for (const [current_password, status, problem] of [
+    ['', 400, 'The current password is needed to change the email address.'],
+    ['not the password', 403, 'The current password is not right.'],
+  ] as const) {
     const refused = await visitor.submit(
       page,
       { email: 'new-rob@example.org', current_password },
       'name="username"',
     );
-    t.equal(refused.status, 403, 'a session alone does not change the address');
-    t.match(alertOf(refused), 'The current password is not right.');
+    t.equal(refused.status, status, 'a session alone does not change the address');
+    t.match(alertOf(refused), problem);
     t.match((await visitor.get('/account')).html, 'value="rob@example.org"');
   }
   const change = { email: 'new-rob@example.org', current_password: PASSWORD };
@@ -217,6 +220,13 @@ t.test('a new password ends everything but this session', async (t) => {
   t.equal(wrong.status, 403);
   t.match(wrong.html, 'The current password is not right.');
   t.notMatch(wrong.html, 'a longer new one');
+  const empty = await visitor.submit(
+    wrong,
+    { current_password: '', new_password: 'a longer new one' },
+    which,
+  );
+  t.equal(empty.status, 400);
+  t.match(empty.html, 'The current password is needed to change the password.');
   const short = await visitor.submit(wrong, { current_password: PASSWORD, new_password: 'short' }, which);
   t.equal(short.status, 400);
   t.match(short.html, 'The new password must have 8 to 256 characters.');

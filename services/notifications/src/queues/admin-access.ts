@@ -15,8 +15,9 @@ export function adminHooks(authenticate: onRequestAsyncHookHandler, scopes: read
       authenticate,
       async (request: FastifyRequest) => {
         const caller = callerOf(request);
-        requireScope(caller, scopes);
+        // Before the scope: nobody else should ask for one in vain.
         if (caller.person?.role !== 'admin') throw new ServiceError('forbidden', 'This is for admins.');
+        requireScope(caller, scopes);
       },
     ],
   };
