@@ -116,9 +116,9 @@ export function createIdentityService(
     ...common,
     firstApplications,
     endGrants,
-    notifyCredential({ owner, name }, what) {
+    notifyCredential({ owner, name }, credential) {
       if (owner === null) return;
-      void signIn.mails.notify(owner, { kind: 'new_credential', what, application: name });
+      void signIn.mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
     },
     notifyTransfer({ name: application }, { from, to }) {
       if (from !== null) void signIn.mails.notify(from, { kind: 'application_given', application });

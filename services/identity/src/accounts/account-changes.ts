@@ -1,3 +1,4 @@
+import { timeOfId } from '@gatehouse/kit/ids';
 import type { RequestedBy } from '@gatehouse/kit/requests';
 import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
@@ -39,14 +40,18 @@ export function createAccountChangeHandler(options: {
   const { revocations, store, logins, applications, notices, audit, mails } = options;
   return async (change) => {
     const { user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by } = change;
+    // Where an admin is, or a machine, is no business of the person's.
+    const occasion = { at: timeOfId(change.id), address: by?.user_id === id ? by.address : undefined };
     // Not awaited: a slow mail server must not delay what else the users service reports.
-    if (reason === 'email' && previousEmail !== undefined) void mails.notifyEmailChanged(id, previousEmail);
+    if (reason === 'email' && previousEmail !== undefined) {
+      void mails.notifyEmailChanged(id, previousEmail, occasion);
+    }
     if (!HARMLESS.has(reason)) {
       await revocations.write([{ kind: 'subject', id, epoch }]);
       await store.endSignIns(id, sign_in_epoch);
       await logins.endBelow(id, epoch);
       // A password has no bearing on what the person's applications may do.
-      if (reason === 'password') await notices.passwordChanged({ id, epoch });
+      if (reason === 'password') await notices.passwordChanged({ id, epoch }, occasion);
       else await applications.ownerChanged(id, epoch);
     }
     const isOfPages = by === undefined && (reason === 'password' || reason === 'email');

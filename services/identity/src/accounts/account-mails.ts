@@ -7,6 +7,7 @@ import {
   type Notice,
   newPasswordMail,
   noticeMail,
+  type Occasion,
   verifyEmailMail,
 } from '../pages/mails.ts';
 import type { Account, Accounts } from './account.ts';
@@ -26,7 +27,7 @@ export type AccountMails = {
   /** Tells the person with this id at their verified address, some times an hour for each kind. */
   notify(userId: string, notice: Notice): Promise<void>;
   /** Sends a link that undoes the change to the address that the account had before. */
-  notifyEmailChanged(userId: string, previousEmail: string): Promise<void>;
+  notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
 };
 
 export function createAccountMails(options: {
@@ -95,7 +96,7 @@ export function createAccountMails(options: {
           ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
         });
       }),
-    notifyEmailChanged: (userId, previousEmail) =>
+    notifyEmailChanged: (userId, previousEmail, occasion) =>
       attempt('email changed', async () => {
         const account = await accounts.find(userId);
         if (account === undefined) return;
@@ -109,7 +110,7 @@ export function createAccountMails(options: {
         const { username } = account;
         await mail.send({
           to: previousEmail,
-          ...emailChangedMail({ link, username, hours: UNDO_EMAIL_CHANGE_SECONDS / 3600 }),
+          ...emailChangedMail({ link, username, hours: UNDO_EMAIL_CHANGE_SECONDS / 3600, ...occasion }),
         });
       }),
     notify: (userId, notice) =>

@@ -1,6 +1,7 @@
 import { addressKeys } from '@gatehouse/http/rate-limit';
 import { describeProgram } from '@gatehouse/ui/user-agent';
 import type { Origin } from '../audit/audit.ts';
+import type { Occasion } from '../pages/mails.ts';
 import type { Account } from './account.ts';
 import type { AccountMails } from './account-mails.ts';
 
@@ -11,7 +12,7 @@ const DEVICE_SECONDS = 365 * DAY;
 /** Tells people of what somebody else may have done to their account. Mails are sent without being waited for. */
 export type Notices = {
   /** An account has a new password, by whatever way; the same epoch may come again. */
-  passwordChanged(account: { id: string; epoch: number }): Promise<void>;
+  passwordChanged(account: { id: string; epoch: number }, occasion: Occasion): Promise<void>;
   /** `browser` is the id of a browser, for one that has a cookie; `isKnown`, whether that says that it is known. */
   signedIn(account: Account, by: { origin: Origin; browser?: string; isKnown: boolean }): Promise<void>;
 };
@@ -22,9 +23,9 @@ export function createNotices(options: {
 }): Notices {
   const { mails, seen } = options;
   return {
-    async passwordChanged({ id, epoch }) {
+    async passwordChanged({ id, epoch }, occasion) {
       if (await seen.isNew(['password', id, String(epoch)], DAY)) {
-        void mails.notify(id, { kind: 'password_changed' });
+        void mails.notify(id, { kind: 'password_changed', ...occasion });
       }
     },
     async signedIn(account, { origin, browser, isKnown }) {

@@ -75,7 +75,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
         lifetime: expiresIn ?? null,
       });
       await insert(made);
-      options.notifyCredential(application, 'an API key');
+      options.notifyCredential(application, { what: 'an API key', name });
       await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
       return { ...made, key };
     },
@@ -126,7 +126,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
           });
         }, overlapSeconds * 1000).unref();
       }
-      options.notifyCredential(application, 'an API key');
+      options.notifyCredential(application, { what: 'an API key in place of another', name: old.name });
       await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
       return { ...made, key };
     },

@@ -6,6 +6,7 @@ import type { Logger } from '@gatehouse/kit/logger';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { Audit, AuditAction } from '../audit/audit.ts';
+import type { NewCredential } from '../pages/mails.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { ApiKeyStore } from './api-key.ts';
 import {
@@ -48,10 +49,7 @@ export type ApplicationDependencies = {
   audit: Pick<Audit, 'record'>;
   logger: Logger;
   /** Tells the owner of an application what it has been given. Never rejects. */
-  notifyCredential(
-    application: Pick<Application, 'owner' | 'name'>,
-    what: 'a client secret' | 'an API key' | 'public keys',
-  ): void;
+  notifyCredential(application: Pick<Application, 'owner' | 'name'>, credential: NewCredential): void;
   /** Ends every grant to an application that is gone. */
   endGrants(clientId: string): Promise<void>;
 };
@@ -165,8 +163,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
       }
       const application = trust === undefined ? made : await settled(made);
-      if (withSecret) options.notifyCredential(application, 'a client secret');
-      if (application.jwks !== undefined) options.notifyCredential(application, 'public keys');
+      if (withSecret) options.notifyCredential(application, { what: 'a client secret' });
+      if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
       const { type, scopes, trusted } = application;
       await record(manager, 'application.created', application.id, { type, scopes, trusted });
       return { application, ...(withSecret ? { secret } : {}) };
@@ -210,7 +208,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const changed = await writes.change(before, { ...changes, ...trust });
         if (changed === undefined) return undefined;
         const application = grants ? await settled(changed) : changed;
-        if (changes.jwks !== undefined) options.notifyCredential(changed, 'public keys');
+        if (changes.jwks !== undefined) options.notifyCredential(changed, { what: 'public keys' });
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
@@ -241,7 +239,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
         );
       }
-      options.notifyCredential(application, 'a client secret');
+      options.notifyCredential(application, { what: 'a client secret' });
       await record(manager, 'secret.added', id, { secret: added.id });
       return { ...added, secret };
     },

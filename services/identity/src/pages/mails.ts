@@ -24,13 +24,21 @@ export function newPasswordMail(model: { link: string; minutes: number }): Mail 
   ]);
 }
 
+/** When a person did something, and the IP address that it came from, if that is known. */
+export type Occasion = { at: Date; address?: string | undefined };
+
+/** What an application was given to authenticate by. */
+export type NewCredential =
+  | { what: 'a client secret' | 'public keys' }
+  | { what: 'an API key' | 'an API key in place of another'; name: string };
+
 /** What a person is told of, as somebody else may have done it. */
 export type Notice =
-  | { kind: 'password_changed' }
+  | ({ kind: 'password_changed' } & Occasion)
   /** A new password was set with a mailed link. */
-  | { kind: 'recovery_used' }
+  | ({ kind: 'recovery_used' } & Occasion)
   | { kind: 'new_device'; device: string; address: string; at: Date }
-  | { kind: 'new_credential'; what: 'a client secret' | 'an API key' | 'public keys'; application: string }
+  | ({ kind: 'new_credential'; application: string } & NewCredential)
   | { kind: 'application_given' | 'application_received'; application: string };
 
 export function noticeMail(notice: Notice, { username }: { username: string }): Mail {
@@ -41,13 +49,13 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
   switch (notice.kind) {
     case 'password_changed':
       return mail('Your password has been changed', [
-        `The password of ${account} has just been changed, and you are signed out everywhere else.`,
+        `The password of ${account} was changed on ${occasion(notice)}. Other devices and all programs are signed out.`,
         fine,
         `If it was not you, somebody else may be in your account. ${ask}`,
       ]);
     case 'recovery_used':
       return mail('A link for a new password was used', [
-        `A link that we sent to this address was just used to choose a new password for ${account}.`,
+        `A link that we sent to this address was used to choose a new password for ${account}, on ${occasion(notice)}.`,
         fine,
         `If it was not you, somebody else can read your mail. Change the password of your mailbox first. Then: ${ask}`,
       ]);
@@ -72,7 +80,7 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
       ]);
     case 'new_credential':
       return mail('A new way into the API was created', [
-        `An application of ${account}, “${oneLine(notice.application)}”, has just been given ${notice.what}.`,
+        `An application of ${account}, “${oneLine(notice.application)}”, has just been given ${notice.what}${'name' in notice ? `, “${oneLine(notice.name)}”` : ''}.`,
         fine,
         'If it was not you, somebody else is in your account. Sign in, change the password, and end the secrets and keys of your applications, which the page offers after that.',
       ]);
@@ -80,14 +88,18 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
 }
 
 /** For the address that the account had before. `hours`: how long the link works. */
-export function emailChangedMail(model: { link: string; username: string; hours: number }): Mail {
+export function emailChangedMail(model: { link: string; username: string; hours: number } & Occasion): Mail {
   return mail('Your email address has been changed', [
-    `The ${PRODUCT} account ${oneLine(model.username)} has just been given another email address than this one.`,
+    `The ${PRODUCT} account ${oneLine(model.username)} was given another email address than this one on ${occasion(model)}.`,
     'If it was you, you need not do anything.',
     'If it was not you, somebody else may be in your account. Open this link to put this address back:',
     { link: model.link, label: 'Put this address back' },
     `It works once, for ${model.hours} hours. It signs everybody out, and you choose a new password. Give the link to nobody.`,
   ]);
+}
+
+function occasion({ at, address }: Occasion): string {
+  return dateAndTimeText(at) + (address === undefined ? '' : `, from the address ${address}`);
 }
 
 type Paragraph = string | { link: string; label: string };

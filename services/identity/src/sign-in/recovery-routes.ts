@@ -131,7 +131,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     await options.throttle.forgive(account.id);
     options.browser.rememberDevice(ctx, account.id);
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
-    void options.mails.notify(account.id, { kind: 'recovery_used' });
+    void options.mails.notify(account.id, {
+      ...{ kind: 'recovery_used', at: new Date(), address: originOf(ctx).address },
+    });
     const endCredentials = await offerToEndCredentials(ctx, account.id);
     sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT }, endCredentials }));
   });

@@ -16,19 +16,27 @@ const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address – Gatehouse', [LINK]],
   [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password – Gatehouse', [LINK]],
   [
-    emailChangedMail({ link: LINK, username: 'ada', hours: 72 }),
+    emailChangedMail({ link: LINK, username: 'ada', hours: 72, at }),
     'Your email address has been changed – Gatehouse',
     [LINK],
   ],
-  [notice({ kind: 'password_changed' }), 'Your password has been changed – Gatehouse', []],
-  [notice({ kind: 'recovery_used' }), 'A link for a new password was used – Gatehouse', []],
+  [
+    notice({ kind: 'password_changed', at, address: '192.0.2.7' }),
+    'Your password has been changed – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'recovery_used', at, address: '192.0.2.7' }),
+    'A link for a new password was used – Gatehouse',
+    [],
+  ],
   [
     notice({ kind: 'new_device', device: 'Firefox on Windows', address: '::1', at }),
     'A sign-in from a new device – Gatehouse',
     [],
   ],
   [
-    notice({ kind: 'new_credential', what: 'an API key', application: 'Lighthouse' }),
+    notice({ kind: 'new_credential', what: 'an API key', name: 'Nightly', application: 'Lighthouse' }),
     'A new way into the API was created – Gatehouse',
     [],
   ],
@@ -67,9 +75,20 @@ t.test('a name adds neither lines nor markup', async (t) => {
   const hostile = notice({
     kind: 'new_credential',
     what: 'an API key',
+    name: 'y\n\nGo',
     application: 'x\n\nGo to <b>evil</b>',
   });
-  t.match(hostile.text, /“x Go to <b>evil<\/b>”/);
+  t.match(hostile.text, /“x Go to <b>evil<\/b>”, has just been given an API key, “y Go”\.$/m);
+});
+
+t.test('when it was, and where it came from if that is known', async (t) => {
+  const username = 'ada';
+  for (const it of [{ at }, { at, address: '192.0.2.7' }]) {
+    const words = `5 March 2026 at 14:07 UTC${'address' in it ? ', from the address 192.0.2.7' : ''}.`;
+    t.match(notice({ kind: 'password_changed', ...it }).text, `was changed on ${words} Other devices`);
+    t.match(notice({ kind: 'recovery_used', ...it }).text, `for your Gatehouse account ada, on ${words}`);
+    t.match(emailChangedMail({ link: LINK, username, hours: 72, ...it }).text, `than this one on ${words}`);
+  }
 });
 
 t.test('a mail does not carry an unsafe link', async (t) => {

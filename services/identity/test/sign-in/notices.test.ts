@@ -13,6 +13,8 @@ let password = PASSWORD;
 
 /** The subjects of the mails that have come to ann since it was called last, `count` of them. */
 const read = new Set<string>();
+/** The text of the last of them. */
+let latest = '';
 async function subjects(count: number): Promise<string[]> {
   const mails: string[] = [];
   const look = async () => {
@@ -20,8 +22,9 @@ async function subjects(count: number): Promise<string[]> {
       if (read.has(file)) continue;
       read.add(file);
       const mail = await readFile(join(outbox, file), 'utf8');
-      if (mail.startsWith('To: ann@example.org'))
-        mails.push(/^Subject: (.*) – Gatehouse$/m.exec(mail)?.[1] ?? mail);
+      if (!mail.startsWith('To: ann@example.org')) continue;
+      mails.push(/^Subject: (.*) – Gatehouse$/m.exec(mail)?.[1] ?? mail);
+      latest = mail;
     }
     return mails.length >= count;
   };
@@ -111,6 +114,8 @@ t.test('whatever an application can authenticate by is told to its owner', async
       Array.from({ length: count }, () => CREDENTIAL),
       name,
     );
+    if (name === 'a key') t.match(latest, '“Tool”, has just been given an API key, “Key”.');
+    if (name === 'a rotated key') t.match(latest, 'an API key in place of another, “Key”.');
   }
   for (let i = 0; i < 6; i += 1) await call('POST', `${path}/api-keys`, token, key);
   t.equal((await subjects(3)).length, 3, 'not without end');
@@ -138,13 +143,15 @@ t.test('a new password is told, by whatever way, and what still works can be end
     password = next();
     return call('PUT', `/v2/users/${people.ann.id}`, machine, { password });
   };
-  for (const [name, change] of [
-    ['by the person, at the API', ofOwn],
-    ['by a machine', ofMachine],
-    ['together with other fields', ofMachineInUpdate],
+  const then = String.raw`was changed on \d+ \w+ \d{4} at \d\d:\d\d UTC`;
+  for (const [name, change, occasion] of [
+    ['by the person, at the API', ofOwn, `${then}, from the address 127.0.0.1[.]`],
+    ['by a machine', ofMachine, `${then}[.]`],
+    ['together with other fields', ofMachineInUpdate, `${then}[.]`],
   ] as const) {
     t.ok((await change()).status < 300, name);
     t.same(await subjects(1), [CHANGED], name);
+    t.match(latest, new RegExp(occasion), name);
   }
 
   await signInAndAllow(visitor, '/account', 'ann', password);
