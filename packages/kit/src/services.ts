@@ -156,5 +156,6 @@ export function servicesCallableBy(clientId: string): readonly ServiceName[] {
  * itself alone.
  */
 export function isUnder(path: string, prefix: string): boolean {
+  if (prefix === '/') return path === prefix;
   return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
 }

@@ -32,6 +32,7 @@ const CASES: [path: string, prefix: string, expected: boolean][] = [
   ['', '/v1/users', false],
   ['/', '/', true],
   ['/v1', '/', false],
+  ['//v1/users', '/', false],
 ];
 
 t.test('a prefix covers itself and what is below, by whole segments', async (t) => {
