@@ -14,6 +14,14 @@ const canonicalPathsOnly: Middleware = async (ctx, next) => {
   await next();
 };
 
+/** The two addresses that people type, with a slash at the end: sent on for good (RFC 9110 §15.4.9). */
+const slashRemoved: Middleware = async (ctx, next) => {
+  const path = pathOf(ctx.url);
+  if (path !== '/dashboard/' && path !== '/docs/') return next();
+  ctx.status = 308;
+  ctx.redirect(path.slice(0, -1) + ctx.search);
+};
+
 /** The Koa app: every answer to a person is a page, errors included. */
 export function createDashboardApp(options: {
   routers: readonly Router[];
@@ -49,6 +57,7 @@ export function createDashboardApp(options: {
   };
 
   app.use(errorsAsPages);
+  app.use(slashRemoved);
   app.use(canonicalPathsOnly);
   for (const router of routers) app.use(router.routes() as Middleware);
   app.on('error', (error: NodeJS.ErrnoException) => {

@@ -39,15 +39,18 @@ t.test('requests for pages of the dashboard', async (t) => {
 
   await t.test('a path has one spelling', async (t) => {
     // Not by fetch(), which normalizes what it sends.
-    const statusOf = async (path: string) => {
+    const sentOn = async (path: string) => {
       const sent = request(base, { path, headers: { cookie } }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       response.resume();
-      return response.statusCode;
+      return [response.statusCode, response.headers.location];
     };
+    const statusOf = async (path: string) => (await sentOn(path))[0];
     t.equal(await statusOf('/dashboard/items'), 200);
-    const others = ['', '/items/', '//items', '/%69tems', '/items/%2e%2e', '/users/%2E%2E', '/orders/.'];
-    for (const path of others) t.equal(await statusOf(`/dashboard${path || '/'}`), 404, path);
+    t.same(await sentOn('/dashboard/?range=7d'), [308, '/dashboard?range=7d'], 'as people type it');
+    t.same(await sentOn('/docs/'), [308, '/docs']);
+    const others = ['//', '/items/', '//items', '/%69tems', '/items/%2e%2e', '/users/%2E%2E', '/orders/.'];
+    for (const path of others) t.equal(await statusOf(`/dashboard${path}`), 404, path);
   });
 
   await t.test('no window of another site keeps a hold of a page', async (t) => {
