@@ -33,7 +33,7 @@ ${application ? html`<p class="before-asking">to continue to</p>${requestingAppl
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,
-  html`${field({ ...common('username'), label: 'Username', hint: '3 to 64 characters, without @.', value: values.username, autocomplete: 'username', required: true })}
+  html`${field({ ...common('username'), label: 'Username', hint: '3 to 64 letters, digits, dots, underscores, plus signs and hyphens.', value: values.username, autocomplete: 'username', required: true })}
 ${field({ ...common('email'), label: 'Email', hint: 'We send you a link to confirm it.', type: 'email', value: values.email, autocomplete: 'email', required: true })}
 ${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good one.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
 ${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', value: values.name, autocomplete: 'name' })}
