@@ -58,7 +58,7 @@ function columns(csrf: string): Column<Lane>[] {
   return [
     { title: 'Lane', show: ({ queue, lane }) => html`${queue} / ${lane}` },
     { title: 'State', show: state },
-    { title: 'Waiting', show: waiting },
+    { title: 'Waiting', number: true, show: waiting },
     { title: 'In progress', number: true, show: ({ priorities }) => sum(priorities, 'in_flight') },
     { title: 'Attempts', show: ({ attempts }) => counts(Object.entries(attempts)) },
     {
