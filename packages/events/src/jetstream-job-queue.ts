@@ -132,12 +132,13 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
           partsOf(lanes).map(async ({ lane, priority }) => {
             const stream = streamOf(priority);
             const info = await consumers.info(stream, lane);
-            const seq = info.delivered.stream_seq + 1;
+            const { num_pending: waiting, num_ack_pending: inFlight, ack_floor: ended } = info;
+            const subject = subjectOf(priority, lane);
             const first =
-              info.num_pending === 0 ? null : await nextMessage(js, stream, seq, subjectOf(priority, lane));
+              waiting + inFlight === 0 ? null : await nextMessage(js, stream, ended.stream_seq + 1, subject);
             return {
-              ...{ lane, priority, waiting: info.num_pending, inFlight: info.num_ack_pending },
-              oldestWaitingMs: first === null ? 0 : Math.max(0, Date.now() - first.time.getTime()),
+              ...{ lane, priority, waiting, inFlight },
+              oldestMs: first === null ? 0 : Math.max(0, Date.now() - first.time.getTime()),
               deadLetters: counts(lane, priority),
             };
           }),

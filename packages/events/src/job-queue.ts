@@ -77,8 +77,8 @@ export type Depth = {
   waiting: number;
   /** Jobs that a worker has taken and that have not ended: it works on them, or they wait for their next attempt. */
   inFlight: number;
-  /** The time since the first of the waiting jobs was published; 0 when none waits. */
-  oldestWaitingMs: number;
+  /** The time since the first of all these jobs was published; 0 when there is none. */
+  oldestMs: number;
   deadLetters: number;
 };
 

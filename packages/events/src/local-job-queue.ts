@@ -150,11 +150,11 @@ function createLocalJobQueue(
           const [all, waits, first, deadLetters] = await Promise.all([
             jobs.countDocuments({ subject }),
             jobs.countDocuments(untaken),
-            jobs.findOne(untaken, { sort: { due: 1 }, projection: { published: 1 } }),
+            jobs.findOne({ subject }, { sort: { published: 1 }, projection: { published: 1 } }),
             dead.count(lane, priority),
           ]);
-          const oldestWaitingMs = first === null ? 0 : Math.max(0, Date.now() - first.published);
-          return { lane, priority, waiting: waits, inFlight: all - waits, oldestWaitingMs, deadLetters };
+          const oldestMs = first === null ? 0 : Math.max(0, Date.now() - first.published);
+          return { lane, priority, waiting: waits, inFlight: all - waits, oldestMs, deadLetters };
         }),
       );
     },

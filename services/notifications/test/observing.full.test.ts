@@ -51,7 +51,8 @@ t.test('what operators see at /metrics', async (t) => {
   for (const name of ['waiting', 'in_flight', 'oldest_seconds']) {
     t.match(text, new RegExp(`^gatehouse_jobs_${name}\\{.*lane="email",priority="high".*\\} 0$`, 'm'));
   }
-  t.match(text, /^gatehouse_lane_paused\{.*lane="push".*\} 0$/m);
+  for (const name of ['paused', 'failing'])
+    t.match(text, new RegExp(`^gatehouse_lane_${name}\\{.*lane="push".*\\} 0$`, 'm'));
 });
 
 t.test('analytics count what notifications have become', async (t) => {

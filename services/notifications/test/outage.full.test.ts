@@ -6,7 +6,7 @@ import { startMailServer } from './mail-server.ts';
 
 const gateway = await startGateway(t);
 const port = await freePort();
-const { notify, ended, read, call, issuer, machine } = await build(t, {
+const { notify, ended, read, call, issuer, machine, base } = await build(t, {
   providers: {
     email: { smtpUrl: `smtp://127.0.0.1:${port}`, from: 'no-reply@example.org' },
     sms: { url: gateway.url, from: '+15005550006' },
@@ -19,6 +19,12 @@ async function lane(name: string): Promise<Lane | undefined> {
   const lanes = (await call('GET', '/api/v1/queues', admin)).body as unknown as Lane[];
   return lanes.find((each) => each.lane === name);
 }
+/** The value of a figure of the lane at /metrics, of all priorities together. */
+async function metric(name: string, labels: string): Promise<number> {
+  const text = await (await fetch(`${base}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(labels));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
 const deadLetters = async (query = '') => (await call('GET', `/api/v1/dead-letters${query}`, admin)).body;
 
 t.test('while the mail server is down, emails wait and burn no attempts', async (t) => {
@@ -26,6 +32,14 @@ t.test('while the mail server is down, emails wait and burn no attempts', async 
   await until(async () => (await lane('email'))?.failing?.error !== undefined, 10_000);
   t.match(await lane('email'), { failing: { error: 'The mail server cannot be reached.' } });
   t.match(await ended(await notify({ type: 'sms' })), { status: 'sent' }, 'SMS go on');
+  t.equal(await metric('gatehouse_lane_failing', 'lane="email"'), 1);
+  t.equal(await metric('gatehouse_lane_failing', 'lane="sms"'), 0);
+  t.ok((await metric('gatehouse_jobs_oldest_seconds', 'lane="email"')) > 0);
+  t.equal(await metric('gatehouse_jobs_oldest_seconds', 'lane="sms"'), 0);
+  await until(
+    async () => (await metric('gatehouse_job_attempts_total', 'lane="email",outcome="postponed"')) >= 5,
+    5000,
+  );
   for (const id of ids) {
     const { status, attempts } = await read(id);
     t.match([status, attempts], [/queued|sending/, []], 'nothing was attempted');
@@ -35,6 +49,7 @@ t.test('while the mail server is down, emails wait and burn no attempts', async 
     t.match(await ended(id, ['sent'], 20_000), { attempts: [{ outcome: 'accepted' }] });
   }
   t.match(await lane('email'), { failing: null });
+  t.equal(await metric('gatehouse_lane_failing', 'lane="email"'), 0);
 });
 
 t.test('a dead letter is read, replayed when the cause is gone, and removed', async (t) => {

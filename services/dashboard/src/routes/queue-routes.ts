@@ -40,7 +40,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
     section: 'queues',
     notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
-    body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance. What is in progress is worked on, or waits to be tried again.</p>
+    body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance. What is in progress is worked on, or waits to be tried again; what was cancelled or given another priority still counts until a worker comes to it. An attempt that is postponed counts against no job: its provider cannot be reached, or another job comes first.</p>
 ${formProblem(error, [])}
 ${
   outcome.error === undefined
@@ -60,6 +60,7 @@ function columns(csrf: string): Column<Lane>[] {
     { title: 'State', show: state },
     { title: 'Waiting', number: true, show: waiting },
     { title: 'In progress', number: true, show: ({ priorities }) => sum(priorities, 'in_flight') },
+    { title: 'Oldest', show: oldest },
     { title: 'Attempts', show: ({ attempts }) => counts(Object.entries(attempts)) },
     {
       title: 'Dead letters',
@@ -98,9 +99,12 @@ const sum = (priorities: Priorities, field: 'waiting' | 'in_flight' | 'dead_lett
 
 function waiting({ priorities }: Lane): Content {
   const each = priorities.filter((it) => it.waiting > 0).map((it) => [it.priority, it.waiting] as const);
-  if (each.length === 0) return '0';
-  const seconds = Math.max(...priorities.map((it) => it.oldest_seconds));
-  return html`${counts(each)}<br><span class="hint">the oldest for ${duration(seconds)}</span>`;
+  return each.length === 0 ? '0' : counts(each);
+}
+
+function oldest({ priorities }: Lane): Content {
+  const seconds = Math.max(0, ...priorities.map((it) => it.oldest_seconds));
+  return seconds === 0 ? '' : duration(seconds);
 }
 
 function counts(entries: readonly (readonly [name: string, count: number])[]): Content {

@@ -22,10 +22,10 @@ export function referenceOf({ data }: Pick<Job, 'data'>): JobReference {
   return { notificationId: String(data.notification), job: Number(data.job) };
 }
 
-/** @param options.onOutcome gets the outcome of each attempt that counts */
+/** @param options.onOutcome gets the outcome of each attempt, `postponed` for one that does not count */
 export function createAttemptLedger(options: {
   attempts: NotificationAttempts;
-  onOutcome: (notification: Notification, outcome: AttemptOutcome) => void;
+  onOutcome: (notification: Notification, outcome: AttemptOutcome | 'postponed') => void;
 }): AttemptLedger {
   const { attempts, onOutcome } = options;
   /** A process that was held up for longer than its lease may have two of one job. */
@@ -52,6 +52,7 @@ export function createAttemptLedger(options: {
     const error = outcome.result === 'succeeded' ? null : outcome.error;
     if (outcome.result === 'postponed' && !mayBeAccepted) {
       await attempts.takeBack(held, outcome.error, outcome.retryInMs);
+      onOutcome(notification, outcome.result);
     } else {
       const recorded = recordedOutcome(outcome, mayBeAccepted);
       const retry = 'retryInMs' in outcome ? { retryInMs: outcome.retryInMs } : {};

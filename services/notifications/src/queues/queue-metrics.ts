@@ -22,8 +22,8 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
     ),
     gauge(
       'gatehouse_jobs_oldest_seconds',
-      'The age of the oldest job that waits.',
-      parts.map(({ labels, part }) => ({ labels, value: part.oldestWaitingMs / 1000 })),
+      'The age of the oldest job that waits, also for its next attempt, or is worked on.',
+      parts.map(({ labels, part }) => ({ labels, value: part.oldestMs / 1000 })),
     ),
     gauge(
       'gatehouse_dead_letters',
@@ -35,9 +35,17 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
       'Whether an operator has paused the lane.',
       lanes.map(({ queue, lane, paused }) => ({ labels: { queue, lane }, value: Number(paused) })),
     ),
+    gauge(
+      'gatehouse_lane_failing',
+      'Whether the provider of the lane fails, so that its jobs wait, as this process sees it.',
+      lanes.map(({ queue, lane, failing }) => ({
+        labels: { queue, lane },
+        value: Number(failing !== undefined),
+      })),
+    ),
     {
       name: 'gatehouse_job_attempts_total',
-      help: 'Attempts by their outcome.',
+      help: 'Attempts by their outcome. One that is postponed counts against no job, which waits for its provider or another job.',
       type: 'counter',
       samples: lanes.flatMap(({ queue, lane, outcomes }) =>
         Object.entries(outcomes).map(([outcome, value]) => ({ labels: { queue, lane, outcome }, value })),

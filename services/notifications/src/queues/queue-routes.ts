@@ -21,14 +21,18 @@ const Lane = Type.Object({
     required: ['since', 'error'],
   }),
   attempts: Type.Record(Type.String(), Type.Integer(), {
-    description: 'The number of attempts by their outcome, since the beginning.',
+    description:
+      'The number of attempts by their outcome, since the beginning. One that is `postponed` counts against no job, which ' +
+      'waits for its provider or another job.',
   }),
   priorities: Type.Array(
     Type.Object({
       priority: Type.String(),
       waiting: Count('Jobs that no worker has taken yet.'),
       in_flight: Count('Jobs that are worked on, or wait for their next attempt.'),
-      oldest_seconds: Type.Number({ description: 'The age of the oldest job that waits.' }),
+      oldest_seconds: Type.Number({
+        description: 'The age of the oldest job that waits, also for its next attempt, or is worked on.',
+      }),
       dead_letters: Count('Jobs that have failed for good.'),
     }),
   ),
@@ -114,9 +118,9 @@ function show({ queue, lane, paused, failing, outcomes, depth }: LaneStatus) {
     ...{ queue, lane, paused },
     failing: failing === undefined ? null : { since: failing.since.toISOString(), error: failing.error },
     attempts: { ...outcomes },
-    priorities: depth.map(({ priority, waiting, inFlight, oldestWaitingMs, deadLetters }) => ({
+    priorities: depth.map(({ priority, waiting, inFlight, oldestMs, deadLetters }) => ({
       ...{ priority, waiting, in_flight: inFlight },
-      oldest_seconds: oldestWaitingMs / 1000,
+      oldest_seconds: oldestMs / 1000,
       dead_letters: deadLetters,
     })),
   };
