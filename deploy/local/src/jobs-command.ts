@@ -1,7 +1,16 @@
 import { StartError } from './start-error.ts';
 
-/** A request to the API of this deployment; throws a StartError for an answer that is no success. */
+/** A request to the API of this deployment; throws a RefusedError for an answer that is no success. */
 export type Call = (method: string, path: string, body?: unknown) => Promise<unknown>;
+
+/** The deployment has answered that it will not, or cannot. */
+export class RefusedError extends StartError {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
 
 type Lane = {
   queue: string;
@@ -33,33 +42,94 @@ export const USAGE = `usage: npm run jobs -- COMMAND
   purge ID… | QUEUE [LANE]   remove dead letters, some or all of a queue or a lane
   pause QUEUE LANE           keep the jobs of a lane until it is resumed
   resume QUEUE LANE
+
+What list shows of a lane:
+  WAITING       jobs that no worker has taken yet
+  IN PROGRESS   jobs that are worked on or wait for another attempt; also what was
+                cancelled or got another priority, until a worker comes to it
+  OLDEST        the age of the oldest of them all
+  ATTEMPTS      how many there were, since the beginning
+  DEAD          dead letters: jobs whose attempts all failed
+
+It speaks to what npm start runs, as its admin. For another deployment, set
+  GATEHOUSE_URL     its PUBLIC_URL
+  GATEHOUSE_TOKEN   a token or an API key of an admin there
 `;
 
-/** What `npm run jobs` does: returns what it prints. Throws a StartError with one sentence. */
+const ALL = '--all';
+const MANY = Number.POSITIVE_INFINITY;
+/** How many arguments each command takes, and in words those that it needs. */
+const ARGUMENTS = {
+  list: { least: 0, most: 0, needs: 'nothing' },
+  show: { least: 1, most: 1, needs: 'the ID of a dead letter' },
+  replay: { least: 1, most: MANY, needs: `an ID or ${ALL}` },
+  purge: { least: 1, most: MANY, needs: 'an ID or a QUEUE' },
+  pause: { least: 2, most: 2, needs: 'a QUEUE and a LANE' },
+  resume: { least: 2, most: 2, needs: 'a QUEUE and a LANE' },
+};
+
+/** What `npm run jobs` does: returns what it prints. Throws a StartError whose message says what was wrong. */
 export async function runJobsCommand(args: readonly string[], call: Call): Promise<string> {
   const [command = 'list', ...rest] = args;
-  const [first, second] = rest;
+  if (command === 'help' || args.some((it) => it === '--help' || it === '-h')) return USAGE;
+  if (!isCommand(command)) throw misused(`There is no command ${command}.`);
+  const isAll = command === 'replay' && rest[0] === ALL;
+  const option = rest.slice(isAll ? 1 : 0).find((it) => it.startsWith('-'));
+  if (option !== undefined) throw misused(`${command} has no option ${option}.`);
+  const { least, most, needs } = ARGUMENTS[command];
+  if (rest.length < least) throw misused(`${command} needs ${needs}.`);
+  const extra = rest.slice(isAll ? 1 : most);
+  if (extra.length > 0) throw misused(`${command} does not take ${extra.join(' ')} as well.`);
+  const [first = '', second = ''] = rest;
   switch (command) {
     case 'list':
       return list(call);
     case 'show':
-      if (first === undefined) break;
-      return `${JSON.stringify(await call('GET', letterPath(first)), null, 2)}\n`;
+      return show(call, first);
     case 'replay':
-      if (first === undefined) break;
-      return first === '--all' ? replayAll(call) : replay(call, rest);
+      return isAll ? replayAll(call) : replay(call, rest);
     case 'purge':
-      if (first === undefined) break;
       return purge(call, rest);
     case 'pause':
     case 'resume':
-      if (first === undefined || second === undefined) break;
+      await checkLane(call, first, second);
       await call('PUT', `${QUEUES}/${encodeURIComponent(first)}/${encodeURIComponent(second)}`, {
         paused: command === 'pause',
       });
       return `${first} ${second} is ${command === 'pause' ? 'paused' : 'running'}.\n`;
   }
-  throw new StartError(USAGE.trimEnd());
+}
+
+const isCommand = (name: string): name is keyof typeof ARGUMENTS => Object.hasOwn(ARGUMENTS, name);
+
+function misused(problem: string): StartError {
+  return new StartError(`${problem}\n\n${USAGE.trimEnd()}`);
+}
+
+/** Throws a StartError that names the queues, or the lanes of the queue, unless this is one of them. */
+async function checkLane(call: Call, queue: string, lane?: string): Promise<void> {
+  const lanes = (await call('GET', QUEUES)) as Lane[];
+  const own = lanes.filter((it) => it.queue === queue);
+  const queues = [...new Set(lanes.map((it) => it.queue))].join(', ');
+  if (own.length === 0) throw new StartError(`There is no queue ${queue}. The queues are: ${queues}.`);
+  if (lane === undefined || own.some((it) => it.lane === lane)) return;
+  throw new StartError(
+    `${queue} has no lane ${lane}. Its lanes are: ${own.map((it) => it.lane).join(', ')}.`,
+  );
+}
+
+/** Undefined if the answer was that there is no such thing. */
+async function ifThere(answer: Promise<unknown>): Promise<{ body: unknown } | undefined> {
+  try {
+    return { body: await answer };
+  } catch (error) {
+    if (error instanceof RefusedError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function thereIsNo(ids: readonly string[]): string {
+  return `There is no dead letter ${ids.join(', ')}. list shows their ids: that of the notification ntf_… is ntf_…-1.`;
 }
 
 const letterPath = (id: string) => `${DEAD_LETTERS}/${encodeURIComponent(id)}`;
@@ -75,10 +145,10 @@ async function list(call: Call): Promise<string> {
     sum(lane, 'waiting'),
     sum(lane, 'in_flight'),
     `${Math.round(Math.max(0, ...lane.priorities.map(({ oldest_seconds }) => oldest_seconds)))} s`,
-    String(Object.values(lane.attempts).reduce((total, count) => total + count, 0)),
+    String(attemptsOf(lane)),
     sum(lane, 'dead_letters'),
   ]);
-  const head = ['LANE', 'STATE', 'WAITING', 'IN FLIGHT', 'OLDEST', 'ATTEMPTS', 'DEAD'];
+  const head = ['QUEUE LANE', 'STATE', 'WAITING', 'IN PROGRESS', 'OLDEST', 'ATTEMPTS', 'DEAD'];
   const failing = lanes.flatMap(({ queue, lane, failing }) =>
     failing === null ? [] : [`${queue} ${lane} fails since ${failing.since}: ${failing.error}`],
   );
@@ -90,8 +160,19 @@ async function list(call: Call): Promise<string> {
     ...failing.map((line) => `${line}\n`),
     dead.length === 0
       ? 'There are no dead letters.\n'
-      : table([['DEAD LETTER', 'LANE', 'FAILED AT', 'ATTEMPTS', 'ERROR'], ...dead]),
+      : table([['DEAD LETTER', 'QUEUE LANE', 'FAILED AT', 'ATTEMPTS', 'ERROR'], ...dead]),
   ].join('\n');
+}
+
+/** Those that count: what is postponed burns no attempt of its job. */
+function attemptsOf({ attempts: { postponed: _, ...counted } }: Lane): number {
+  return Object.values(counted).reduce((total, count) => total + count, 0);
+}
+
+async function show(call: Call, id: string): Promise<string> {
+  const letter = await ifThere(call('GET', letterPath(id)));
+  if (letter === undefined) throw new StartError(thereIsNo([id]));
+  return `${JSON.stringify(letter.body, null, 2)}\n`;
 }
 
 async function readAll(call: Call): Promise<DeadLetter[]> {
@@ -116,7 +197,7 @@ async function replay(call: Call, ids: readonly string[]): Promise<string> {
     count += replayed;
     missing.push(...unknown);
   }
-  return `${count} replayed.${missing.length > 0 ? ` There is no ${missing.join(', ')}.` : ''}\n`;
+  return done(count, 'replayed', missing);
 }
 
 async function replayAll(call: Call): Promise<string> {
@@ -127,14 +208,26 @@ async function replayAll(call: Call): Promise<string> {
   );
 }
 
+/** Throws a StartError if there were some that it could not be done to. */
+function done(count: number, what: string, missing: readonly string[]): string {
+  const text = `${count} ${what}.`;
+  if (missing.length > 0) throw new StartError(`${text} ${thereIsNo(missing)}`);
+  return `${text}\n`;
+}
+
 /** The id of a dead letter has an underscore, and no name of a queue has one. */
 async function purge(call: Call, [first = '', ...rest]: readonly string[]): Promise<string> {
   if (first.includes('_')) {
     const ids = [first, ...rest];
-    for (const id of ids) await call('DELETE', letterPath(id));
-    return `${ids.length} removed.\n`;
+    const missing: string[] = [];
+    for (const id of ids) {
+      if ((await ifThere(call('DELETE', letterPath(id)))) === undefined) missing.push(id);
+    }
+    return done(ids.length - missing.length, 'removed', missing);
   }
-  const [lane] = rest;
+  const [lane, ...more] = rest;
+  if (more.length > 0) throw misused(`purge does not take ${more.join(' ')} as well.`);
+  await checkLane(call, first, lane);
   const query = new URLSearchParams({ queue: first, ...(lane === undefined ? {} : { lane }) });
   const { removed } = (await call('DELETE', `${DEAD_LETTERS}?${query}`)) as { removed: number };
   return `${removed} removed.\n`;

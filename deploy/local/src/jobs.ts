@@ -1,39 +1,64 @@
 import { readOrExit } from '@gatehouse/kit/process';
 import { readIfThere } from './data-dir.ts';
 import { type Demo, demoFile } from './demo.ts';
-import { runJobsCommand } from './jobs-command.ts';
+import { RefusedError, runJobsCommand } from './jobs-command.ts';
 import { readJobsSettings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
 // `npm run jobs`: shows and steers the queues of a deployment. Of npm start as its admin, while it runs; of another with
 // GATEHOUSE_URL and GATEHOUSE_TOKEN, an access token or an API key of an admin.
 const settings = readOrExit(readJobsSettings);
+let opened: Promise<Deployment> | undefined;
 try {
-  let deployed: ReturnType<typeof deployment> | undefined;
   const output = await runJobsCommand(process.argv.slice(2), async (method, path, body) => {
-    deployed ??= deployment();
-    const { base, token } = await deployed;
+    opened ??= deployment();
+    const { base, token } = await opened;
     return request(base + path, { method, token, body });
   });
   process.stdout.write(output);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
+} finally {
+  // Whatever kept it from signing in or out has been said, or does no harm: the token expires.
+  await opened?.then(({ close }) => close?.()).catch(() => {});
 }
 
-async function deployment(): Promise<{ base: string; token: string }> {
+type Deployment = {
+  base: string;
+  token: string;
+  /** Ends the login that the token is of. */
+  close?: () => Promise<unknown>;
+};
+
+async function deployment(): Promise<Deployment> {
   const { url, token, dataDir } = settings;
   if (url !== undefined && token !== undefined) return { base: url, token };
   if (url !== undefined || token !== undefined) {
     throw new StartError('GATEHOUSE_URL and GATEHOUSE_TOKEN must be set together.');
   }
-  const text = await readIfThere(demoFile(dataDir));
+  const file = demoFile(dataDir);
+  const text = await readIfThere(file);
   if (text === undefined) throw new StartError(`npm start has not run on ${dataDir} yet.`);
   const { base_url: base, admin } = JSON.parse(text) as Demo;
-  const { username, password } = admin;
-  const login = { method: 'POST', body: { username, password } };
-  const answer = (await request(`${base}/api/v1/auth/login`, login)) as { token: string };
-  return { base, token: answer.token };
+  const login = await signIn(base, admin).catch((error: unknown) => {
+    if (!(error instanceof RefusedError) || error.status !== 401) throw error;
+    throw new StartError(
+      `The password of ${admin.username} in ${file} is no longer right. Set GATEHOUSE_URL to ${base}, ` +
+        'and GATEHOUSE_TOKEN to a token or an API key of an admin.',
+      { cause: error },
+    );
+  });
+  return {
+    base,
+    token: login.token,
+    close: () => request(`${base}/api/v1/auth/logout`, { method: 'POST', token: login.token }),
+  };
+}
+
+async function signIn(base: string, { username, password }: Demo['admin']) {
+  const body = { username, password };
+  return (await request(`${base}/api/v1/auth/login`, { method: 'POST', body })) as { token: string };
 }
 
 async function request(
@@ -44,6 +69,8 @@ async function request(
     method,
     redirect: 'error',
     headers: {
+      // The list of sign-ins and the audit log show it.
+      'user-agent': 'gatehouse-jobs',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
@@ -54,9 +81,8 @@ async function request(
   const text = await response.text();
   if (response.ok) return text === '' ? undefined : JSON.parse(text);
   const { error } = Object(safeParse(text)) as { error?: unknown };
-  throw new StartError(
-    typeof error === 'string' ? error : `${method} ${url} was answered ${response.status}.`,
-  );
+  const answered = `${method} ${url} was answered ${response.status}.`;
+  throw new RefusedError(typeof error === 'string' ? error : answered, response.status);
 }
 
 function safeParse(text: string): unknown {

@@ -38,7 +38,7 @@ t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) =>
   t.match(first.output(), /Messages .*outbox/);
   t.match(await jobs([]), {
     status: 0,
-    output: /LANE.*\nmessages email +running(?:.*\n)*There are no dead letters/,
+    output: /QUEUE LANE.*IN PROGRESS.*\nmessages email +running(?:.*\n)*There are no dead letters/,
   });
 
   t.match(await jobs(['pause', 'messages', 'email']), { status: 0, output: 'messages email is paused.\n' });
@@ -53,14 +53,28 @@ t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) =>
   await until(() => captured(id).length > 0, 20_000);
   t.match(captured(id), [/^To: demo@example\.com\n/]);
 
-  t.match(await jobs(['show', 'ntf_unknown-1']), { status: 1, output: 'There is no such dead letter.\n' });
-  t.match(await jobs(['replay', 'ntf_unknown-1']), { output: '0 replayed. There is no ntf_unknown-1.\n' });
+  t.match(await jobs(['show', 'ntf_unknown']), {
+    status: 1,
+    output: /^There is no dead letter ntf_unknown\. list shows their ids/,
+  });
+  t.match(await jobs(['replay', 'ntf_unknown-1']), {
+    status: 1,
+    output: /^0 replayed\. There is no dead letter ntf_unknown-1\./,
+  });
+  t.match(await jobs(['purge', 'ntf_a-1', 'ntf_b-1']), {
+    status: 1,
+    output: /^0 removed\. There is no dead letter ntf_a-1, ntf_b-1\./,
+  });
   t.match(await jobs(['replay', '--all']), { output: '0 replayed.\n' });
   t.match(await jobs(['purge', 'messages', 'email']), { output: '0 removed.\n' });
-  t.match(await jobs(['purge', 'letters']), { status: 1, output: 'There is no such queue.\n' });
-  for (const args of [['show'], ['pause', 'messages'], ['dance']]) {
-    t.match(await jobs(args), { status: 1, output: /^usage/ }, args.join(' '));
-  }
+  t.match(await jobs(['purge', 'letters']), {
+    status: 1,
+    output: 'There is no queue letters. The queues are: messages, reports.\n',
+  });
+  t.match(await jobs(['pause', 'messages', 'fax']), {
+    status: 1,
+    output: 'messages has no lane fax. Its lanes are: email, sms, push.\n',
+  });
   const elsewhere = { GATEHOUSE_URL: second.base, GATEHOUSE_TOKEN: await tokenOf(second) };
   t.match(
     await jobs(['list'], elsewhere),
@@ -68,5 +82,25 @@ t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) =>
     'a machine’s token',
   );
   t.match(await jobs(['list'], { GATEHOUSE_URL: second.base }), { status: 1, output: /set together/ });
+
+  const request = (method: string, path: string, token?: string, body?: unknown) =>
+    fetch(second.base + path, {
+      method,
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const { username, password } = second.demo.admin;
+  const login = await request('POST', '/api/v1/auth/login', undefined, { username, password });
+  const { token } = (await login.json()) as { token: string };
+  const sessions = await request('GET', '/api/v1/sessions', token);
+  const { data } = (await sessions.json()) as { data: unknown[] };
+  t.equal(data.length, 1, 'no command leaves a login');
+  const passwords = { current_password: password, new_password: 'another one of mine' };
+  const path = `/v2/users/${second.demo.admin.user_id}/password`;
+  t.ok((await request('PUT', path, token, passwords)).ok);
+  t.match(await jobs([]), {
+    status: 1,
+    output: /^The password of admin in .*demo\.json is no longer right\. Set GATEHOUSE_URL to http/,
+  });
   await second.end();
 });
