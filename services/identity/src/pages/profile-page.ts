@@ -56,7 +56,7 @@ ${field({ name: 'current_password', label: 'Current password', hint: 'Needed onl
 ${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', autocomplete: 'name', required: true })}
 <div class="pair">${field({ ...common('first_name'), label: 'First name', autocomplete: 'given-name' })}
 ${field({ ...common('last_name'), label: 'Last name', autocomplete: 'family-name' })}</div>
-${field({ ...common('phone'), label: 'Phone', hint: 'With the country, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
+${field({ ...common('phone'), label: 'Phone', hint: 'For messages by SMS. Begins with + and the code of the country, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
 ${field({ ...common('picture'), label: 'Address of a picture', hint: 'Begins with https://', type: 'url', autocomplete: 'photo' })}
 </fieldset>
 <div class="buttons"><button class="primary">Save</button></div>`,

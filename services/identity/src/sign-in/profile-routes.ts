@@ -1,3 +1,4 @@
+import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Context } from 'koa';
 import type { AccountChanges } from '../accounts/account.ts';
@@ -61,6 +62,7 @@ export function addProfileRoutes(
     }
     if (Object.keys(changes).length === 0) return `${ACCOUNT_PAGES.profile}?done=saved`;
     try {
+      requireCountryCode(changes.phone);
       const { linkSent } = await service.update(account, changes as AccountChanges, {
         currentPassword: fields.get('current_password') ?? '',
         origin: originOf(ctx),
@@ -111,6 +113,16 @@ export function addProfileRoutes(
       return undefined;
     }
   });
+}
+
+/**
+ * Only with the code of its country can a number be called from anywhere (E.164), and SMS be sent to it. Numbers from
+ * before this was demanded stay until they are changed.
+ */
+function requireCountryCode(phone: string | null | undefined): void {
+  if (typeof phone !== 'string' || (/^\+[1-9]/.test(phone) && !phone.includes('(0)'))) return;
+  const message = 'must begin with + and the code of the country, without (0), such as +49 30 1234567';
+  throw invalidFields([{ field: 'phone', message }]);
 }
 
 function passwordProblems(error: ServiceError) {

@@ -86,6 +86,16 @@ t.test('the profile', async (t) => {
   t.equal(valueIn(emptied, 'first_name'), '');
   t.equal(valueIn(emptied, 'phone'), '');
 
+  for (const phone of ['0301234567', '0049 30 1234567', '+0 30 1234567', '+49 (0)30 1234567']) {
+    const refused = await visitor.submit(emptied, { phone }, 'name="username"');
+    t.equal(refused.status, 400, phone);
+    t.match(
+      alertOf(refused),
+      /The phone number must begin with \+ and the code of the country, without \(0\)/,
+    );
+    t.equal(valueIn(refused, 'phone'), phone);
+  }
+
   const wrong = await visitor.submit(
     emptied,
     { email: 'nowhere', name: '', username: 'x', current_password: PASSWORD },
