@@ -2,10 +2,9 @@ import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { OUTBOX_DIRECTORY } from './data-dir.ts';
 import { demoFile } from './demo.ts';
+import type { LocalSettings } from './settings.ts';
 
-type Banner = {
-  baseUrl: string;
-  dataDir: string;
+type Banner = Pick<LocalSettings, 'publicUrl' | 'dataDir' | 'accountMail' | 'providers'> & {
   /** The kind of database, for messages. */
   database: string;
 };
@@ -14,7 +13,7 @@ type Banner = {
  * The banner that npm start prints when it is ready, in colour on a terminal with colours. The commands read the
  * credentials from their file; none are printed.
  */
-export function banner({ baseUrl, dataDir, database }: Banner): string {
+export function banner({ publicUrl: baseUrl, dataDir, database, ...sending }: Banner): string {
   const credentials = displayPath(demoFile(dataDir));
   const machine = 'm=JSON.parse(fs.readFileSync(process.argv[1])).machine;m.client_id+":"+m.client_secret';
   const token =
@@ -28,8 +27,7 @@ export function banner({ baseUrl, dataDir, database }: Banner): string {
   ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
   ${dim('Docs')}         ${baseUrl}/docs
   ${dim('Credentials')}  ${credentials}
-  ${dim('Messages')}     ${displayPath(join(dataDir, OUTBOX_DIRECTORY))}: mails, SMS and pushes are kept there instead of being sent;
-               the links of mails are printed here, too
+  ${dim('Messages')}     ${messages(displayPath(join(dataDir, OUTBOX_DIRECTORY)), sending)}
   ${dim('Database')}     ${database}; it also keeps events and queues, in place of NATS
 
   In another terminal, get an access token:
@@ -46,6 +44,28 @@ ${command(list)}
 `;
 }
 
+/** Where messages go. */
+function messages(
+  outbox: string,
+  { accountMail, providers }: Pick<Banner, 'accountMail' | 'providers'>,
+): string {
+  const isSent: Record<string, boolean> = {
+    'mails about accounts': accountMail !== undefined,
+    'mails of notifications': providers.email !== undefined,
+    SMS: providers.sms !== undefined,
+    pushes: providers.push !== undefined,
+  };
+  const [sent, kept] = [true, false].map((is) => Object.keys(isSent).filter((name) => isSent[name] === is));
+  const words = (names: readonly string[] = []) => AND.format(names);
+  const lines = [
+    ...(kept?.length ? [`${outbox}: ${words(kept)} are kept there instead of being sent`] : []),
+    ...(sent?.length ? [`${words(sent)} are sent`] : []),
+    ...(accountMail === undefined ? ['the links of mails about accounts are printed here, too'] : []),
+  ];
+  return lines.join(`;\n${' '.repeat(15)}`);
+}
+
+const AND = new Intl.ListFormat('en-GB');
 const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
 const dim = (text: string) => styleText('dim', text, { stream: process.stdout });
 const command = (text: string) => styleText('cyan', text, { stream: process.stdout });

@@ -65,7 +65,7 @@ try {
   stopOnSignal(running, logger, () => mongo?.stop());
   await Promise.race([running.started, startTimeout(mongo.kind)]);
   await checkDemo(ownUrl, demo, dataDir);
-  process.stdout.write(banner({ baseUrl: publicUrl, dataDir, database: mongo.kind }));
+  process.stdout.write(banner({ ...settings, database: mongo.kind }));
 } catch (error) {
   // Interrupted by a signal: its handler ends the process.
   if (running?.stopping === true) await new Promise(() => {});

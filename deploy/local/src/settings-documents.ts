@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Setting } from '@gatehouse/kit/config';
 import { SERVICE_NAMES } from '@gatehouse/kit/services';
-import { jobsSettings, settings as localSettings } from './settings.ts';
+import { jobsSettings, settings as localSettings, providerSettings } from './settings.ts';
 
 // `npm run settings` writes what documents say of settings from the schemas in which programs read them.
 
@@ -38,6 +38,11 @@ async function settingsPage(): Promise<string> {
     '`docker-compose.yml` passes on those that [deploy/docker/.env.example](../deploy/docker/.env.example) has, which also ' +
       'describes its own settings, such as ports, images and passwords.',
     `## npm start\n\n${table(Object.values(localSettings))}`,
+    'Mails, SMS and pushes are kept in `.data/outbox`, unless these settings, which are those of ' +
+      '[identity](#the-identity-service) and [notifications](#the-notifications-service), say what to send them with: ' +
+      `${Object.values(providerSettings)
+        .map(({ name }) => `\`${name}\``)
+        .join(', ')}.`,
     `## npm run jobs\n\n${table(Object.values(jobsSettings))}`,
     `## Every service\n\n${table(ofAll.map(({ setting }) => setting))}`,
     `## Several services\n\n${table(

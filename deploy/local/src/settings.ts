@@ -5,10 +5,17 @@ import {
   optional,
   origin,
   readSettings,
+  SettingsError,
   serverSettings,
   text,
   url,
 } from '@gatehouse/kit/config';
+import {
+  accountMailOf,
+  accountMailSettings,
+  messageProviderSettings,
+  messageProvidersOf,
+} from '@gatehouse/kit/provider-settings';
 import { filtersSunsetSetting, profileSetting } from '@gatehouse/resource/config';
 
 /** The settings of `npm start`. */
@@ -38,6 +45,9 @@ export const settings = {
   ),
 };
 
+/** What it also reads, so that mails, SMS and pushes are sent instead of being kept. */
+export const providerSettings = { ...accountMailSettings, ...messageProviderSettings };
+
 /** The settings of `npm run jobs`. */
 export const jobsSettings = {
   dataDir: settings.dataDir,
@@ -58,6 +68,18 @@ export type LocalSettings = ReturnType<typeof readLocalSettings>;
 
 /** Reads the settings of `npm start`; throws a SettingsError. */
 export function readLocalSettings(env: NodeJS.ProcessEnv) {
-  const { publicUrl, dataDir, ...rest } = readSettings(settings, env);
-  return { ...rest, dataDir: resolve(dataDir), publicUrl: publicUrl ?? `http://localhost:${rest.port}` };
+  const account = accountMailOf(readSettings({ ...settings, ...providerSettings }, env));
+  const messages = messageProvidersOf(account.rest);
+  const problems = [...account.problems, ...messages.problems];
+  if (problems.length > 0) throw new SettingsError(problems);
+  const { publicUrl, dataDir, ...rest } = messages.rest;
+  return {
+    ...rest,
+    dataDir: resolve(dataDir),
+    publicUrl: publicUrl ?? `http://localhost:${rest.port}`,
+    /** Undefined when these mails are kept. */
+    accountMail: account.mail,
+    /** By type; messages of the other types are kept. */
+    providers: messages.providers,
+  };
 }

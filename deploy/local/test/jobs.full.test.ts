@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { type Gatehouse, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
 
@@ -16,6 +16,28 @@ async function jobs(args: string[], env: Record<string, string> = {}) {
   return { status: child.exitCode, output: output() };
 }
 
+t.test('a mail server that npm start is told of is used, and seen to fail', async (t) => {
+  const own = temporaryDir(t);
+  const gatehouse = await startGatehouse(t, own, {
+    NOTIFICATIONS_SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
+    NOTIFICATIONS_MAIL_FROM: 'no-reply@example.org',
+  });
+  t.match(gatehouse.output(), /mails of notifications are sent/);
+  for (let i = 0; i < 6; i += 1) await send(gatehouse, 'This waits for the mail server.');
+  const metrics = async () => (await fetch(`${gatehouse.base}/metrics`)).text();
+  for (const name of ['lane_failing', 'jobs_oldest_seconds', 'job_attempts_total']) {
+    const above0 = new RegExp(`^gatehouse_${name}\\{.*lane="email".* (?!0$)`, 'm');
+    await until(async () => above0.test(await metrics()), 20_000);
+  }
+  t.match(await metrics(), /lane="email",outcome="postponed"/);
+  t.match(
+    (await jobs([], { DATA_DIR: own })).output,
+    /messages email fails since .*The mail server cannot be reached/,
+  );
+  t.same(captured('This waits', own), [], 'nothing is kept instead');
+  await gatehouse.end();
+});
+
 async function send(gatehouse: Gatehouse, message: string): Promise<string> {
   const response = await fetch(`${gatehouse.base}/v2/notifications`, {
     method: 'POST',
@@ -27,9 +49,9 @@ async function send(gatehouse: Gatehouse, message: string): Promise<string> {
   return id;
 }
 
-const captured = (id: string) =>
-  readdirSync(join(dataDir, 'outbox'), { recursive: true })
-    .map((name) => readFileSync(join(dataDir, 'outbox', String(name)), 'utf8'))
+const captured = (id: string, dir = dataDir) =>
+  readdirSync(join(dir, 'outbox'), { recursive: true })
+    .map((name) => readFileSync(join(dir, 'outbox', String(name)), 'utf8'))
     .filter((text) => text.includes(id));
 
 t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) => {

@@ -10,9 +10,9 @@ import {
   SettingsError,
   serverSettings,
   text,
-  url,
 } from '@gatehouse/kit/config';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
+import { accountMailOf, accountMailSettings } from '@gatehouse/kit/provider-settings';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import {
   mongodbUriSetting,
@@ -132,14 +132,7 @@ const own = {
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
   ),
-  smtpUrl: described(
-    'The server by which mails are sent to people about their accounts. Without it, nobody can ask for a new password.',
-    optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
-  ),
-  mailFrom: described(
-    'The sender of these mails. Set together with `IDENTITY_SMTP_URL`.',
-    optional(text('IDENTITY_MAIL_FROM')),
-  ),
+  ...accountMailSettings,
   machineId: described(
     'The client id of a trusted application to create at the first start.',
     optional(text('IDENTITY_MACHINE_ID')),
@@ -154,16 +147,15 @@ export const settings = { ...own, ...clientSecrets };
 
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
-  const { machineId, machineSecret, smtpUrl, mailFrom, ...rest } = readSettings(own, env);
+  const { mail, rest: values, problems: mailProblems } = accountMailOf(readSettings(own, env));
+  const { machineId, machineSecret, ...rest } = values;
   const { accessToken, code, refreshToken, session, ...config } = rest;
   const secrets = readSettings(clientSecrets, env);
   const services = CLIENT_SERVICES.map((id) => ({ id, secret: secrets[id] }));
   const problems = services
     .filter(({ secret }) => secret.length < 32)
     .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
-  if ((smtpUrl === undefined) !== (mailFrom === undefined)) {
-    problems.push('IDENTITY_SMTP_URL and IDENTITY_MAIL_FROM must be set together.');
-  }
+  problems.push(...mailProblems);
   if (
     (machineId === undefined) !== (machineSecret === undefined) ||
     (machineSecret ?? 'x'.repeat(32)).length < 32
@@ -192,7 +184,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
     services,
-    ...(smtpUrl === undefined || mailFrom === undefined ? {} : { mail: { smtpUrl, from: mailFrom } }),
+    ...(mail === undefined ? {} : { mail }),
     firstApplications,
   };
 }

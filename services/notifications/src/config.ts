@@ -1,16 +1,7 @@
-import {
-  described,
-  integer,
-  oneOf,
-  optional,
-  readSettings,
-  SettingsError,
-  text,
-  url,
-} from '@gatehouse/kit/config';
+import { described, integer, readSettings, SettingsError } from '@gatehouse/kit/config';
+import { messageProviderSettings, messageProvidersOf } from '@gatehouse/kit/provider-settings';
 import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
 import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
-import type { ProviderSettings } from './notifications/channels/create-channels.ts';
 import type { SendingSettings } from './notifications/sending.ts';
 
 export type NotificationsConfig = ResourceConfig & {
@@ -43,34 +34,7 @@ export const settings = {
     'How many messages of each type a process sends at a time. With 0 it only serves the API.',
     integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
   ),
-  smtpUrl: described(
-    'The server by which notifications of type `email` are sent. Without it, they are refused.',
-    optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
-  ),
-  mailFrom: described(
-    'Their sender. Set together with `NOTIFICATIONS_SMTP_URL`.',
-    optional(text('NOTIFICATIONS_MAIL_FROM')),
-  ),
-  smsUrl: described(
-    'The gateway for the type `sms`, with its credentials: it takes messages as Twilio does.',
-    optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
-  ),
-  smsFrom: described(
-    'Their sender. Set together with `NOTIFICATIONS_SMS_URL`.',
-    optional(text('NOTIFICATIONS_SMS_FROM')),
-  ),
-  vapidKey: described(
-    'The key for the type `push` (Web Push): a private P-256 key, 32 bytes in base64url.',
-    optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
-  ),
-  vapidSubject: described(
-    'A `mailto:` or `https:` address for the operators of push services. Set together with the key.',
-    optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
-  ),
-  pushToPrivateNetworks: described(
-    'Whether push subscriptions may lead to private networks.',
-    oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
-  ),
+  ...messageProviderSettings,
   // The lower bounds are longer than it takes until the values are added up into the next interval for the last time.
   minuteDays: described(
     'For how many days analytics are kept by minute.',
@@ -88,40 +52,8 @@ export const settings = {
 
 /** Reads the settings of the notifications process; throws a SettingsError. */
 export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
-  const values = readSettings(settings, env);
-  const { slots, smtpUrl, mailFrom, smsUrl, smsFrom, vapidKey, vapidSubject, ...rest } = values;
-  const { pushToPrivateNetworks, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = rest;
-  const problems: string[] = [];
-  const together = (a: unknown, b: unknown, names: string) => {
-    if ((a === undefined) !== (b === undefined)) problems.push(`${names} must be set together.`);
-  };
-  together(smtpUrl, mailFrom, 'NOTIFICATIONS_SMTP_URL and NOTIFICATIONS_MAIL_FROM');
-  together(smsUrl, smsFrom, 'NOTIFICATIONS_SMS_URL and NOTIFICATIONS_SMS_FROM');
-  together(vapidKey, vapidSubject, 'NOTIFICATIONS_VAPID_PRIVATE_KEY and NOTIFICATIONS_VAPID_SUBJECT');
-  const sms = smsUrl === undefined ? undefined : URL.parse(smsUrl);
-  const isLocal = sms?.hostname === 'localhost' || sms?.hostname === '127.0.0.1';
-  if (sms === null || (sms?.protocol === 'http:' && !isLocal)) {
-    problems.push('NOTIFICATIONS_SMS_URL must be an https URL, unless it leads to this machine.');
-  }
-  if (vapidKey !== undefined && !/^[\w-]{43}$/.test(vapidKey)) {
-    problems.push('NOTIFICATIONS_VAPID_PRIVATE_KEY must be 32 bytes in base64url.');
-  }
-  if (vapidSubject !== undefined && !/^(?:mailto:|https:\/\/)\S+$/.test(vapidSubject)) {
-    problems.push('NOTIFICATIONS_VAPID_SUBJECT must begin with mailto: or https://.');
-  }
+  const { providers, rest, problems } = messageProvidersOf(readSettings(settings, env));
   if (problems.length > 0) throw new SettingsError(problems);
-  const providers: ProviderSettings = {
-    ...(smtpUrl !== undefined && mailFrom !== undefined ? { email: { smtpUrl, from: mailFrom } } : {}),
-    ...(smsUrl !== undefined && smsFrom !== undefined ? { sms: { url: smsUrl, from: smsFrom } } : {}),
-    ...(vapidKey !== undefined && vapidSubject !== undefined
-      ? {
-          push: {
-            privateKey: vapidKey,
-            subject: vapidSubject,
-            toPrivateNetworks: pushToPrivateNetworks === 'on',
-          },
-        }
-      : {}),
-  };
+  const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = rest;
   return { ...config, analyticsDays: { minute, hour, day }, sending: { providers, slots } };
 }

@@ -51,6 +51,7 @@ export function createNotificationsService(
   logger: Logger,
   dependencies: ResourceDependencies = {},
 ): Service {
+  const { providers } = config.sending;
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
     const notifications = createNotificationsModule(context, { ...config, lanes });
@@ -75,7 +76,10 @@ export function createNotificationsService(
       reports.parts,
       createIntegrationsModule(context, {
         others: [
-          ...messageProviders(notifications.channels, config.sending.providers.capture !== undefined),
+          ...messageProviders(
+            notifications.channels,
+            (type) => providers.capture !== undefined && providers[type] === undefined,
+          ),
           analytics.integration,
         ],
       }),

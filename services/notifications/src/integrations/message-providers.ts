@@ -11,13 +11,13 @@ const CAPTURED = 'Files instead of messages';
 
 type Checked = { check(signal: AbortSignal): Promise<void> };
 
-/** What notifications are sent with, as integrations. `isCaptured`: nothing is sent, messages are written to files. */
+/** What notifications are sent with, as integrations. `isCaptured` says whether messages of a type are written to files. */
 export function messageProviders(
   channels: ReadonlyMap<NotificationType, Checked>,
-  isCaptured: boolean,
+  isCaptured: (type: NotificationType) => boolean,
 ): Integration[] {
   return NOTIFICATION_TYPES.map((type) => ({
-    ...{ id: type, kind: type, name: isCaptured ? CAPTURED : NAMES[type] },
+    ...{ id: type, kind: type, name: isCaptured(type) ? CAPTURED : NAMES[type] },
     check: channels.get(type)?.check,
     // Its message is written for those who send notifications.
     explain: (error) => (error instanceof ProviderError ? error.message : undefined),

@@ -13,7 +13,7 @@ export type ProviderSettings = {
   email?: { smtpUrl: string; from: string };
   sms?: { url: string; from: string };
   push?: VapidSettings & { toPrivateNetworks: boolean };
-  /** Messages of every type are written to files in this directory instead. */
+  /** Messages of the other types are written to files in this directory. */
   capture?: { directory: string };
 };
 
@@ -33,19 +33,19 @@ export function createChannels(
     capture && createCaptureProvider<A>({ ...capture, type, show });
 
   const channels = new Map<NotificationType, Channel>();
-  const mail = captured<string>('email', String) ?? (email && createSmtpProvider({ ...email, domain }));
+  const mail = email ? createSmtpProvider({ ...email, domain }) : captured<string>('email', String);
   if (mail !== undefined) {
     const contact = { contact: 'email', noun: 'email address' } as const;
     channels.set('email', createContactChannel({ provider: mail, recipients, ...contact }));
   }
-  const text = captured<string>('sms', String) ?? (sms && createSmsProvider(sms));
+  const text = sms ? createSmsProvider(sms) : captured<string>('sms', String);
   if (text !== undefined) {
     const contact = { contact: 'phone', noun: 'phone number' } as const;
     channels.set('sms', createContactChannel({ provider: text, recipients, ...contact }));
   }
-  const pushed =
-    captured<PushTarget>('push', ({ endpoint }) => endpoint) ??
-    (push && createPushProvider({ vapid: push, toPrivateNetworks: push.toPrivateNetworks }));
+  const pushed = push
+    ? createPushProvider({ vapid: push, toPrivateNetworks: push.toPrivateNetworks })
+    : captured<PushTarget>('push', ({ endpoint }) => endpoint);
   if (pushed !== undefined) {
     const channel = createPushChannel({
       provider: pushed,
