@@ -63,7 +63,9 @@ export function readAnalyticsQuery(
       isDay.getUTCDate() === Number(text.slice(8, 10))
     )
       return ms;
-    problems.push({ field, message: 'must be a date or a time such as 2026-01-31T12:00:00Z' });
+    // An unescaped plus is a space.
+    const hint = text.includes(' ') ? ', and its + is written as %2B' : '';
+    problems.push({ field, message: `must be a date or a time such as 2026-01-31T12:00:00Z${hint}` });
     return undefined;
   }
 

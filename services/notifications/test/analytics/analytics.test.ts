@@ -183,6 +183,11 @@ t.test('people see what their own applications did', async (t) => {
   t.match(await ask('metric=requests', await issuer.machine('write:data')), { status: 403 });
 });
 
+t.test('a plus that was not escaped is hinted at', async (t) => {
+  const wrong = await ask('metric=requests&from=2026-01-31T12:00:00+02:00');
+  t.match(wrong, { status: 400, error: /such as 2026-01-31T12:00:00Z, and its \+ is written as %2B\.$/ });
+});
+
 t.test('the largest groups one by one, and the rest together', async (t) => {
   const requests = Array.from({ length: 60 }, (_, i) =>
     requestsOf({ client: 'app_many', route: `GET /${i}`, statuses: [100 - i, 0, 0, 0] }),
