@@ -74,6 +74,7 @@ t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) =>
   t.match(await jobs(['resume', 'messages', 'email']), { status: 0 });
   await until(() => captured(id).length > 0, 20_000);
   t.match(captured(id), [/^To: demo@example\.com\n/]);
+  t.ok(readdirSync(join(dataDir, 'outbox')).some((name) => /Z-email_\w+\.txt$/.test(name)));
 
   t.match(await jobs(['show', 'ntf_unknown']), {
     status: 1,

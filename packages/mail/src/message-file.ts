@@ -2,12 +2,12 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 
-/** Writes a message to a new file that only its owner can read, `<time>-<id>.txt`. Returns its path. */
+/** Writes a message to a new file that only its owner can read, `<time>-<kind>_<id>.txt`. Returns its path. */
 export async function writeMessageFile(
   directory: string,
-  { now, content }: { now: Date; content: string },
+  { now, kind, content }: { now: Date; kind: string; content: string },
 ): Promise<string> {
-  const name = `${now.toISOString().replaceAll(':', '-')}-${newId('mail')}.txt`;
+  const name = `${now.toISOString().replaceAll(':', '-')}-${newId(kind)}.txt`;
   const file = join(directory, name);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // It gets its name once it is complete.

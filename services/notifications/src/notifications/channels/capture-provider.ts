@@ -12,7 +12,7 @@ export function createCaptureProvider<A>(options: {
     async send({ id, text }, address) {
       const now = new Date();
       const head = `To: ${show(address)}\nType: ${type}\nNotification: ${id}\nDate: ${now.toUTCString()}`;
-      await writeMessageFile(directory, { now, content: `${head}\n\n${text}\n` });
+      await writeMessageFile(directory, { now, kind: type, content: `${head}\n\n${text}\n` });
       return { providerId: null };
     },
     async check() {},
