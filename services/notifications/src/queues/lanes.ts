@@ -30,8 +30,18 @@ export function createLanes(
   /** What is not in the store yet. */
   let counts = new Map<string, Record<string, number>>();
 
+  let lastRead = 0;
+  /** The read that the states are from. */
+  let known = 0;
+
+  /** What is read first may come last, and is older then: with it, a lane that was paused meanwhile would run again. */
   async function load(): Promise<void> {
-    states = await store.readAll();
+    lastRead += 1;
+    const turn = lastRead;
+    const read = await store.readAll();
+    if (turn < known) return;
+    known = turn;
+    states = read;
   }
 
   async function flush(): Promise<void> {
