@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import parseRange from 'range-parser';
 import { CSV_MEDIA_TYPE } from './formats/csv-report.ts';
 import type { Report, ReportFileStore, ReportFormat } from './report.ts';
+import { periodInFileName } from './report-period.ts';
 
 const MEDIA_TYPES: Record<ReportFormat, string> = {
   csv: CSV_MEDIA_TYPE,
@@ -22,7 +23,7 @@ export function sendFile(
 ): FastifyReply {
   const { report, fileId, bytes, read } = file;
   const etag = `"${fileId}"`;
-  const name = `${report.type}-${report.createdAt.toISOString().slice(0, 10)}.${report.format}`;
+  const name = `${report.type}-${periodInFileName(report, report.createdAt)}.${report.format}`;
   reply.type(MEDIA_TYPES[report.format]).headers({
     etag,
     'accept-ranges': 'bytes',

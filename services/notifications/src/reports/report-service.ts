@@ -66,8 +66,12 @@ export function createReportService(options: {
       requireScopesOf(REPORTS[type].scopes, requester);
       const owner = ownerOf(requester);
       const now = new Date();
+      const period = REPORTS[type].period?.({ from, to }, now) ?? { from, to };
+      if (period.from !== null && period.to !== null && period.from >= period.to) {
+        throw invalidFields([{ field: 'from', message: 'must not be after today' }]);
+      }
       const report: Report = {
-        ...{ id, type, format, from, to, filters, requester: owner },
+        ...{ id, type, format, ...period, filters, requester: owner },
         role: requester.person?.role ?? null,
         ...{ delegation: await delegate(), jobId: options.newJobId() },
         ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },

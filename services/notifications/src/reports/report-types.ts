@@ -1,6 +1,7 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import { addedUp, piecesOf } from './added-up.ts';
 import type { ReportRequest, ReportType } from './report.ts';
+import { wholeDays } from './report-period.ts';
 
 /** A row of a report: its values by the names of the columns. */
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -27,6 +28,8 @@ export type ReportDefinition = {
   filters: Readonly<Record<string, readonly string[]>>;
   /** What the bars of its chart stand for: each row counts `value` for the day of `at`. */
   chart: { title: string; at: string; value?: string };
+  /** What it covers when asked for a period, where that is not the period as it is. */
+  period?(asked: Pick<ReportRequest, 'from' | 'to'>, now: Date): { from: Date; to: Date };
   batches(read: { list: ReadList; one: ReadOne }, request: ReportRequest): AsyncIterable<Batch>;
 };
 
@@ -175,12 +178,13 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     columns: { day: 'Day', client_id: 'Application', requests: 'Requests', errors: 'Errors' },
     filters: { client_id: [] },
     chart: { title: 'Requests by day', at: 'day', value: 'requests' },
-    batches: async function* ({ one }, { from, to, filters }) {
-      const end = to ?? new Date();
-      const begin = from ?? new Date(end.getTime() - 30 * 86_400_000);
+    period: wholeDays,
+    batches: async function* ({ one }, request) {
+      const { filters } = request;
+      const { from, to } = wholeDays(request, new Date());
       const query = {
-        from: begin.toISOString(),
-        to: end.toISOString(),
+        from: from.toISOString(),
+        to: to.toISOString(),
         interval: 'day',
         group_by: 'client_id',
       };

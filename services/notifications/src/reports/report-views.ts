@@ -32,7 +32,9 @@ const reportSchema = Type.Object({
   id: Type.String({ description: 'Opaque.' }),
   type: oneOf<ReportType>(REPORT_TYPES),
   format: oneOf<ReportFormat>(REPORT_FORMATS),
-  from: TimeOrNull('The beginning of the period.'),
+  from: TimeOrNull(
+    'The beginning of the period that the report covers; null where nothing limits it. Of usage, whole days are covered.',
+  ),
   to: TimeOrNull('Its end, which is not part of it.'),
   filters: Filters,
   status: oneOf<ReportStatus>(REPORT_STATUSES),

@@ -14,6 +14,7 @@ import { csvReport } from './formats/csv-report.ts';
 import { jsonReport } from './formats/json-report.ts';
 import { pdfReport } from './formats/pdf-report.ts';
 import type { Report, ReportFileStore, ReportStore } from './report.ts';
+import { minuteText, periodText } from './report-period.ts';
 import { REPORTS, type Row } from './report-types.ts';
 
 /** How often progress is written, and a cancellation noticed. */
@@ -159,11 +160,12 @@ function contentOf(report: Report, batches: AsyncIterable<readonly Row[]>): Asyn
       batches,
     );
   }
-  const time = (date: Date) => `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const [since, until] = [from && `from ${time(from)}`, to && `up to ${time(to)}`];
-  const period = [since, until].filter(Boolean).join(' ') || 'all time';
   const filtered = Object.entries(filters).map(([name, value]) => `${name}: ${value}`);
   const title = `${type.charAt(0).toUpperCase()}${type.slice(1)} report`;
-  const lines = [`Period: ${period}`, ...filtered, `Generated ${time(new Date(generated))}`];
+  const lines = [
+    `Period: ${periodText(report)}`,
+    ...filtered,
+    `Generated ${minuteText(new Date(generated))}`,
+  ];
   return pdfReport({ title, lines }, definition, batches);
 }

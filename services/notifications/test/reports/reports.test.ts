@@ -107,6 +107,24 @@ t.test('filters and periods', async (t) => {
   t.equal(after.rows, 1);
 });
 
+t.test('a report of usage says which days it covers', async (t) => {
+  const today = new Date().toISOString().slice(0, 10);
+  const day = (n: number) => new Date(Date.parse(today) + n * 86_400_000).toISOString();
+  const covered = { from: day(-29), to: day(1) };
+  const report = await generate({ type: 'usage', format: 'json' });
+  t.match(report, { status: 'completed', ...covered });
+  const answer = await download(report.id);
+  t.match(JSON.parse(await answer.text()), covered);
+  t.match(
+    answer.headers.get('content-disposition'),
+    `filename="usage-${covered.from.slice(0, 10)}-to-${today}.json"`,
+  );
+  const future = await call('POST', '/v2/reports/generate', token, {
+    ...{ type: 'usage', format: 'csv', from: day(2) },
+  });
+  t.match(future, { status: 400, body: { error: { details: [{ field: 'from' }] } } });
+});
+
 t.test('sales are added up exactly', async (t) => {
   const { id } = await generate({ type: 'sales', format: 'json' });
   const { rows } = JSON.parse(await (await download(id)).text());
