@@ -34,6 +34,8 @@ export type TestIssuer = {
   broadcast: TestBroadcast;
   /** By their handles, the claims of those who have let a service read for them; what is deleted has ended. */
   delegations: Map<string, JWTPayload>;
+  /** The names of applications by their ids, which everybody who delegates may see. */
+  applicationNames: Map<string, string>;
   /** The ids of grants, applications, API keys and users whose credentials have ended, whether it was announced or not. */
   ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
@@ -113,6 +115,13 @@ export async function createTestIssuer(
       const token = await sign({ sub: String(sub), client_id, roles, trusted, scope, epoch, act });
       return [200, { access_token: token, expires_in: 300 }];
     },
+    '/internal/identity/delegations/application-names': async (request) => {
+      const { handle, client_ids: ids } = JSON.parse(await text(request)) as Record<string, string>;
+      if (!delegations.has(String(handle)))
+        return [404, { error: { code: 'not_found', message: 'It has ended.' } }];
+      const known = [...applicationNames].filter(([id]) => ids?.includes(id));
+      return [200, { names: Object.fromEntries(known) }];
+    },
     '/internal/identity/ended-credentials': async (request) => {
       const { credentials } = JSON.parse(await text(request)) as { credentials: Record<string, unknown>[] };
       return [200, { ended: credentials.map((it) => Object.values(it).some((id) => ended.has(String(id)))) }];
@@ -120,6 +129,7 @@ export async function createTestIssuer(
   };
   const ended: TestIssuer['ended'] = new Set();
   const delegations: TestIssuer['delegations'] = new Map();
+  const applicationNames: TestIssuer['applicationNames'] = new Map();
   const tokensForIdentity = new Set<string>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -194,6 +204,7 @@ export async function createTestIssuer(
     own: (userId, clientId) => void owned.set(userId, [...(owned.get(userId) ?? []), clientId]),
     broadcast,
     delegations,
+    applicationNames,
     ended,
     client,
     queueActions,

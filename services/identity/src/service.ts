@@ -23,6 +23,7 @@ import { createApplicationsModule } from './applications/module.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
 import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './config.ts';
+import { createApplicationNames } from './delegations/application-names.ts';
 import { createCredentialState } from './delegations/credential-state.ts';
 import { createDelegationStore } from './delegations/delegation-store.ts';
 import { createDelegations } from './delegations/delegations.ts';
@@ -202,6 +203,7 @@ export function createIdentityService(
       authenticate: authentication.authenticateService,
       verifyCredential: authentication.verifyCredential,
       delegations,
+      applicationNames: createApplicationNames(applications.find),
       isInForce,
       revocations,
       audit,

@@ -28,6 +28,8 @@ export type Delegations = {
    * service's, or what the caller's credential came from has been revoked, changed or deleted since.
    */
   token(handle: string, actor: string): Promise<{ value: string; lifetime: number } | undefined>;
+  /** The delegation that this service has by the handle; undefined as for `token`. */
+  find(handle: string, actor: string): Promise<Delegation | undefined>;
 };
 
 /** How long a service may read for somebody, in seconds. */
@@ -48,7 +50,14 @@ export function createDelegations(options: {
   const { issuer, store, isInForce } = options;
   const lifetime = Math.min(TOKEN_SECONDS, options.tokenLifetime);
 
+  async function find(handle: string, actor: string): Promise<Delegation | undefined> {
+    const delegation = await store.find(hashOf(handle));
+    return delegation?.actor === actor && (await isInForce(delegation)) ? delegation : undefined;
+  }
+
   return {
+    find,
+
     async create({ subject, clientId, person, grantId, keyId, epoch, scopes }, actor) {
       const handle = randomBytes(32).toString('base64url');
       await store.insert(hashOf(handle), {
@@ -60,8 +69,8 @@ export function createDelegations(options: {
     },
 
     async token(handle, actor) {
-      const delegation = await store.find(hashOf(handle));
-      if (delegation?.actor !== actor || !(await isInForce(delegation))) return undefined;
+      const delegation = await find(handle, actor);
+      if (delegation === undefined) return undefined;
       const { token: value } = await options.signer()({
         subject: delegation.subject,
         clientId: delegation.clientId,

@@ -7,6 +7,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { type Audit, entryOfRequest, QUEUE_ACTIONS } from '../audit/audit.ts';
+import type { ApplicationNames } from '../delegations/application-names.ts';
 import type { Credential } from '../delegations/credential-state.ts';
 import type { Delegations } from '../delegations/delegations.ts';
 import { readJson } from '../http/request-body.ts';
@@ -14,6 +15,14 @@ import type { Revocations } from '../revocations/revocations.ts';
 
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
 const readHandle = bodyValidator(Type.Object({ handle: Type.String() }));
+/** More than one answer of analytics has. */
+const MAX_NAMES = 100;
+const readNamed = bodyValidator(
+  Type.Object({
+    handle: Type.String(),
+    client_ids: Type.Array(Type.String({ maxLength: 254 }), { maxItems: MAX_NAMES }),
+  }),
+);
 const readKey = bodyValidator(
   Type.Object({
     hash: Type.String({ minLength: 43, maxLength: 43 }),
@@ -83,8 +92,8 @@ const readAction = bodyValidator(
 /**
  * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
  * may report account changes, and only notifications report what operators do to queues, read on a caller's behalf, and ask
- * who owns which application and which credentials of people have ended (see SERVICES in kit). The edge does not route any of
- * it.
+ * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in kit). The
+ * edge does not route any of it.
  */
 export function internalRoutes(options: {
   /** Takes tokens for identity's internal audience only. */
@@ -94,6 +103,7 @@ export function internalRoutes(options: {
   /** Verifies the value of an Authorization header, but no proof; throws `unauthenticated`. */
   verifyCredential(authorization: string): Promise<Caller>;
   delegations: Delegations;
+  applicationNames: ApplicationNames;
   /** Rejects when that cannot be found out. */
   isInForce(credential: Credential): Promise<boolean>;
   /** Durable when it resolves; the same change may come again. */
@@ -134,8 +144,14 @@ export function internalRoutes(options: {
   router.post('/delegations/token', async (ctx) => {
     const { handle } = readHandle(await readJson(ctx));
     const token = await options.delegations.token(handle, serviceOf(ctx));
-    if (token === undefined) throw new ServiceError('not_found', 'There is no such delegation any more.');
+    if (token === undefined) throw noDelegation();
     ctx.body = { access_token: token.value, expires_in: token.lifetime };
+  });
+  router.post('/delegations/application-names', async (ctx) => {
+    const { handle, client_ids: ids } = readNamed(await readJson(ctx));
+    const delegation = await options.delegations.find(handle, serviceOf(ctx));
+    if (delegation === undefined) throw noDelegation();
+    ctx.body = { names: await options.applicationNames(delegation, ids) };
   });
   router.post('/ended-credentials', async (ctx) => {
     const { credentials } = readCredentials(await readJson(ctx));
@@ -163,6 +179,8 @@ export function internalRoutes(options: {
   });
   return router;
 }
+
+const noDelegation = () => new ServiceError('not_found', 'There is no such delegation any more.');
 
 /** The service that asks. */
 const serviceOf = (ctx: Context) => String(ctx.state.service);

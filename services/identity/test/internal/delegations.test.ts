@@ -130,6 +130,42 @@ t.test('a trusted machine', async (t) => {
   t.equal((await read(token)).status, 200);
 });
 
+t.test('names of applications, as far as the one who delegated sees these', async (t) => {
+  const { client, key } = await newKey();
+  const other = await call('POST', '/api/v1/applications', await logIn('admin'), {
+    ...{ name: 'Other', type: 'machine', scopes: ['read:users'] },
+  });
+  const unknown = String(other.body.client_id).slice(0, -4);
+  const ours = { dashboard: 'Gatehouse dashboard', 'gatehouse-login': 'Login by the API' };
+  const ids = [
+    client,
+    String(other.body.client_id),
+    unknown,
+    '__proto__',
+    'constructor',
+    ...Object.keys(ours),
+  ];
+  const machine = (await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token;
+  const application = (await tokensFor(built, { username: 'admin' })).access_token;
+  for (const [name, credential, seen] of [
+    ['an admin', `Bearer ${await logIn('admin')}`, { [client]: 'Keyed', [String(ids[1])]: 'Other' }],
+    ['their owner', `Bearer ${await logIn('ann')}`, { [client]: 'Keyed' }],
+    ['an API key', `ApiKey ${key}`, {}],
+    ['an application of an admin', `Bearer ${application}`, {}],
+    ['a trusted machine', `Bearer ${machine}`, {}],
+  ] as const) {
+    const handle = await delegate(credential);
+    const { status, body } = await ask('/application-names', { handle, client_ids: ids });
+    t.equal(status, 200, name);
+    t.same(body.names, { ...seen, ...ours }, name);
+  }
+  const ended = await ask('/application-names', { handle: 'x', client_ids: ids });
+  t.equal(ended.status, 404);
+  const handle = await delegate(`Bearer ${machine}`);
+  const many = await ask('/application-names', { handle, client_ids: Array(101).fill('app') });
+  t.equal(many.status, 400);
+});
+
 t.test('what is not valid', async (t) => {
   for (const credential of [
     '',

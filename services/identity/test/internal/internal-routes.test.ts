@@ -48,6 +48,7 @@ const ROUTES = [
   ['POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }],
   ['POST', '/delegations', { credential: 'Bearer x' }],
   ['POST', '/delegations/token', { handle: 'x' }],
+  ['POST', '/delegations/application-names', { handle: 'x', client_ids: [] }],
   ['POST', '/ended-credentials', { credentials: [] }],
   [
     'POST',
@@ -181,7 +182,8 @@ t.test('every route that is mounted has an entry', async (t) => {
     revocations: { list: unused },
     resolveApiKey: unused,
     verifyCredential: unused,
-    delegations: { create: unused, token: unused },
+    delegations: { create: unused, token: unused, find: unused },
+    applicationNames: unused,
     isInForce: unused,
     accountChanged: unused,
     audit: { record: unused },

@@ -9,6 +9,8 @@ export type DelegationClient = {
   create(authorization: string): Promise<string>;
   /** Tokens by a handle; they throw PermanentError when the delegation has ended. */
   tokens(handle: string): DelegatedToken;
+  /** The names of applications by their ids, of those that the caller may see. */
+  applicationNames(handle: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 };
 
 /** `identity` is a client of its internal routes. */
@@ -32,6 +34,15 @@ export function createDelegationClient(identity: InternalClient): DelegationClie
       if (status !== 200 || typeof value !== 'string' || typeof lifetime !== 'number')
         throw unexpected(status);
       return { value, lifetime };
+    },
+    async applicationNames(handle, ids) {
+      const path = '/delegations/application-names';
+      const { status, body } = await identity.request('POST', path, { handle, client_ids: ids });
+      // An identity of an earlier version, or a delegation that has ended meanwhile: ids are worth showing without names.
+      if (status === 404) return new Map();
+      const { names } = Object(body) as { names?: Record<string, string> };
+      if (status !== 200 || typeof names !== 'object') throw unexpected(status);
+      return new Map(Object.entries(names));
     },
   };
 }

@@ -2,6 +2,7 @@ import type { FieldProblem } from '@gatehouse/kit/errors';
 import { addedUp, piecesOf } from './added-up.ts';
 import type { ReportRequest, ReportType } from './report.ts';
 import { wholeDays } from './report-period.ts';
+import { usageRows } from './usage-rows.ts';
 
 /** A row of a report: its values by the names of the columns. */
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -14,6 +15,14 @@ export type ReadList = (
 
 /** One answer of the API that is not a list. */
 export type ReadOne = (service: 'notifications', path: string) => Promise<Record<string, unknown>>;
+
+/** How a report is read on behalf of its asker. */
+export type Reader = {
+  list: ReadList;
+  one: ReadOne;
+  /** The names of applications by their ids, of those that the asker may see. */
+  applicationNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+};
 
 /** The rows that are ready, and how much of what they are made from has been read. */
 export type Batch = { rows: readonly Row[]; done: number; total: number };
@@ -30,7 +39,7 @@ export type ReportDefinition = {
   chart: { title: string; at: string; value?: string };
   /** What it covers when asked for a period, where that is not the period as it is. */
   period?(asked: Pick<ReportRequest, 'from' | 'to'>, now: Date): { from: Date; to: Date };
-  batches(read: { list: ReadList; one: ReadOne }, request: ReportRequest): AsyncIterable<Batch>;
+  batches(read: Reader, request: ReportRequest): AsyncIterable<Batch>;
 };
 
 const DATA = ['read:data', 'read:all'];
@@ -173,13 +182,17 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     })),
   },
   usage: {
-    description: 'Requests and errors by day and application; the last 30 days unless told otherwise.',
+    description:
+      'Requests and errors by day and application, where there were any; the last 30 days unless told otherwise.',
     scopes: DATA,
-    columns: { day: 'Day', client_id: 'Application', requests: 'Requests', errors: 'Errors' },
+    columns: {
+      ...{ day: 'Day', client_id: 'Client id', application: 'Application' },
+      ...{ requests: 'Requests', errors: 'Errors' },
+    },
     filters: { client_id: [] },
     chart: { title: 'Requests by day', at: 'day', value: 'requests' },
     period: wholeDays,
-    batches: async function* ({ one }, request) {
+    batches: async function* ({ one, applicationNames }, request) {
       const { filters } = request;
       const { from, to } = wholeDays(request, new Date());
       const query = {
@@ -188,21 +201,11 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
         interval: 'day',
         group_by: 'client_id',
       };
-      const rows = new Map<string, { day: string; client_id: string; requests: number; errors: number }>();
-      for (const metric of ['requests', 'errors'] as const) {
-        const { data } = await one(
-          'notifications',
-          `/api/v1/analytics?${new URLSearchParams({ metric, ...query, ...filters })}`,
-        );
-        for (const point of Array.isArray(data) ? (data as Record<string, unknown>[]) : []) {
-          const [day, client_id] = [String(point.at).slice(0, 10), String(point.client_id)];
-          const key = `${day} ${client_id}`;
-          const row = rows.get(key) ?? { day, client_id, requests: 0, errors: 0 };
-          rows.set(key, { ...row, [metric]: Number(point.value) });
-        }
-      }
-      const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-      yield { rows: sorted, done: 1, total: 1 };
+      const answerTo = (metric: string) =>
+        one('notifications', `/api/v1/analytics?${new URLSearchParams({ metric, ...query, ...filters })}`);
+      const answers = { requests: await answerTo('requests'), errors: await answerTo('errors') };
+      const rows = await usageRows(answers, applicationNames);
+      yield { rows, done: 1, total: 1 };
     },
   },
 };

@@ -30,7 +30,7 @@ const FAILED = 'The report could not be made.';
 export function createReportHandler(options: {
   store: ReportStore;
   files: ReportFileStore;
-  delegations: Pick<DelegationClient, 'tokens'>;
+  delegations: Pick<DelegationClient, 'tokens' | 'applicationNames'>;
   origins: Parameters<typeof createApiReader>[0]['origins'];
   /** How long files are kept, in seconds. */
   fileSeconds: number;
@@ -41,11 +41,9 @@ export function createReportHandler(options: {
   async function make(report: Report, fileId: string, signal: AbortSignal) {
     const { id, delegation } = report;
     if (delegation === null) throw new PermanentError(FAILED);
-    const reader = createApiReader({
-      origins: options.origins,
-      token: delegations.tokens(delegation),
-      signal,
-    });
+    const api = createApiReader({ origins: options.origins, token: delegations.tokens(delegation), signal });
+    const applicationNames = (ids: readonly string[]) => delegations.applicationNames(delegation, ids);
+    const reader = { ...api, applicationNames };
     let rows = 0;
     let percent = 0;
     async function* batches(): AsyncGenerator<readonly Row[]> {

@@ -36,7 +36,10 @@ function processWith(changed: Partial<ReportStore> = {}) {
   const handler = createReportHandler({
     store: { ...store, ...changed },
     files,
-    delegations: { tokens: () => async () => ({ value: 'token', lifetime: 300 }) },
+    delegations: {
+      tokens: () => async () => ({ value: 'token', lifetime: 300 }),
+      applicationNames: () => Promise.reject(new Error('not asked')),
+    },
     origins: { users: origin, commerce: origin, notifications: origin },
     fileSeconds: 60,
   });

@@ -20,7 +20,10 @@ t.test('what a killed process has left of a report that has ended is removed', a
           removed.push(about);
         },
       } as unknown as ReportFileStore,
-      delegations: { tokens: () => () => Promise.reject(new Error('not asked')) },
+      delegations: {
+        tokens: () => () => Promise.reject(new Error('not asked')),
+        applicationNames: () => Promise.reject(new Error('not asked')),
+      },
       origins: { users: '', commerce: '', notifications: '' },
       fileSeconds: 60,
     });
