@@ -53,7 +53,7 @@ const PACKAGES: Record<string, string[]> = {
 };
 
 const AGGREGATE =
-  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|report|bucket|money)(?:-access|-changes)?\.ts$/;
+  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|report|bucket)(?:-access|-changes)?\.ts$/;
 const KIT = /^@gatehouse\/kit\//;
 /** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;

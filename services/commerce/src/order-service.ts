@@ -3,7 +3,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
-import { decimalsOf } from './money.ts';
+import { decimalsOf } from '@gatehouse/kit/money';
 import {
   asPlaced,
   changeStatus,

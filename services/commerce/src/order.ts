@@ -2,7 +2,7 @@ import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
-import { MAX_MINOR_UNITS } from './money.ts';
+import { MAX_MINOR_UNITS } from '@gatehouse/kit/money';
 import type { Offer } from './product.ts';
 
 export const ORDER_STATUSES = [

@@ -2,8 +2,8 @@ import { invalidFields } from '@gatehouse/http/schema';
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
+import { minorUnits } from '@gatehouse/kit/money';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { minorUnits } from './money.ts';
 import {
   type Category,
   type NewProduct,

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
-import { decimalsOf, minorUnits } from './money.ts';
+import { decimalsOf, minorUnits } from '@gatehouse/kit/money';
 
 export const PRODUCT_STATUSES = ['active', 'inactive'] as const;
 export type ProductStatus = (typeof PRODUCT_STATUSES)[number];

@@ -1,7 +1,7 @@
+import { CURRENCIES, decimalsOf } from '@gatehouse/kit/money';
 import { anyCharacter } from '@gatehouse/testing/any-character';
 import fc from 'fast-check';
 import t from 'tap';
-import { CURRENCIES, decimalsOf } from '../src/money.ts';
 import { productProblems } from '../src/product.ts';
 import { textLimits } from '../src/profiles/product-resource.ts';
 

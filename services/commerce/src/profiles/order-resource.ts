@@ -1,10 +1,10 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { documentedLimits } from '@gatehouse/http/schema';
+import { amountOf, CURRENCIES } from '@gatehouse/kit/money';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
 import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
 import { Type } from 'typebox';
-import { amountOf, CURRENCIES } from '../money.ts';
 import {
   type NewOrder,
   ORDER_LIMITS,

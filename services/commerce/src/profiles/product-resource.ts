@@ -2,13 +2,13 @@ import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { documentedLimits } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import { amountOf, CURRENCIES } from '@gatehouse/kit/money';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/lists/paging';
 import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { Type } from 'typebox';
-import { amountOf, CURRENCIES } from '../money.ts';
 import {
   type NewProduct,
   PRODUCT_LIMITS,

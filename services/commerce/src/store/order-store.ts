@@ -1,5 +1,6 @@
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import { amountOf } from '@gatehouse/kit/money';
 import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
 import {
   createDocumentKeys,
@@ -14,7 +15,6 @@ import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
 import { insertInSlot } from '@gatehouse/mongo/slots';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
-import { amountOf } from '../money.ts';
 import { ORDER_STATUSES, type Order, type OrderField, type OrderStatus, type OrderStore } from '../order.ts';
 import {
   createStockReservation,

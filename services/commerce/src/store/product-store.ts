@@ -1,12 +1,12 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { ListQuery } from '@gatehouse/kit/list-query';
+import { amountOf } from '@gatehouse/kit/money';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
 import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import type { Connection } from 'mongoose';
-import { amountOf } from '../money.ts';
 import type { Category, Product, ProductStore, StoredField } from '../product.ts';
 import {
   CATEGORY_INDEX,
