@@ -33,6 +33,8 @@ export type ReportDefinition = {
   scopes: readonly string[];
   /** The names of the columns, and their titles. */
   columns: Readonly<Record<string, string>>;
+  /** Those of the columns that hold amounts, in the currency of the column `currency`. */
+  amounts?: readonly string[];
   /** What it can be filtered by, and what is allowed; an empty list allows every value. */
   filters: Readonly<Record<string, readonly string[]>>;
   /** What the bars of its chart stand for: each row counts `value` for the day of `at`. */
@@ -96,6 +98,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
       'Orders, pieces and revenue by day and currency. Cancelled and refunded orders do not count.',
     scopes: DATA,
     columns: { day: 'Day', currency: 'Currency', orders: 'Orders', items: 'Pieces', revenue: 'Revenue' },
+    amounts: ['revenue'],
     filters: { currency: [], user_id: [] },
     chart: { title: 'Orders by day', at: 'day', value: 'orders' },
     batches: async function* ({ list }, request) {
@@ -117,6 +120,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
       ...{ id: 'Order', user_id: 'Customer', status: 'Status', items: 'Pieces', currency: 'Currency' },
       ...{ total_amount: 'Amount', created_at: 'Created', updated_at: 'Changed' },
     },
+    amounts: ['total_amount'],
     filters: { status: ORDER_STATUSES, user_id: [], currency: [] },
     chart: { title: 'Orders by day', at: 'created_at' },
     batches: fromList('commerce', '/v2/orders', (order) => ({
@@ -139,6 +143,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
       },
       ...{ stock: 'Stock', status: 'Status', created_at: 'Created' },
     },
+    amounts: ['price'],
     filters: { category: [], currency: [], status: [] },
     chart: { title: 'New products by day', at: 'created_at' },
     batches: fromList('commerce', '/v2/products', (product) =>

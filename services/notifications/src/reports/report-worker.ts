@@ -10,12 +10,13 @@ import {
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { createApiReader } from './api-reader.ts';
 import type { DelegationClient } from './delegation-client.ts';
+import { amountsAsText } from './formats/amounts.ts';
 import { csvReport } from './formats/csv-report.ts';
 import { jsonReport } from './formats/json-report.ts';
 import { pdfReport } from './formats/pdf-report.ts';
 import type { Report, ReportFileStore, ReportStore } from './report.ts';
 import { minuteText, periodText } from './report-period.ts';
-import { REPORTS, type Row } from './report-types.ts';
+import { REPORTS, type ReportDefinition, type Row } from './report-types.ts';
 
 /** How often progress is written, and a cancellation noticed. */
 const ADVANCE_MS = 500;
@@ -147,11 +148,16 @@ export function reportLedger(
 /** Somebody has cancelled the report. */
 class Cancelled extends Error {}
 
+async function* amountsIn(definition: ReportDefinition, batches: AsyncIterable<readonly Row[]>) {
+  const asText = amountsAsText(definition);
+  for await (const rows of batches) yield rows.map(asText);
+}
+
 function contentOf(report: Report, batches: AsyncIterable<readonly Row[]>): AsyncIterable<Uint8Array> {
   const { type, format, from, to, filters } = report;
   const definition = REPORTS[type];
   const generated = new Date().toISOString();
-  if (format === 'csv') return csvReport(definition.columns, batches);
+  if (format === 'csv') return csvReport(definition.columns, amountsIn(definition, batches));
   if (format === 'json') {
     return jsonReport(
       { type, from, to, filters, generated_at: generated, columns: definition.columns },

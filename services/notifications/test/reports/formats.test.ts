@@ -2,8 +2,10 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { addedUp } from '../../src/reports/added-up.ts';
+import { amountsAsText } from '../../src/reports/formats/amounts.ts';
 import { createBars } from '../../src/reports/formats/bars.ts';
 import { csvReport } from '../../src/reports/formats/csv-report.ts';
+import { scaleOf } from '../../src/reports/formats/scale.ts';
 import type { Row } from '../../src/reports/report-types.ts';
 
 function barsOf(days: readonly string[]) {
@@ -43,6 +45,40 @@ t.test('bars of months or years, where there would be too many', async (t) => {
   );
 });
 
+t.test('the lines behind a chart of counts are whole, and at most five', async (t) => {
+  const cases: [highest: number, lines: number[]][] = [
+    [0, [0, 1]],
+    [1, [0, 1]],
+    [3, [0, 1, 2, 3]],
+    [5, [0, 2, 4, 6]],
+    [9, [0, 5, 10]],
+    [223, [0, 100, 200, 300]],
+    [1_000_000, [0, 500_000, 1_000_000]],
+  ];
+  for (const [highest, lines] of cases) t.same(scaleOf(highest), lines, `${highest}`);
+  for (let highest = 1; highest < 1e7; highest = Math.ceil(highest * 1.07)) {
+    const lines = scaleOf(highest);
+    const last = lines.at(-1) ?? 0;
+    const isFine =
+      lines.every(Number.isInteger) && lines.length <= 5 && last >= highest && last < highest * 2.5;
+    t.ok(isFine, `${highest}: ${lines}`);
+  }
+});
+
+t.test('amounts as text have the decimals of their currency', async (t) => {
+  const asText = amountsAsText({ amounts: ['price'] });
+  for (const [price, currency, text] of [
+    [12.5, 'EUR', '12.50'],
+    [1200, 'JPY', '1200'],
+    [0.1 + 0.2, 'KWD', '0.300'],
+    [20_000_000_000_000.07, 'USD', '20000000000000.07'],
+    [3, 'nothing', 3],
+    [null, 'EUR', null],
+  ] as const) {
+    t.same(asText({ price, currency, stock: 1.5 }), { price: text, currency, stock: 1.5 });
+  }
+});
+
 t.test('amounts are added exactly', async (t) => {
   const days = addedUp();
   const order = { status: 'shipped', created_at: '2026-03-01T10:00:00Z', items: [{ quantity: 2 }] };
@@ -50,12 +86,16 @@ t.test('amounts are added exactly', async (t) => {
   for (const total_amount of [1.005, 0.001]) days.add({ ...order, currency: 'KWD', total_amount });
   days.add({ ...order, currency: 'JPY', total_amount: 9_007_199_254 });
   days.add({ ...order, currency: 'EUR', total_amount: 5, status: 'refunded' });
+  // One of them alone has the most digits that an amount can have.
+  for (const total_amount of [9_999_999_999_999.99, 9_999_999_999_999.99, 0.09])
+    days.add({ ...order, currency: 'USD', total_amount });
   t.same(
     days.rows().map(({ currency, orders, items, revenue }) => [currency, orders, items, revenue]),
     [
-      ['EUR', 10, 20, '1.00'],
-      ['JPY', 1, 2, '9007199254.00'],
-      ['KWD', 2, 4, '1.006'],
+      ['EUR', 10, 20, 1],
+      ['JPY', 1, 2, 9_007_199_254],
+      ['KWD', 2, 4, 1.006],
+      ['USD', 3, 6, 20_000_000_000_000.07],
     ],
   );
 });

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import PDFDocument from 'pdfkit';
 import type { ReportDefinition, Row } from '../report-types.ts';
+import { amountsAsText } from './amounts.ts';
 import { type Bar, createBars } from './bars.ts';
+import { scaleOf } from './scale.ts';
 
 /** What does not fit into a document that people read; CSV and JSON have all. */
 export const PDF_ROWS = 10_000;
@@ -16,11 +18,14 @@ const MARGIN = 40;
 const FOOTER = 24;
 const SIZES = { title: 18, text: 9, cell: 7 };
 const ROW_HEIGHT = 14;
-const CELL_PADDING = 3;
+const CELL_PADDING = 5;
 const CHART_HEIGHT = 120;
-/** By so many rows the widths of the columns are chosen, between these numbers of characters. */
+/** The widest that a bar gets, so that one of few is no block. */
+const BAR_WIDTH = 24;
+const LABEL_WIDTH = 60;
+/** By so many rows the widths of the columns are chosen, between these numbers of characters, and what the padding takes. */
 const SAMPLE = 200;
-const CHARACTERS = { min: 5, max: 34 };
+const CHARACTERS = { min: 5, max: 34, padding: 3 };
 
 type Document = InstanceType<typeof PDFDocument>;
 
@@ -30,10 +35,12 @@ type Document = InstanceType<typeof PDFDocument>;
  */
 export async function* pdfReport(
   about: { title: string; lines: readonly string[] },
-  { columns, chart }: Pick<ReportDefinition, 'columns' | 'chart'>,
+  definition: Pick<ReportDefinition, 'columns' | 'chart' | 'amounts'>,
   batches: AsyncIterable<readonly Row[]>,
 ): AsyncGenerator<Uint8Array> {
+  const { columns, chart } = definition;
   const names = Object.keys(columns);
+  const asText = amountsAsText(definition);
   const bars = createBars();
   const shown: Row[] = [];
   let total = 0;
@@ -62,8 +69,16 @@ export async function* pdfReport(
 
   writeHead(document, about);
   writeChart(document, chart.title, bars.bars());
-  const cellsOf = (row: Row) => names.map((name) => cellOf(row[name]));
-  const table = createTable(document, Object.values(columns), shown.slice(0, SAMPLE).map(cellsOf));
+  function cellsOf(row: Row): string[] {
+    const texts = asText(row);
+    return names.map((name) => cellOf(texts[name]));
+  }
+  const sample = shown.slice(0, SAMPLE);
+  const columnsOfTable = names.map((name) => ({
+    title: columns[name] ?? '',
+    isNumeric: sample.some((row) => typeof row[name] === 'number'),
+  }));
+  const table = createTable(document, columnsOfTable, sample.map(cellsOf));
   table.head();
   for (const [i, row] of shown.entries()) {
     table.row(cellsOf(row), i % 2 === 1);
@@ -113,35 +128,31 @@ function writeFooter(document: Document, page: number): void {
 function writeChart(document: Document, title: string, bars: readonly Bar[]): void {
   if (bars.length === 0) return;
   const top = document.y;
-  const width = widthOf(document);
-  const highest = Math.max(...bars.map(({ value }) => value), 1);
+  const scale = scaleOf(Math.max(...bars.map(({ value }) => value)));
+  const highest = scale.at(-1) ?? 1;
   document.font(FONTS.bold).fontSize(SIZES.text).fillColor(COLOURS.ink).text(title, MARGIN, top);
   const base = top + 18 + CHART_HEIGHT;
-  const axis = 50;
-  const step = (width - axis) / bars.length;
+  const [left, right] = [MARGIN + 50, MARGIN + widthOf(document)];
+  const step = (right - left) / bars.length;
+  const middleOf = (i: number) => left + step * (i + 0.5);
   document.font(FONTS.plain).fontSize(SIZES.cell).fillColor(COLOURS.soft);
-  for (const share of [0, 0.5, 1]) {
-    const y = base - share * CHART_HEIGHT;
-    document
-      .moveTo(MARGIN + axis, y)
-      .lineTo(MARGIN + width, y)
-      .lineWidth(0.5)
-      .stroke(COLOURS.line);
-    const label = (highest * share).toLocaleString('en', { maximumFractionDigits: 1 });
-    document.text(label, MARGIN, y - 4, { width: axis - 6, align: 'right', lineBreak: false });
+  for (const value of scale) {
+    const y = base - (value / highest) * CHART_HEIGHT;
+    document.moveTo(left, y).lineTo(right, y).lineWidth(0.5).stroke(COLOURS.line);
+    const label = value.toLocaleString('en');
+    document.text(label, MARGIN, y - 4, { width: left - MARGIN - 6, align: 'right', lineBreak: false });
   }
+  const width = Math.min(step * 0.7, BAR_WIDTH);
   for (const [i, { value }] of bars.entries()) {
     const height = (value / highest) * CHART_HEIGHT;
-    document.rect(MARGIN + axis + step * (i + 0.15), base - height, step * 0.7, height).fill(COLOURS.bar);
+    document.rect(middleOf(i) - width / 2, base - height, width, height).fill(COLOURS.bar);
   }
   document.fillColor(COLOURS.soft);
-  const [first, last] = [bars[0], bars.at(-1)];
-  document.text(first?.label ?? '', MARGIN + axis, base + 4, { lineBreak: false });
-  if (bars.length > 1) {
-    document.text(last?.label ?? '', MARGIN + axis, base + 4, {
-      width: width - axis,
-      align: 'right',
-      lineBreak: false,
+  // The first and the last, below their bars.
+  for (const i of new Set([0, bars.length - 1])) {
+    const x = Math.min(Math.max(middleOf(i), left + LABEL_WIDTH / 2), right - LABEL_WIDTH / 2);
+    document.text(bars[i]?.label ?? '', x - LABEL_WIDTH / 2, base + 4, {
+      ...{ width: LABEL_WIDTH, align: 'center', lineBreak: false },
     });
   }
   document.x = MARGIN;
@@ -151,28 +162,26 @@ function writeChart(document: Document, title: string, bars: readonly Bar[]): vo
 /** Rows of one line each: what is longer is cut. A column gets a share of the width by its longest cell in the sample. */
 function createTable(
   document: Document,
-  titles: readonly string[],
-  sample: readonly (readonly (string | number)[])[],
+  columns: readonly { title: string; isNumeric: boolean }[],
+  sample: readonly (readonly string[])[],
 ) {
+  const titles = columns.map(({ title }) => title);
   const lengths = titles.map((title, i) => {
-    const longest = Math.max(title.length, ...sample.map((cells) => String(cells[i]).length));
-    return Math.min(Math.max(longest, CHARACTERS.min), CHARACTERS.max);
+    const longest = Math.max(title.length, ...sample.map((cells) => cells[i]?.length ?? 0));
+    return Math.min(Math.max(longest, CHARACTERS.min), CHARACTERS.max) + CHARACTERS.padding;
   });
   const all = lengths.reduce((sum, length) => sum + length, 0);
   const widths = lengths.map((length) => (widthOf(document) * length) / all);
-  const isNumeric = titles.map(
-    (_, i) => sample.length > 0 && sample.every((cells) => typeof cells[i] === 'number'),
-  );
 
-  function line(cells: readonly (string | number)[], font: string, colour: string): void {
+  function line(cells: readonly string[], font: string, colour: string): void {
     const y = document.y;
     document.font(font).fontSize(SIZES.cell).fillColor(colour);
     let x = MARGIN;
     for (const [i, cell] of cells.entries()) {
       const width = widths[i] ?? 0;
-      document.text(String(cell), x + CELL_PADDING, y + 3, {
+      document.text(cell, x + CELL_PADDING, y + 3, {
         ...{ width: width - 2 * CELL_PADDING, height: ROW_HEIGHT - 3, ellipsis: true, lineBreak: false },
-        align: isNumeric[i] ? 'right' : 'left',
+        align: columns[i]?.isNumeric ? 'right' : 'left',
       });
       x += width;
     }
@@ -187,7 +196,7 @@ function createTable(
 
   return {
     head,
-    row(cells: readonly (string | number)[], isShaded: boolean): void {
+    row(cells: readonly string[], isShaded: boolean): void {
       if (document.y + ROW_HEIGHT > document.page.height - document.page.margins.bottom) {
         document.addPage();
         head();
@@ -199,9 +208,8 @@ function createTable(
 }
 
 /** On one line, and a time to the minute. */
-function cellOf(value: string | number | null | undefined): string | number {
-  if (typeof value === 'number') return value;
-  const text = (value ?? '').replace(/\s+/g, ' ');
+function cellOf(value: string | number | null | undefined): string {
+  const text = String(value ?? '').replace(/\s+/g, ' ');
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
 }
 
