@@ -7,6 +7,21 @@ import {
 import t from 'tap';
 import { build } from '../build.ts';
 
+/** Finds the words in cells that stand on more than one line. */
+const BROKEN_WORDS = `[...document.querySelectorAll('.prose-page td')].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[A-Za-z0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(word);
+    }
+  }
+  return found;
+})`;
+
 const chromium = findChromium();
 if (chromium === undefined) t.plan(0, NO_CHROMIUM);
 else await inChromium(chromium);
@@ -45,6 +60,20 @@ async function inChromium(path: string): Promise<void> {
       t.same(complaints, []);
     },
   );
+
+  t.test('tables break no words', async (t) => {
+    for (const width of [1280, 768, 390]) {
+      const context = await browser.newContext({ viewport: { width, height: 800 } });
+      const page = await context.newPage();
+      for (const path of paths.filter((it) => it.split('/').length <= 4)) {
+        await page.goto(base + path);
+        t.same(await page.evaluate<string[]>(BROKEN_WORDS), [], `${path} at ${width} px`);
+        const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide at ${width} px`);
+      }
+      await context.close();
+    }
+  });
 
   t.test('code is copied by its button, and sections are reached by keyboard', async (t) => {
     const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });

@@ -105,34 +105,37 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
     return html`<div class="table" role="region" tabindex="0" aria-label="${`Table ${tables}: ${label}`}"><table><thead><tr>${header.map(
       ({ tokens }) => (tokens.length === 0 ? html`<td></td>` : html`<th scope="col">${inline(tokens)}</th>`),
     )}</tr></thead><tbody>${rows.map(
-      (row) => html`<tr>${row.map(({ tokens }) => html`<td>${inline(tokens)}</td>`)}</tr>`,
+      // The first column names what the row is about, and stays in one piece.
+      (row) => html`<tr>${row.map(({ tokens }, i) => html`<td>${inline(tokens, i > 0)}</td>`)}</tr>`,
     )}</tbody></table></div>`;
   }
 
-  function inline(tokens: readonly Token[] = []): Content {
+  /** `breaks`: long words may be broken, where they have a sign for it. */
+  function inline(tokens: readonly Token[] = [], breaks = false): Content {
+    const shown = (words: string) => (breaks ? withBreaks(words) : words);
     return tokens.map((token) => {
       switch (token.type) {
         case 'strong':
-          return html`<strong>${inline(token.tokens)}</strong>`;
+          return html`<strong>${inline(token.tokens, breaks)}</strong>`;
         case 'em':
-          return html`<em>${inline(token.tokens)}</em>`;
+          return html`<em>${inline(token.tokens, breaks)}</em>`;
         case 'del':
-          return html`<del>${inline(token.tokens)}</del>`;
+          return html`<del>${inline(token.tokens, breaks)}</del>`;
         case 'codespan':
-          return html`<code>${token.text}</code>`;
+          return html`<code>${shown(token.text)}</code>`;
         case 'br':
           return html`<br>`;
         case 'link': {
           const address = linkTo(token.href);
-          if (address === undefined) return inline(token.tokens);
-          return html`<a href="${address}">${inline(token.tokens)}</a>`;
+          if (address === undefined) return inline(token.tokens, breaks);
+          return html`<a href="${address}">${inline(token.tokens, breaks)}</a>`;
         }
         case 'image':
           return token.text;
         case 'html':
           return token.raw;
         default:
-          return childrenOf(token) === undefined ? textOf(token) : inline(childrenOf(token));
+          return childrenOf(token) === undefined ? shown(textOf(token)) : inline(childrenOf(token), breaks);
       }
     });
   }
@@ -180,6 +183,19 @@ function childrenOf(token: Token): readonly Token[] | undefined {
 
 function textOf(token: Token): string {
   return 'text' in token ? String(token.text) : ' ';
+}
+
+/** Words longer than this may be broken in a table. */
+const LONG_WORD = 12;
+
+/** Text whose long words may be broken after punctuation, such as paths, URLs and names with underscores. */
+function withBreaks(text: string): Content {
+  return text.split(/(\s+)/).map((word) => {
+    if (word.length <= LONG_WORD) return word;
+    return word
+      .split(/(?<=[\p{L}\p{N}}\]][_/.,:=&?-]+)(?=[\p{L}\p{N}{])/u)
+      .map((part, i) => (i === 0 ? part : html`<wbr>${part}`));
+  });
 }
 
 /** The anchor that GitHub gives a heading: small letters, words joined by hyphens, no punctuation. */
