@@ -42,6 +42,9 @@ export type AppOptions = {
 
 const EXPOSED_HEADERS = [
   'ETag',
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Range',
   'Link',
   'Location',
   'Deprecation',

@@ -89,7 +89,7 @@ ${form(
   { action: `${REPORTS}/new`, csrf: it.csrf, hidden: { type } },
   html`${selectField({ name: 'format', label: 'Format', required: true, value: values.format, options: FORMATS.filter(([name]) => formats.includes(name)), problems })}
 <fieldset><legend>Which rows</legend>
-<div class="pair">${textField({ name: 'from', label: 'From', type: 'date', value: values.from, problems })}
+<div class="pair">${textField({ name: 'from', label: 'From', type: 'date', value: values.from, hint: 'This day is part of it.', problems })}
 ${textField({ name: 'to', label: 'To', type: 'date', value: values.to, hint: 'This day is not part of it.', problems })}</div>
 ${Object.entries(parameters.filters).map(([name, allowed]) => {
   const common = { name: filterField(name), label: filterName(name), value: values.filters[name] ?? '' };

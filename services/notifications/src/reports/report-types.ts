@@ -144,7 +144,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
       ...{ stock: 'Stock', status: 'Status', created_at: 'Created' },
     },
     amounts: ['price'],
-    filters: { category: [], currency: [], status: [] },
+    filters: { category: [], currency: [], status: ['active', 'inactive'] },
     chart: { title: 'New products by day', at: 'created_at' },
     batches: fromList('commerce', '/v2/products', (product) =>
       fields(product, [

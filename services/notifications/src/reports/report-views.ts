@@ -93,7 +93,9 @@ function timeIn(field: string, text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = readDate(text);
   if (time !== undefined) return time;
-  throw invalidFields([{ field, message: 'must be a date and time such as 2026-03-01T12:00:00Z' }]);
+  throw invalidFields([
+    { field, message: 'must be a date, or a date and time such as 2026-03-01T12:00:00Z' },
+  ]);
 }
 
 export const typesSchema = Type.Object({
