@@ -26,8 +26,9 @@ t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_
   async function start(name: keyof typeof ports) {
     const main = new URL(`../../../${name}/src/main.ts`, import.meta.url).pathname;
     const prefix = name.toUpperCase();
-    // The flags as in docker-compose.yml.
+    // The flags and the allocator's setting as in docker-compose.yml.
     const child = spawnNode(['--max-semi-space-size=4', '--heap-growing-percent=30', main], {
+      MALLOC_ARENA_MAX: '1',
       PORT: `${ports[name]}`,
       HOST: '127.0.0.1',
       PUBLIC_URL: issuer.issuer,
