@@ -18,7 +18,7 @@ import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
 const ROUNDS = 9;
 const JOBS = 4000;
-const CONCURRENCY = 256;
+const CONCURRENCY = 512;
 
 /** Jobs a second, and the CPU time of this process for a job, in microseconds. */
 type Rates = { accepted: number; delivered: number; cpu: number };

@@ -26,7 +26,7 @@ type LedgerDocument = {
 const KEEP_MS = 30 * 86_400_000;
 
 /** Jobs that are begun or ended with one command. */
-const MAX_BATCH = 200;
+const MAX_BATCH = 500;
 
 /**
  * A ledger for jobs without a document of their own. Define it before the database starts; the service names JOB_ATTEMPTS
