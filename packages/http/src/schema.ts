@@ -103,9 +103,19 @@ function problemOf({ keyword, instancePath, params, message }: ErrorObject): Fie
         field: path,
         message: `must be ${keyword === 'minimum' ? 'at least' : 'at most'} ${params.limit}`,
       };
+    case 'minLength':
+    case 'maxLength':
+      return { field: path, message: `must have ${sizeOf(keyword, params.limit, 'character')}` };
+    case 'minItems':
+    case 'maxItems':
+      return { field: path, message: `must have ${sizeOf(keyword, params.limit, 'item')}` };
     default:
       return { field: path === '' ? 'The body' : path, message: message ?? 'is not valid' };
   }
+}
+
+function sizeOf(keyword: string, limit: number, unit: string): string {
+  return `${keyword.startsWith('min') ? 'at least' : 'at most'} ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 }
 
 const ARTICLES: Record<string, string> = {

@@ -16,6 +16,7 @@ const Body = Type.Object({
   price: Type.Optional(Type.Number()),
   active: Type.Optional(Type.Boolean()),
   tags: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })),
+  ids: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
   address: Type.Optional(
     Type.Object({ city: Type.String(), lines: Type.Optional(Type.Array(Type.String())) }),
   ),
@@ -59,6 +60,10 @@ const BAD_BODIES: [label: string, body: unknown, message: string, fields: string
   ['a text for a boolean', { name: 'Ann', active: 'true' }, 'active must be true or false.', ['active']],
   ['a number for a boolean', { name: 'Ann', active: 1 }, 'active must be true or false.', ['active']],
   ['a value for a list', { name: 'Ann', tags: 'a' }, 'tags must be a list.', ['tags']],
+  ['too short', { name: 'A' }, 'name must have at least 2 characters.', ['name']],
+  ['too long', { name: 'Abcdef' }, 'name must have at most 5 characters.', ['name']],
+  ['an empty list', { name: 'Ann', ids: [] }, 'ids must have at least 1 item.', ['ids']],
+  ['a long list', { name: 'Ann', tags: ['', '', '', ''] }, 'tags must have at most 3 items.', ['tags']],
   ['in a list', { name: 'Ann', tags: ['a', 1] }, 'tags.1 must be a string.', ['tags.1']],
   ['in an object', { name: 'Ann', address: {} }, 'address.city is required.', ['address.city']],
   [
@@ -87,13 +92,6 @@ t.test('bodies that do not, with the fields at fault', async (t) => {
       refused.details?.map(({ field }) => field),
       fields,
       label,
-    );
-  }
-  for (const name of ['A', 'Abcdef', '']) {
-    t.throws(
-      () => checkBody({ name }),
-      { name: 'ServiceError', message: /^name must .+\d characters?\.$/ },
-      name,
     );
   }
 });

@@ -1724,7 +1724,7 @@ exports[`services/notifications/test/wire.test.ts > TAP > queues and dead letter
 content-type: application/json; charset=utf-8
 cache-control: no-store
 {
-  "error": "ids must NOT have fewer than 1 items."
+  "error": "ids must have at least 1 item."
 }
 `
 
