@@ -8,6 +8,7 @@ import {
   type ResourceDependencies,
   type ResourceServiceDefinition,
 } from '@gatehouse/resource/create-resource-service';
+import { MAX_POINTS } from './analytics/analytics-query.ts';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
 import { DEFAULT_ANALYTICS_DAYS, DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';
 import { messageProviders } from './integrations/message-providers.ts';
@@ -55,8 +56,9 @@ export function createNotificationsService(
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
     const notifications = createNotificationsModule(context, { ...config, lanes });
+    const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
     const analytics = createAnalyticsModule(context, {
-      keepDays: config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS,
+      keepDays,
       pausesMs: config.analyticsPausesMs,
       countNotifications: notifications.count,
     });
@@ -68,6 +70,7 @@ export function createNotificationsService(
         notifications: config.notificationsUrl,
       },
       fileDays: config.reportDays ?? DEFAULT_REPORT_DAYS,
+      usageDays: Math.min(keepDays.day, MAX_POINTS - 1),
     });
     const rooms = [
       // First, since it reads which lanes are paused.

@@ -35,6 +35,8 @@ export function createReportsModule(
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
     origins: Parameters<typeof createReportHandler>[0]['origins'];
     fileDays: number;
+    /** For how many days there are values by day. */
+    usageDays: number;
   },
 ) {
   const { lanes } = config;
@@ -54,7 +56,10 @@ export function createReportsModule(
   });
   const store = createReportStore(connection, { jobSubject: queue.subject('normal', LANE) });
   const publisher = createOutboxPublisher({ collection: store.collection, logger, transport: queue });
-  const reports = createReportService({ store: publisher.publishing(store, ['insert']), files, newJobId });
+  const reports = createReportService({
+    ...{ store: publisher.publishing(store, ['insert']), files, newJobId },
+    usageDays: config.usageDays,
+  });
   const handler = createReportHandler({
     ...{ store, files, delegations, origins: config.origins },
     fileSeconds: config.fileDays * 86_400,

@@ -17,6 +17,11 @@ export function wholeDays({ from, to }: Asked, now: Date): { from: Date; to: Dat
   return { from: new Date(begin), to: new Date(end) };
 }
 
+/** Whether a period begins earlier than so many whole days before today. */
+export function beginsBefore({ from }: Asked, days: number, now: Date): boolean {
+  return from !== null && from.getTime() < startOfDay(now.getTime()) - days * DAY_MS;
+}
+
 /** A period for people: by its first and its last day where it consists of whole days, else by its times. */
 export function periodText({ from, to }: Asked): string {
   if (from === null && to === null) return 'all time';

@@ -17,6 +17,7 @@ import {
   requiredRequester,
   requireStaff,
 } from './report.ts';
+import { beginsBefore } from './report-period.ts';
 import { filterProblems, REPORTS } from './report-types.ts';
 
 /** The use cases. For a report of somebody else they throw `not_found`, as if it did not exist. */
@@ -43,8 +44,10 @@ export function createReportService(options: {
   store: ReportStore;
   files: Pick<ReportFileStore, 'removeOthers'>;
   newJobId: () => string;
+  /** How many days back a report of values by day may go. */
+  usageDays: number;
 }): ReportService {
-  const { store, files } = options;
+  const { store, files, usageDays } = options;
 
   async function read(id: string, requester: Requester): Promise<Report> {
     requireStaff(requester);
@@ -69,6 +72,10 @@ export function createReportService(options: {
       const period = REPORTS[type].period?.({ from, to }, now) ?? { from, to };
       if (period.from !== null && period.to !== null && period.from >= period.to) {
         throw invalidFields([{ field: 'from', message: 'must not be after today' }]);
+      }
+      if (REPORTS[type].period !== undefined && beginsBefore(period, usageDays, now)) {
+        const message = `must be within the last ${usageDays} days`;
+        throw invalidFields([{ field: from === null ? 'to' : 'from', message }]);
       }
       const report: Report = {
         ...{ id, type, format, ...period, filters, requester: owner },

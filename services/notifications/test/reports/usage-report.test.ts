@@ -47,3 +47,23 @@ t.test('usage by day and application, with names, where there was any', async (t
     ].join('\r\n'),
   );
 });
+
+t.test('a period before all that is kept is refused when it is asked for', async (t) => {
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  for (const [period, problem] of [
+    [{ from: daysAgo(730) }, undefined],
+    [{ from: daysAgo(731) }, 'from must be within the last 730 days.'],
+    [{ to: daysAgo(710) }, 'to must be within the last 730 days.'],
+  ] as [object, string | undefined][]) {
+    const { status, body } = await call('POST', '/v2/reports/generate', token, {
+      ...{ type: 'usage', format: 'csv', ...period },
+    });
+    t.equal(status, problem === undefined ? 202 : 400, JSON.stringify(period));
+    if (problem === undefined) continue;
+    t.equal((body as unknown as { error: { message: string } }).error.message, problem);
+  }
+  const { status } = await call('POST', '/v2/reports/generate', token, {
+    ...{ type: 'orders', format: 'csv', from: daysAgo(731) },
+  });
+  t.equal(status, 202, 'orders are kept');
+});
