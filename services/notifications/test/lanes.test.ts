@@ -1,7 +1,13 @@
 import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import type { LaneState } from '../src/queues/lane.ts';
+import { createLaneStore } from '../src/queues/lane-store.ts';
 import { createLanes } from '../src/queues/lanes.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+const by = { user_id: 'usr_1', client_id: 'app_1', address: '::1', user_agent: null, request_id: 'r1' };
 
 t.test('a lane stays paused when what was read before comes after it', async (t) => {
   const reads: PromiseWithResolvers<ReadonlyMap<string, LaneState>>[] = [];
@@ -16,10 +22,9 @@ t.test('a lane stays paused when what was read before comes after it', async (t)
       async record() {},
       async add() {},
     },
-    { logger: createLogger({ name: 'test', level: 'silent', readable: false }), async deliver() {} },
+    { logger, async deliver() {} },
   );
   const before = lanes.load();
-  const by = { user_id: 'usr_1', client_id: 'app_1', address: '::1', user_agent: null, request_id: 'r1' };
   const pausing = lanes.setPaused('messages', 'email', true, by);
   while (reads.length < 2) await null;
   reads[1]?.resolve(new Map([['messages_email', { paused: true, outcomes: {} }]]));
@@ -28,4 +33,22 @@ t.test('a lane stays paused when what was read before comes after it', async (t)
   reads[0]?.resolve(new Map());
   await before;
   t.equal(lanes.isPaused('messages', 'email'), true);
+});
+
+t.test('a lane is paused also when its first attempt is counted at this moment', async (t) => {
+  const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'lanes', logger });
+  const store = createLaneStore(connection);
+  await database.start();
+  t.teardown(() => database.stop());
+  const lanes = Array.from({ length: 50 }, (_, i) => `messages_${i}`);
+  const action = { action: 'queue.paused', details: {}, by } as const;
+  for (const lane of lanes) {
+    await Promise.all([store.setPaused(lane, true, action), store.add(lane, { accepted: 1 })]);
+  }
+  const states = await store.readAll();
+  t.same(
+    lanes.map((lane) => states.get(lane)),
+    lanes.map(() => ({ paused: true, outcomes: { accepted: 1 } })),
+  );
+  t.equal(await connection.collection('lanes').countDocuments({ outbox: { $size: 1 } }), lanes.length);
 });

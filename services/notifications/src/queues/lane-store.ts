@@ -33,8 +33,10 @@ export function createLaneStore(connection: Connection): LaneStore {
       // A lane without a document is not paused.
       const filter = { _id: lane, paused: paused ? { $ne: true } : true };
       const update = { $set: { paused }, $push: pushed(action) };
-      await lanes.updateOne(filter, update, { upsert: paused }).catch((error: unknown) => {
+      await lanes.updateOne(filter, update, { upsert: paused }).catch(async (error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
+        // It is paused, or somebody else has just made its document.
+        await lanes.updateOne(filter, update);
       });
     },
     async record(lane, action) {
