@@ -150,6 +150,22 @@ t.test('orders and revenue follow the events of orders, whatever their sequence'
   t.match(await ask(`metric=orders&${range}`), { total: 5 }, 'it was placed all the same');
 });
 
+t.test('of two events of a new order that come at once, the newer one counts', async (t) => {
+  const created_at = new Date(Date.now() - 3 * HOUR).toISOString();
+  const common = { currency: 'USD', total_amount: 1, created_at };
+  const ids = Array.from({ length: 100 }, (_, i) => `ord_twice${i}`);
+  await Promise.all(
+    ids.flatMap((id) => [
+      order({ ...common, id, version: 2, status: 'confirmed' }),
+      order({ ...common, id, version: 1, status: 'pending' }, 'created'),
+    ]),
+  );
+  await settled('hour');
+  const to = new Date(Date.now() - 2 * HOUR).toISOString();
+  const { totals } = await ask(`metric=orders&group_by=status&interval=hour&from=${created_at}&to=${to}`);
+  t.same(totals, [{ status: 'confirmed', value: 100 }]);
+});
+
 t.test('people see what their own applications did', async (t) => {
   for (const client of ['app_mine', 'app_mine_too', 'app_theirs']) {
     await send(batchOf({ requests: [requestsOf({ client, statuses: [3, 0, 0, 0] })] }));

@@ -62,13 +62,11 @@ export function createAnalyticsStore(
       const _id = `${topic} ${id}`;
       const expires = new Date(at.getTime() + keepDays.day * DAY_MS);
       const fact = { topic, version, at, labels: { ...labels }, amount, expires_at: expires };
-      await isNew(
-        facts.updateOne(
-          { _id, version: { $lt: version } },
-          { $set: { ...fact, pending: [...INTERVALS] } },
-          { upsert: true },
-        ),
-      );
+      const older = { _id, version: { $lt: version } };
+      const update = { $set: { ...fact, pending: [...INTERVALS] } };
+      // What is known is not older, or another version has just been stored.
+      if (!(await isNew(facts.updateOne(older, update, { upsert: true }))))
+        await facts.updateOne(older, update);
     },
   };
 }
