@@ -52,8 +52,11 @@ function openInbox(nats: NatsConnection): Answers {
       if (error === null) end(message.subject.slice(inbox.length + 1), refusalOf(message));
     },
   });
-  subscription.closed.then(() => {
-    for (const word of [...waiting.keys()]) end(word, new Error('The connection to NATS was lost.'));
+  subscription.closed.then((reason) => {
+    // The connection may go on without it: when the server has not allowed the subscription, it may later.
+    answersOf.delete(nats);
+    const error = reason instanceof Error ? reason : new Error('The connection to NATS was lost.');
+    for (const word of [...waiting.keys()]) end(word, error);
   });
   answersOf.set(nats, answers);
   return answers;
@@ -63,7 +66,12 @@ function openInbox(nats: NatsConnection): Answers {
 function refusalOf(answer: Msg): Error | undefined {
   // Nobody listens: the subject belongs to no stream, or JetStream is off.
   if (answer.headers?.code === 503) return new Error('No stream of NATS takes the message.');
-  const { stream, error } = answer.json<{ stream?: string; error?: { description?: string } }>();
-  if (stream !== undefined && error === undefined) return undefined;
-  return new Error(`NATS says: ${error?.description ?? 'no stream'}`);
+  try {
+    const { stream, error } = answer.json<{ stream?: string; error?: { description?: string } }>();
+    if (stream !== undefined && error === undefined) return undefined;
+    return new Error(`NATS says: ${error?.description ?? 'no stream'}`);
+  } catch {
+    // Not of a server: whoever hears the subject may answer. What a callback throws would end the reading of the connection.
+    return new Error('The answer is none of NATS.');
+  }
 }

@@ -1,5 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { publishMessage } from '@gatehouse/events/jetstream-publish';
-import { skip, startJetStream } from '@gatehouse/testing/nats-server';
+import { skip, startJetStream, startNats } from '@gatehouse/testing/nats-server';
+import { until } from '@gatehouse/testing/processes';
 import { DiscardPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
@@ -48,6 +51,12 @@ t.test('publishMessage says what has become of a message', { skip }, async (t) =
     t.equal(await outcome(nats, 'silent.a'), 'NATS does not answer.');
   });
 
+  await t.test('answered by somebody else', async (t) => {
+    nats.subscribe('odd.a', { callback: (_error, message) => void message.respond('ok') });
+    t.equal(await outcome(nats, 'odd.a'), 'The answer is none of NATS.');
+    t.equal(await outcome(nats, 'open.a'), 'stored', 'the connection goes on');
+  });
+
   await t.test('lost with the connection', async (t) => {
     const lost = outcome(nats, 'silent.a');
     await nats.flush();
@@ -55,4 +64,28 @@ t.test('publishMessage says what has become of a message', { skip }, async (t) =
     t.equal(await lost, 'The connection to NATS was lost.');
     t.equal(await outcome(nats, 'open.a'), 'closed connection');
   });
+});
+
+t.test('messages can be stored as soon as the server allows to hear its answers', { skip }, async (t) => {
+  const folder = t.testdir();
+  const files = { conf: join(folder, 'nats.conf'), pid: join(folder, 'nats.pid') };
+  const allow = (subscribe: string) =>
+    writeFile(
+      files.conf,
+      `jetstream { store_dir: ${JSON.stringify(folder)} }
+      authorization { users: [{ user: a, password: b, permissions: { publish: ">", subscribe: ["${subscribe}"] } }] }`,
+    );
+  await allow('_INBOX.>');
+  const { port } = await startNats(t, '-c', files.conf, '-P', files.pid);
+  const reload = async () => process.kill(Number(await readFile(files.pid, 'utf8')), 'SIGHUP');
+  const nats = await connect({ port, user: 'a', pass: 'b', reconnect: false });
+  t.teardown(() => nats.close());
+  await (await jetstreamManager(nats)).streams.add({ name: 'OPEN', subjects: ['open.*'] });
+  t.equal(await outcome(nats, 'open.a'), 'stored');
+  await allow('none');
+  await reload();
+  await until(async () => /Permissions Violation for Subscription/.test(await outcome(nats, 'open.a')), 5000);
+  await allow('_INBOX.>');
+  await reload();
+  await until(async () => (await outcome(nats, 'open.a')) === 'stored', 5000);
 });
