@@ -41,6 +41,8 @@ export type RunJobOptions = {
 const STORE_RETRY_MS = { first: 100, max: 5000 };
 /** The pause of a job that must run alone while another one does. */
 const TURN_MS = 1000;
+/** What becomes of an attempt that must end with its worker. */
+const STOPPED: Outcome = { result: 'postponed', error: 'The worker has stopped.', retryInMs: 0 };
 /** The longest error message that is kept. */
 const MAX_ERROR_LENGTH = 500;
 
@@ -123,6 +125,8 @@ async function runHandler(
   { handler, timeoutMs, maxAttempts, backoffMs, ending, logger }: RunJobOptions,
   runningJob: RunningJob,
 ): Promise<Outcome> {
+  // It took long to begin, such as while the database was away, and nobody would end the attempt before its time is over.
+  if (ending.aborted) return STOPPED;
   const controller = new AbortController();
   const { signal } = controller;
   const ended = Promise.withResolvers<unknown>();
@@ -140,7 +144,7 @@ async function runHandler(
     await ended.promise;
     return { result: 'succeeded' };
   } catch (thrown) {
-    if (ending.aborted) return { result: 'postponed', error: 'The worker has stopped.', retryInMs: 0 };
+    if (ending.aborted) return STOPPED;
     const reason: unknown = signal.aborted ? signal.reason : thrown;
     const error = messageOf(reason);
     if (reason instanceof PostponedError) {

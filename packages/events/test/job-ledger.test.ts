@@ -77,34 +77,54 @@ t.test('a renewed lease goes on', async (t) => {
   t.match(await ledger.begin(it, lease), { busyMs: Number });
 });
 
-t.test('a job whose outcome was recorded, but with the answer lost, leaves its worker', async (t) => {
-  const running = new Set<RunningJob>();
-  const recorded = Promise.withResolvers<void>();
+/** Runs a job that succeeds; returns what it was settled with: the pause in milliseconds until it is delivered again, or 'done'. */
+async function settledBy(options: Partial<Parameters<typeof runJob>[1]>) {
   const settled: (number | 'done')[] = [];
-  const run = runJob(
+  await runJob(
     {
       ...{ job: job(), deliveries: 1, working() {} },
       done: async () => void settled.push('done'),
       retry: async (afterMs) => void settled.push(afterMs),
     },
     {
-      ledger: {
-        ...ledger,
-        async end(...outcome) {
-          await ledger.end(...outcome);
-          recorded.resolve();
-          throw new Error('the connection was lost');
-        },
-      },
       // Nothing else of it is needed for a job that succeeds.
-      store: { leaseMs: 10_000 } as JobStore,
-      ...{ handler() {}, timeoutMs: 10_000, maxAttempts: 8, backoffMs: { first: 1, max: 1 }, logger },
-      ...{ running, ending: new AbortController().signal, logUnsettled() {}, logUnrenewed() {} },
+      ...{ ledger, store: { leaseMs: 10_000 } as JobStore, running: new Set(), logger },
+      ...{ handler() {}, timeoutMs: 10_000, maxAttempts: 8, backoffMs: { first: 1, max: 1 } },
+      ...{ ending: new AbortController().signal, logUnsettled() {}, logUnrenewed() {} },
+      ...options,
     },
     () => {},
   );
-  await recorded.promise;
-  for (const each of running) each.extend();
-  await run;
-  t.strictSame(settled, [10_000], 'it is delivered again, and found to have ended');
+  return settled;
+}
+
+t.test('a job whose outcome was recorded, but with the answer lost, leaves its worker', async (t) => {
+  const running = new Set<RunningJob>();
+  const settled = settledBy({
+    running,
+    ledger: {
+      ...ledger,
+      async end(...outcome) {
+        await ledger.end(...outcome);
+        for (const each of running) each.extend();
+        throw new Error('the connection was lost');
+      },
+    },
+  });
+  t.strictSame(await settled, [10_000], 'it is delivered again, and found to have ended');
+});
+
+t.test('a job that has begun when its worker must end is left to others', async (t) => {
+  const ending = AbortSignal.abort();
+  let begun: Job | undefined;
+  const recording = {
+    ...ledger,
+    begin: (...[job, how]: Parameters<typeof ledger.begin>) => {
+      begun = job;
+      return ledger.begin(job, how);
+    },
+  };
+  const handler = () => t.fail('it is not begun');
+  t.strictSame(await settledBy({ ending, handler, ledger: recording }), [0]);
+  t.strictSame(begun && (await ledger.begin(begun, lease)), { attempt: 1 }, 'and has lost no attempt');
 });
