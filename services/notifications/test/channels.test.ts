@@ -1,10 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { sendOnce } from '../src/notifications/channels/channel.ts';
 import { createCircuit } from '../src/notifications/channels/circuit.ts';
 import { failureOf, readRetryAfter } from '../src/notifications/channels/http-failure.ts';
 import { ProviderError } from '../src/notifications/channels/provider.ts';
 import { isPublicAddress } from '../src/notifications/channels/public-address.ts';
+import { createPushChannel } from '../src/notifications/channels/push-channel.ts';
 import { subjectOf } from '../src/notifications/channels/smtp-provider.ts';
+import type { Notification } from '../src/notifications/notification.ts';
+import type { PushSubscription } from '../src/notifications/push/push-subscription.ts';
 
 function clock() {
   const time = { now: 1_000_000 };
@@ -79,6 +83,44 @@ t.test('a message may be accepted from the moment that the provider gets it', as
     await sendOnce(provider, message, '', sending).catch(() => {});
     t.same(seen, expected);
   }
+});
+
+t.test('a push message may be accepted as long as one of its push services may have it', async (t) => {
+  const hosts = ['accepts', 'refuses', 'hangs'];
+  const subscriptions = hosts.map((host) => ({
+    id: host,
+    endpoint: `https://${host}.example/`,
+    by: { epoch: {} },
+  }));
+  const refused = Promise.withResolvers<void>();
+  const hanging = Promise.withResolvers<{ providerId: null }>();
+  const channel = createPushChannel({
+    provider: {
+      async send(_message, { endpoint }) {
+        if (endpoint.includes('hangs')) return hanging.promise;
+        if (endpoint.includes('accepts')) return { providerId: null };
+        queueMicrotask(refused.resolve);
+        throw new ProviderError('unreachable', 'It is away.');
+      },
+      async check() {},
+      stop() {},
+    },
+    recipients: {
+      exists: async () => true,
+      contactsOf: async () => ({ email: null, phone: null, epoch: 0 }),
+    },
+    subscriptionsOf: async () => subscriptions as unknown as PushSubscription[],
+    async forget() {},
+  });
+  const seen: boolean[] = [];
+  const sending = { signal: AbortSignal.timeout(1000), mayBeAccepted: (may: boolean) => void seen.push(may) };
+  const sent = channel.send({ id: 'ntf_1', userId: 'usr_1', message: 'Hello' } as Notification, sending);
+  await refused.promise;
+  await setImmediate();
+  t.equal(seen.length, 4, 'given to three, refused by one');
+  t.equal(seen.at(-1), true);
+  hanging.resolve({ providerId: null });
+  await sent;
 });
 
 t.test('what an answer of a provider means', async (t) => {

@@ -47,25 +47,24 @@ export function createPushChannel(options: {
     async send(notification, sending) {
       const subscriptions = await livingOf(notification.userId);
       if (subscriptions.length === 0) throw new PermanentError('The recipient has no push subscription.');
-      let uncertain = false;
+      /** Those whose push services may have the message. */
+      const given = new Set<PushSubscription>();
       const message = messageOf(notification);
       const results = await Promise.allSettled(
         subscriptions.map((subscription) => {
-          let own = false;
           const mayBeAccepted = (may: boolean) => {
-            own = may;
-            sending.mayBeAccepted(may || uncertain);
+            if (may) given.add(subscription);
+            else given.delete(subscription);
+            sending.mayBeAccepted(given.size > 0);
           };
           return guardedSend(circuitOf(subscription), notification.id, () =>
             sendOnce(provider, message, subscription, { signal: sending.signal, mayBeAccepted }),
           ).catch(async (error: unknown) => {
-            uncertain ||= own;
             if (error instanceof ProviderError && error.kind === 'gone') await forget(subscription);
             throw error;
           });
         }),
       );
-      sending.mayBeAccepted(uncertain);
       const accepted = results.find((result) => result.status === 'fulfilled');
       if (accepted !== undefined) return accepted.value;
       const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
