@@ -1,4 +1,5 @@
 import type { Page } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, codeOf, heading } from './build.ts';
 
@@ -216,10 +217,22 @@ t.test('pages of the dashboard', async (t) => {
     t.match(await audit({ subject: 'ann', client: name.toUpperCase() }), ' 2 entries found');
     t.match(await audit({ client: String(made[1]?.client_id) }), ' 1 entry found');
     t.match(await audit({ client: 'gatehouse-login' }), 'No entries found');
+    const likeIds = {
+      username: 'usr_zed',
+      email: 'zed@example.org',
+      password: 'correct horse',
+      role: 'editor',
+    };
+    await built.call('POST', '/kb/api/v1/users', 'admin', likeIds);
+    const creation = { action: 'account.created', subject: 'usr_zed' };
+    await until(async () => / 1 entry found/.test(await pageOf('audit', creation)), 5000);
+    await built.call('POST', '/api/v1/applications', 'ann', { ...application, name: 'app_zed' });
+    t.match(await audit({ client: 'app_zed' }), ' 1 entry found');
     for (const [path, query, said] of [
       ['audit', { actor: 'nobody' }, 'There is no user with the username “nobody”.'],
       ['audit', { subject: 'an*' }, 'There is no user with the username “an*”.'],
       ['audit', { subject: 'x@example.org' }, 'There is no user with the email address “x@example.org”.'],
+      ['audit', { subject: 'usr_ann' }, 'There is no user with the username “usr_ann”.'],
       ['audit', { client: 'Audited' }, 'There is no application with the name “Audited”.'],
       ['audit', { client: '..' }, 'There is no application with the name “..”.'],
       ['applications', { owner: 'nobody' }, 'There is no user with the username “nobody”.'],

@@ -1,4 +1,5 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import { isId } from '@gatehouse/kit/ids';
 import type { Api } from './api.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiApplication, type ApplicationPage, applicationPath } from './application-types.ts';
@@ -13,7 +14,7 @@ export const USER_HINT = 'Username, email or id';
  * that of a deleted user is one, too. Throws an ApiError that says so when there is no such user.
  */
 export async function userIdOf(api: Api, named: string): Promise<string> {
-  if (named === '' || named.startsWith('usr_')) return named;
+  if (named === '' || isId('usr', named)) return named;
   const field = named.includes('@') ? 'email' : 'username';
   const query = { cursor: '', limit: 1, ...filters({ [field]: named }) };
   const { data } = await api.get<ApiPage<{ id: string; username: string; email: string | null }>>(
@@ -35,7 +36,7 @@ export async function userIdOf(api: Api, named: string): Promise<string> {
  */
 export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
   if (named === '') return [];
-  if (named.startsWith('app_') || Object.hasOwn(OUR_CLIENTS, named)) return [named];
+  if (isId('app', named) || Object.hasOwn(OUR_CLIENTS, named)) return [named];
   const { data } = await api.get<ApplicationPage>('/api/v1/applications', { q: named, limit: 100 });
   const found = data.filter(({ name }) => foldedKey(name) === foldedKey(named));
   if (found.length > 0) return found.slice(0, MAX_VALUES).map(({ client_id: id }) => id);
