@@ -38,7 +38,7 @@ const SENTENCES: Record<Scope, Sentence> = {
   'read:data': {
     topic: 'read',
     sentence: {
-      user: 'Read items, products, your own orders, and the messages sent to you (email, SMS, push)',
+      user: 'Read items, products, your own orders, the messages sent to you (email, SMS, push), and the usage figures of your applications',
       editor: `Read ${EVERYTHING}`,
       admin: `Read ${EVERYTHING}`,
     },
@@ -48,7 +48,7 @@ const SENTENCES: Record<Scope, Sentence> = {
     sentence: {
       user: 'Read everything that you can see yourself, and nothing else',
       editor: `Read everything: the account details of everybody, and ${EVERYTHING}`,
-      admin: `Read everything: the account details of everybody, and ${EVERYTHING}`,
+      admin: `Read everything: the account details of everybody, ${EVERYTHING}, and the queues of messages and reports`,
     },
   },
   'write:users': {
@@ -67,7 +67,7 @@ const SENTENCES: Record<Scope, Sentence> = {
       editor:
         'Create, change and delete all items and products, place orders in your name, change the status of all orders, send messages to people, and receive your push messages',
       admin:
-        'Create, change and delete all items and products, place and change orders for anybody, send messages to people, and receive your push messages',
+        'Create, change and delete all items and products, place and change orders for anybody, send messages to people, pause the queues of messages and reports, remove those that failed or have them tried again, and receive your push messages',
     },
   },
 };

@@ -129,6 +129,17 @@ t.test('for everybody the scopes about data concern the messages to them', async
   }
 });
 
+t.test('what admins do to queues, and whose usage figures are read, is said', async (t) => {
+  const sentence = (scope: string, role: 'user' | 'editor' | 'admin') =>
+    describeScopes([scope], role)[0]?.sentences[0]?.sentence;
+  for (const role of ROLES) {
+    t.match(sentence('read:data', role), role === 'user' ? /usage figures of your/ : /usage figures/, role);
+    t.equal(/queues/.test(sentence('read:all', role) ?? ''), role === 'admin', role);
+    t.equal(/pause/.test(sentence('write:data', role) ?? ''), role === 'admin', role);
+  }
+  t.match(sentence('write:data', 'admin'), /failed/);
+});
+
 t.test('what says the same is said once; what has no words is named', async (t) => {
   const [read] = describeScopes(['read:users', 'read:profile'], 'user');
   t.strictSame(
