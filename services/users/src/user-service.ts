@@ -119,7 +119,8 @@ export function createUserService({
 }: UserServiceDependencies): UserService {
   /** The hash of a password that is set. Throws `invalid` for one of those that are guessed first. */
   async function hashNew(password: string, field = 'password'): Promise<string> {
-    const message = 'is one of the most common passwords, which are guessed first: choose another';
+    const message =
+      'is a common password, or only counts or repeats, and would be guessed first: choose another';
     if (await isCommonPassword(password)) assertValid([{ field, message }]);
     return passwords.hash(password);
   }

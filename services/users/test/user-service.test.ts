@@ -195,7 +195,8 @@ t.test('no way of setting a password takes one of those that are guessed first',
   ];
   for (const [field, set] of ways) {
     for (const password of GUESSED_FIRST) {
-      const message = 'is one of the most common passwords, which are guessed first: choose another';
+      const message =
+        'is a common password, or only counts or repeats, and would be guessed first: choose another';
       t.match(await failure(set(password)), { kind: 'invalid', details: [{ field, message }] }, password);
     }
   }

@@ -52,7 +52,7 @@ export const EmailInput = Type.String({
   examples: ['ann@example.org'],
 });
 export const PasswordInput = Type.String({
-  description: `${between(PASSWORD_LENGTH)} characters, and none of the most common passwords. Never returned.`,
+  description: `${between(PASSWORD_LENGTH)} characters. Common passwords, and those that only count or repeat, are refused. Never returned.`,
   ...documentedLimits(FIELD_LIMITS.password),
   examples: ['correct horse battery'],
 });
