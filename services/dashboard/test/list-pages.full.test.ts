@@ -116,3 +116,14 @@ t.test('a page whose rows have gone leads to the first page of its search', asyn
   t.equal(text, 'There are no more items. Go to the first page.');
   t.same(links, ['/dashboard/items?q=gone']);
 });
+
+t.test('an application is found by its name, however many others have the same word in theirs', async (t) => {
+  const create = (person: string, name: string) =>
+    built.call('POST', '/api/v1/applications', person, { name, type: 'machine', scopes: ['read:data'] });
+  for (let i = 0; i < 51; i += 1) {
+    for (const person of ['editor', 'admin']) t.equal((await create(person, `Common ${i}`)).status, 201);
+  }
+  await create('ann', 'Common');
+  const log = await browser.get('/dashboard/audit?action=application.created&client=Common');
+  t.match(log.html, '1 entry found');
+});

@@ -4,7 +4,10 @@ import type { Api } from './api.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiApplication, type ApplicationPage, applicationPath } from './application-types.ts';
 import { MAX_VALUES, OUR_CLIENTS } from './names.ts';
-import { type ApiPage, filters } from './pages.ts';
+import { type ApiPage, cursorOf, filters } from './pages.ts';
+
+/** How many pages of applications with such words in their names are looked through. */
+const MAX_PAGES = 10;
 
 /** What a field says that userIdOf() reads. */
 export const USER_HINT = 'Username, email or id';
@@ -37,15 +40,28 @@ export async function userIdOf(api: Api, named: string): Promise<string> {
 export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
   if (named === '') return [];
   if (isId('app', named) || Object.hasOwn(OUR_CLIENTS, named)) return [named];
-  const { data } = await api.get<ApplicationPage>('/api/v1/applications', { q: named, limit: 100 });
-  const found = data.filter(({ name }) => foldedKey(name) === foldedKey(named));
-  if (found.length > 0) return found.slice(0, MAX_VALUES).map(({ client_id: id }) => id);
+  const found: string[] = [];
+  let cursor: string | undefined;
+  let pages = 0;
+  do {
+    const query = { q: named, limit: 100, cursor };
+    const { data, links } = await api.get<ApplicationPage>('/api/v1/applications', query);
+    const same = data.filter(({ name }) => foldedKey(name) === foldedKey(named));
+    found.push(...same.map(({ client_id: id }) => id));
+    cursor = cursorOf(links?.next);
+    pages += 1;
+  } while (cursor !== undefined && found.length < MAX_VALUES && pages < MAX_PAGES);
+  if (found.length > 0) return found.slice(0, MAX_VALUES);
   // The applications that a deployment begins with have ids of its choice.
   return api.get<ApiApplication>(applicationPath(named)).then(
     ({ client_id: id }) => [id],
     (error: unknown) => {
-      const isMissing = error instanceof ApiError && error.status === 404;
-      throw isMissing ? new ApiError(400, `There is no application with the name “${named}”.`) : error;
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      const why =
+        cursor === undefined
+          ? `There is no application with the name “${named}”.`
+          : `Too many applications have “${named}” in their name: give a client id.`;
+      throw new ApiError(400, why);
     },
   );
 }
