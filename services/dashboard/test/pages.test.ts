@@ -224,6 +224,7 @@ t.test('pages of the dashboard', async (t) => {
       role: 'editor',
     };
     await built.call('POST', '/kb/api/v1/users', 'admin', likeIds);
+    t.match(await pageOf('users', { q: 'usr_z' }), ' 1 user found');
     const creation = { action: 'account.created', subject: 'usr_zed' };
     await until(async () => / 1 entry found/.test(await pageOf('audit', creation)), 5000);
     await built.call('POST', '/api/v1/applications', 'ann', { ...application, name: 'app_zed' });

@@ -1,3 +1,4 @@
+import { isId } from '@gatehouse/kit/ids';
 import type { Api } from './api.ts';
 import { type ApiPage, beginsWith, filters } from './pages.ts';
 
@@ -44,7 +45,7 @@ export async function listUsers(
 }
 
 function findBy(q: string): Record<string, string> {
-  if (q.startsWith('usr_')) return filters({ id: q });
+  if (isId('usr', q)) return filters({ id: q });
   return beginsWith(q.includes('@') ? 'email' : 'username', q);
 }
 
