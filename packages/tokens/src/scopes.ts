@@ -25,9 +25,9 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'read:users': 'Read users, as far as the role allows.',
   'write:users': 'Create, change and delete users, as far as the role allows.',
   'read:data':
-    'Read items, products, orders, notifications, push subscriptions and reports, as far as the role allows.',
+    'Read items, products, orders, notifications, push subscriptions, reports and analytics, as far as the role allows.',
   'write:data':
-    'Create and change items, products, orders, notifications, push subscriptions and reports, as far as the role allows.',
+    'Create, change and delete items, products, orders, notifications, push subscriptions and reports, and steer queues, as far as the role allows.',
   'read:all': 'Read everything; for editors, admins and trusted applications.',
 };
 
