@@ -44,12 +44,8 @@ export type Connections = {
   closeUnused(): void;
 };
 
-type Connection = {
-  /** The requests that are not answered yet, the earliest first; several when they are pipelined. */
-  requests: { response: ServerResponse; begin: number }[];
-  /** When the last answer ended, or the connection began. */
-  silentSince: number;
-};
+/** A request that is not answered yet. */
+type PendingRequest = { response: ServerResponse; begin: number };
 
 /**
  * Closes connections whose answer is not taken in time, and one connection for each new one beyond the limit: the one that
@@ -57,70 +53,59 @@ type Connection = {
  * request, the new one.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
-  const open = new Map<Socket, Connection>();
-  /** Those that had no request when it was last looked, the one that had been silent for longest last. */
-  let silent: { socket: Socket; since: number }[] = [];
+  /** The requests of each connection, the earliest first; several when they are pipelined. */
+  const open = new Map<Socket, PendingRequest[]>();
+  /** Those without a request, the one that has been without for longest first. */
+  const silent = new Set<Socket>();
   let warnedAt = Number.NEGATIVE_INFINITY;
+
+  function forget(socket: Socket): void {
+    open.delete(socket);
+    silent.delete(socket);
+  }
 
   function makeRoom(): void {
     if (performance.now() - warnedAt > WARN_EVERY_MS) {
       warnedAt = performance.now();
       logger.warn({ connections: open.size }, 'too many connections');
     }
-    const socket = longestSilent();
+    const [socket] = silent;
     if (socket === undefined) return;
     // Not only when it is closed, since many connections may come before that.
-    open.delete(socket);
+    forget(socket);
     socket.destroy();
   }
 
-  /** Looks at all connections only when those that it found the last time are used up: a flood would make it look for each. */
-  function longestSilent(): Socket | undefined {
-    for (const isNew of [false, true]) {
-      if (isNew) silent = silentNow();
-      for (let next = silent.pop(); next !== undefined; next = silent.pop()) {
-        const found = open.get(next.socket);
-        // One that has had a request meanwhile has been silent for less time than the others.
-        if (found?.requests.length === 0 && found.silentSince === next.since) return next.socket;
-      }
-    }
-    return undefined;
-  }
-
-  function silentNow(): typeof silent {
-    return [...open]
-      .filter(([, { requests }]) => requests.length === 0)
-      .map(([socket, { silentSince: since }]) => ({ socket, since }))
-      .sort((one, other) => other.since - one.since);
-  }
-
   server.on('connection', (socket) => {
-    open.set(socket, { requests: [], silentSince: performance.now() });
-    socket.once('close', () => open.delete(socket));
+    open.set(socket, []);
+    silent.add(socket);
+    socket.once('close', () => forget(socket));
     if (open.size > limits.maxConnections) makeRoom();
   });
 
   const check = setInterval(() => {
-    silent = [];
     const earliest = performance.now() - limits.responseTimeoutSeconds * 1000;
-    for (const [socket, { requests }] of open) {
-      if (requests[0] !== undefined && requests[0].begin <= earliest) socket.destroy();
+    for (const [socket, [first]] of open) {
+      if (first !== undefined && first.begin <= earliest) socket.destroy();
     }
   }, CHECK_MS).unref();
   server.on('close', () => clearInterval(check));
 
   return {
     begin(response) {
-      open.get(response.req.socket)?.requests.push({ response, begin: performance.now() });
+      const { socket } = response.req;
+      open.get(socket)?.push({ response, begin: performance.now() });
+      silent.delete(socket);
     },
     end(response) {
-      const connection = open.get(response.req.socket);
-      if (connection === undefined) return;
-      const i = connection.requests.findIndex((request) => request.response === response);
-      if (i !== -1) connection.requests.splice(i, 1);
-      connection.silentSince = performance.now();
+      const { socket } = response.req;
+      const requests = open.get(socket);
+      if (requests === undefined) return;
+      const i = requests.findIndex((request) => request.response === response);
+      if (i !== -1) requests.splice(i, 1);
+      if (requests.length === 0) silent.add(socket);
     },
-    unanswered: () => [...open.values()].flatMap(({ requests }) => requests.map(({ response }) => response)),
+    unanswered: () => [...open.values()].flatMap((requests) => requests.map(({ response }) => response)),
     closeUnused() {
       for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
     },
