@@ -67,7 +67,7 @@ const SENTENCES: Record<Scope, Sentence> = {
       editor:
         'Create, change and delete all items and products, place orders in your name, change the status of all orders, send messages to people, and receive your push messages',
       admin:
-        'Create, change and delete all items and products, place and change orders for anybody, send messages to people, pause the queues of messages and reports, remove those that failed or have them tried again, and receive your push messages',
+        'Create, change and delete all items and products, place and change orders for anybody, send messages to people, pause messages and reports, remove or retry those that failed, and receive your push messages',
     },
   },
 };
