@@ -26,8 +26,8 @@ while IFS= read -r line; do
     \#*) ;;
     PUBLIC_URL=*) line=PUBLIC_URL=$url ;;
     HTTPS_PORT=*) line=HTTPS_PORT=$port ;;
-    *:PASSWORD@*) line=${line%%:PASSWORD@*}:$(secret)@${line#*:PASSWORD@} ;;
-    *=) line=$line$(secret) ;;
+    *=SECRET) line=${line%SECRET}$(secret) ;;
+    *:SECRET@*) line=${line%%:SECRET@*}:$(secret)@${line#*:SECRET@} ;;
   esac
   printf '%s\n' "$line"
 done < "$here/.env.example" > "$target"

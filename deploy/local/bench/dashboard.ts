@@ -34,6 +34,7 @@ function userOf(i: number) {
     ...{ role: i % 200 === 0 ? 'editor' : 'user', status: i % 20 === 0 ? 'inactive' : 'active' },
     password_hash: null,
     ...{ epoch: 0, sign_in_epoch: 0, version: 1, created_at: at, updated_at: at, outbox: [] },
+    search_texts: Array.from(`user.${name}`, (_, at) => `user.${name}`.slice(at, at + 24)),
   };
 }
 
@@ -119,8 +120,8 @@ try {
   const pages = {
     overview: '/dashboard',
     'users, first page': '/dashboard/users',
-    'users, a search': '/dashboard/users?q=user.zz',
-    'users, of a status': '/dashboard/users?kind=inactive',
+    'users, a search': '/dashboard/users?q=r.zz',
+    'users, of a status': '/dashboard/users?status=inactive',
     'users, deep in the list': await walk(browser, '/dashboard/users'),
     'one user': `/dashboard/users/${demo.user.user_id}`,
     'audit log': '/dashboard/audit',

@@ -1,15 +1,17 @@
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import type { Demo } from './demo.ts';
 import { StartError } from './start-error.ts';
 
 /** Marks these requests in the log. */
 const SELF_CHECK = { 'x-request-id': 'self-check' };
+const outbound = createOutbound({ to: 'configured', timeoutMs: 60_000 });
 
 /**
  * Requests a token and the list of users as a client would. So the commands in the banner are known to work, and demo.json
  * to belong to the database.
  */
 export async function checkDemo(base: string, { machine }: Demo, dataDir: string): Promise<void> {
-  const answer = await fetch(`${base}/oauth/token`, {
+  const answer = await outbound.fetch(`${base}/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...SELF_CHECK },
     body: JSON.stringify({ grant_type: 'client_credentials', ...machine }),
@@ -21,7 +23,7 @@ export async function checkDemo(base: string, { machine }: Demo, dataDir: string
         'Put the right one back, use another database, or begin anew with npm run reset.',
     );
   }
-  const list = await fetch(`${base}/v1/users?limit=1`, {
+  const list = await outbound.fetch(`${base}/v1/users?limit=1`, {
     headers: { ...SELF_CHECK, authorization: `Bearer ${token}` },
   });
   await list.body?.cancel();

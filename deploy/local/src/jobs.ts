@@ -1,4 +1,5 @@
 import { readOrExit } from '@gatehouse/kit/process';
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import { readIfThere } from './data-dir.ts';
 import { type Demo, demoFile } from './demo.ts';
 import { RefusedError, runJobsCommand } from './jobs-command.ts';
@@ -8,6 +9,7 @@ import { StartError } from './start-error.ts';
 // `npm run jobs`: shows and steers the queues of a deployment. Of npm start as its admin, while it runs; of another with
 // GATEHOUSE_URL and GATEHOUSE_TOKEN, an access token or an API key of an admin.
 const settings = readOrExit(readJobsSettings);
+const outbound = createOutbound({ to: 'configured', timeoutMs: 60_000, maxBytes: 32 * 1024 * 1024 });
 let opened: Promise<Deployment> | undefined;
 try {
   const output = await runJobsCommand(process.argv.slice(2), async (method, path, body) => {
@@ -65,19 +67,20 @@ async function request(
   url: string,
   { method, token, body }: { method: string; token?: string; body?: unknown },
 ): Promise<unknown> {
-  const response = await fetch(url, {
-    method,
-    redirect: 'error',
-    headers: {
-      // The list of sign-ins and the audit log show it.
-      'user-agent': 'gatehouse-jobs',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch((error: unknown) => {
-    throw new StartError(`${new URL(url).origin} cannot be reached: is it running?`, { cause: error });
-  });
+  const response = await outbound
+    .fetch(url, {
+      method,
+      headers: {
+        // The list of sign-ins and the audit log show it.
+        'user-agent': 'gatehouse-jobs',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    .catch((error: unknown) => {
+      throw new StartError(`${new URL(url).origin} cannot be reached: is it running?`, { cause: error });
+    });
   const text = await response.text();
   if (response.ok) return text === '' ? undefined : JSON.parse(text);
   const { error } = Object(safeParse(text)) as { error?: unknown };

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
 import { createLogger } from '@gatehouse/kit/logger';
-import { exitOnFault, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
+import { exitOnFault, MIGRATE, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
 import { type Running, run } from '@gatehouse/kit/run';
+import { startTracing } from '@gatehouse/kit/start-tracing';
 import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local-mongo/start';
 import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
@@ -20,7 +21,7 @@ const START_LIMIT_MS = 60_000;
 const settings = readOrExit(readLocalSettings);
 // Requests are logged if the output is collected, but not shown in a terminal.
 const level = settings.logLevel ?? (process.stdout.isTTY ? 'warn' : 'info');
-const logger = createLogger({ name: 'gatehouse', level });
+const logger = createLogger({ name: 'gatehouse', level, traced: settings.otlpEndpoint !== undefined });
 exitOnFault(logger);
 // The parent process, such as the bootstrap, has ended without sending a signal.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
@@ -41,6 +42,7 @@ try {
   // For npm run keys:rotate. A URI from MONGODB_URI may contain a password, and is not written to a file.
   if (settings.mongodbUri === undefined) await writePrivateFile(join(dataDir, URI_FILE), `${mongo.uri}\n`);
 
+  const stopTracing = await startTracing(settings, 'gatehouse', logger);
   const broadcast = createLocalBroadcast();
   await broadcast.start();
   const ownUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -54,6 +56,12 @@ try {
     events: createLocalEvents({ logger }),
     logger,
   });
+  if (process.argv[2] === MIGRATE) {
+    for (const service of services) await service.migrate?.();
+    process.stdout.write('The databases are up to date.\n');
+    await mongo.stop();
+    process.exit(0);
+  }
   running = await run(services, {
     port,
     host,
@@ -62,7 +70,10 @@ try {
     requireHttps: false,
     drainSeconds: 5,
   });
-  stopOnSignal(running, logger, () => mongo?.stop());
+  stopOnSignal(running, logger, async () => {
+    await stopTracing();
+    await mongo?.stop();
+  });
   await Promise.race([running.started, startTimeout(mongo.kind)]);
   await checkDemo(ownUrl, demo, dataDir);
   process.stdout.write(banner({ ...settings, database: mongo.kind }));

@@ -9,7 +9,7 @@ import { createItemsService } from '@gatehouse/items';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { KeyList } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
-import { DASHBOARD, SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { DASHBOARD, ERASING_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
 import { createNotificationsService } from '@gatehouse/notifications';
 import type { ResourceConfig } from '@gatehouse/resource/config';
 import { createUsersService } from '@gatehouse/users';
@@ -50,6 +50,7 @@ export function createServices(options: {
         createUsersService(
           {
             ...config,
+            serviceUrls: Object.fromEntries(ERASING_SERVICES.map((service) => [service, ownUrl])),
             hashConcurrency: 2,
             firstUsers: firstUsers(demo),
             v1Profile: settings.v1Profile,
@@ -112,7 +113,7 @@ export function createServices(options: {
         ...clients.map(({ id, secret }) => ({ id, secret })),
         { id: DASHBOARD, secret: dashboardSecret },
       ],
-      mail: settings.accountMail ?? { directory: outbox, onLink: printLink },
+      mail: settings.accountMail ?? { directory: outbox, onLink: showLink(logger) },
       firstApplications: firstApplications(demo),
     },
     logger,
@@ -141,6 +142,8 @@ export function createServices(options: {
       idleSeconds: DAY / 2,
       sessionSeconds: 7 * DAY,
       rateLimit,
+      signUp: 'on',
+      sampleData: true,
     },
     logger,
   );
@@ -155,7 +158,10 @@ function firstUsers(demo: Demo) {
   return [account('admin'), account('user')];
 }
 
-/** Prints to the terminal and not to the log, which must not contain links that sign a person in. */
-function printLink({ to, link }: { to: string; link: string }): void {
-  process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);
+/** Prints links to a terminal only: whoever reads what was written to a file could use them. The log says where the mail is. */
+function showLink(logger: Logger) {
+  return ({ to, link, file }: { to: string; link: string; file: string }): void => {
+    if (process.stdout.isTTY) process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);
+    else logger.info({ file }, 'a mail with a link is kept in a file');
+  };
 }

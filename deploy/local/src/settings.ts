@@ -6,6 +6,7 @@ import {
   origin,
   readSettings,
   SettingsError,
+  secret,
   serverSettings,
   text,
   url,
@@ -16,6 +17,7 @@ import {
   messageProviderSettings,
   messageProvidersOf,
 } from '@gatehouse/kit/provider-settings';
+import { tracingSettings } from '@gatehouse/kit/tracing-settings';
 import { filtersSunsetSetting, profileSetting } from '@gatehouse/resource/config';
 
 /** The settings of `npm start`. */
@@ -55,7 +57,7 @@ export const jobsSettings = {
     'The `PUBLIC_URL` of another deployment than that of `npm start`.',
     optional(origin('GATEHOUSE_URL')),
   ),
-  token: described('A token or an API key of an admin there.', optional(text('GATEHOUSE_TOKEN'))),
+  token: described('A token or an API key of an admin there.', optional(secret('GATEHOUSE_TOKEN'))),
 };
 
 /** Reads the settings of `npm run jobs`; throws a SettingsError. */
@@ -68,7 +70,7 @@ export type LocalSettings = ReturnType<typeof readLocalSettings>;
 
 /** Reads the settings of `npm start`; throws a SettingsError. */
 export function readLocalSettings(env: NodeJS.ProcessEnv) {
-  const account = accountMailOf(readSettings({ ...settings, ...providerSettings }, env));
+  const account = accountMailOf(readSettings({ ...settings, ...tracingSettings, ...providerSettings }, env));
   const messages = messageProvidersOf(account.rest);
   const problems = [...account.problems, ...messages.problems];
   if (problems.length > 0) throw new SettingsError(problems);

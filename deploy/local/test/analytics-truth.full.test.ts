@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@gatehouse/kit/services';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
-import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -35,7 +35,7 @@ t.test('analytics equal the access logs, but for what a killed process had not s
     const port = await freePort();
     const main = new URL(`../../../services/${service}/src/main.ts`, import.meta.url).pathname;
     const prefix = service.toUpperCase();
-    const node = spawnNode(main, {
+    const node = await spawnService(main, {
       HOST: '127.0.0.1',
       PORT: String(port),
       PUBLIC_URL: issuer.issuer,
@@ -54,13 +54,7 @@ t.test('analytics equal the access logs, but for what a killed process had not s
       node.child.kill('SIGKILL');
       await node.ended;
     });
-    await until(async () => {
-      if (node.child.exitCode !== null) throw new Error(node.output());
-      return fetch(`http://127.0.0.1:${port}/health/ready`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    }, 30_000);
+    await node.ready(30_000);
     return { ...node, port };
   }
   const notifications = await start('notifications', notificationsUri);

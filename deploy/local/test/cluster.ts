@@ -1,32 +1,82 @@
 import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { startNatsWithPermissions } from '@gatehouse/testing/nats-server';
-import { freePort, type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, type SpawnedService, spawnService } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 
 type Teardown = { teardown(action: () => unknown): void };
 
-const MAINS = {
-  identity: new URL('../../../services/identity/src/main.ts', import.meta.url).pathname,
-  users: new URL('../../../services/users/src/main.ts', import.meta.url).pathname,
-};
+/** The sources of this version. */
+const ROOT = resolve(import.meta.dirname, '../../..');
 
 export const MACHINE = { client_id: 'app_first', client_secret: randomBytes(32).toString('base64url') };
 export const ADMIN = { username: 'admin', password: 'correct horse battery', email: 'admin@example.org' };
 
-export type Node = { base: string; process: SpawnedNode; restart(): Promise<void>; kill(): Promise<void> };
+export type Node = {
+  base: string;
+  process: SpawnedService;
+  restart(): Promise<void>;
+  kill(): Promise<void>;
+  /** Stops it as an operator would, with SIGTERM; returns its exit status. */
+  stop(): Promise<number | null>;
+};
 
-/** Identity, users and NATS as processes of their own, as in production; databases of their own, too. */
-export async function startCluster(t: Teardown, env: Record<string, string> = {}) {
+/** The services that others call, and whose processes the cluster can have. */
+export const NAMES = ['identity', 'users', 'items', 'commerce', 'notifications'] as const;
+export type Name = (typeof NAMES)[number];
+
+/** By default one of the test run's MongoDB. */
+type DatabaseOf = (name: Name) => string;
+
+type Options = {
+  /** The folder with the sources of the services; those of this version by default. */
+  root?: string;
+  /** Where the services reach each other; directly by default. */
+  origins?: Partial<Record<Name, string>>;
+  databaseOf?: DatabaseOf | undefined;
+  /** Is told where each service will be, before it is started. */
+  onStart?: (name: Name, base: string) => void;
+};
+
+/**
+ * NATS, a database for each service, and what starts the services as processes of their own, as in production. `env` is for all
+ * of them, and says where they are reached.
+ */
+export async function prepareCluster(
+  t: Teardown,
+  names: readonly Name[],
+  env: Record<string, string>,
+  databaseOf: DatabaseOf | undefined = undefined,
+): Promise<{
+  nats: Awaited<ReturnType<typeof startNatsWithPermissions>>;
+  databases: ReadonlyMap<Name, string>;
+  /** What identity and the rotation of its keys have in common. */
+  keyEnv: Record<string, string>;
+  /** With the sources of this version, unless another folder is given. */
+  start(
+    name: Name,
+    own: { HOST: string; PORT: string; MANAGEMENT_PORT?: string },
+    root?: string,
+  ): Promise<Node>;
+}> {
   const nats = await startNatsWithPermissions(t);
-  const [identityPort, usersPort] = [await freePort(), await freePort()];
-  const identityUrl = `http://127.0.0.1:${identityPort}`;
-  const usersUrl = `http://127.0.0.1:${usersPort}`;
   const clientSecret = randomBytes(32).toString('base64url');
+  const databases = new Map<Name, string>();
+  for (const name of names) databases.set(name, databaseOf?.(name) ?? (await testDatabase(t)));
+  const keyEnv = {
+    IDENTITY_MONGODB_URI: String(databases.get('identity')),
+    IDENTITY_MASTER_KEY: randomBytes(32).toString('hex'),
+  };
   const common = {
-    HOST: '127.0.0.1',
+    ...keyEnv,
+    IDENTITY_MACHINE_ID: MACHINE.client_id,
+    IDENTITY_MACHINE_SECRET: MACHINE.client_secret,
+    USERS_ADMIN_USERNAME: ADMIN.username,
+    USERS_ADMIN_EMAIL: ADMIN.email,
+    USERS_ADMIN_PASSWORD: ADMIN.password,
     PUBLIC_URL: 'https://id.example.org',
-    TRUSTED_PROXIES: '127.0.0.1',
+    TRUSTED_PROXIES: '127.0.0.0/8',
     ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), clientSecret])),
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'warn',
@@ -34,61 +84,79 @@ export async function startCluster(t: Teardown, env: Record<string, string> = {}
     DRAIN_SECONDS: '1',
     ...env,
   };
-  /** What identity and the rotation of its keys have in common. */
-  const keyEnv = {
-    IDENTITY_MONGODB_URI: await testDatabase(t),
-    IDENTITY_MASTER_KEY: randomBytes(32).toString('hex'),
+  return {
+    nats,
+    databases,
+    keyEnv,
+    start: (name, own, root = ROOT) =>
+      node(t, join(root, 'services', name, 'src/main.ts'), `http://${own.HOST}:${own.PORT}`, {
+        ...common,
+        [`${name.toUpperCase()}_MONGODB_URI`]: String(databases.get(name)),
+        NATS_URL: nats.urlOf(name),
+        ...own,
+      }),
   };
-  const identity = await node(t, MAINS.identity, identityUrl, {
-    ...common,
-    ...keyEnv,
-    PORT: String(identityPort),
-    IDENTITY_MACHINE_ID: MACHINE.client_id,
-    IDENTITY_MACHINE_SECRET: MACHINE.client_secret,
-    USERS_URL: usersUrl,
-    NATS_URL: nats.urlOf('identity'),
-  });
-  const users = await node(t, MAINS.users, usersUrl, {
-    ...common,
-    PORT: String(usersPort),
-    USERS_MONGODB_URI: await testDatabase(t),
-    IDENTITY_URL: identityUrl,
-    NATS_URL: nats.urlOf('users'),
-    USERS_ADMIN_USERNAME: ADMIN.username,
-    USERS_ADMIN_EMAIL: ADMIN.email,
-    USERS_ADMIN_PASSWORD: ADMIN.password,
-  });
-  await Promise.all([ready(identity), ready(users)]);
-  return { nats, identity, users, keyEnv };
+}
+
+/** NATS and a process of each service: identity, users, and those that are named. */
+export async function startCluster<N extends Name = never>(
+  t: Teardown,
+  env: Record<string, string> = {},
+  more: readonly N[] = [],
+  { root = ROOT, origins = {}, databaseOf, onStart }: Options = {},
+) {
+  const HOST = '127.0.0.1';
+  const ports = new Map<Name, string>();
+  const urlOf = (name: Name) => `http://${HOST}:${ports.get(name)}`;
+  for (const name of NAMES) {
+    ports.set(name, String(await freePort()));
+    onStart?.(name, urlOf(name));
+  }
+  const urls = NAMES.map((name) => [`${name.toUpperCase()}_URL`, origins[name] ?? urlOf(name)]);
+  const { start, ...cluster } = await prepareCluster(
+    t,
+    ['identity', 'users', ...more],
+    { ...Object.fromEntries(urls), ...env },
+    databaseOf,
+  );
+  const startOne = (name: Name) => start(name, { HOST, PORT: String(ports.get(name)) }, root);
+  const identity = await startOne('identity');
+  const users = await startOne('users');
+  const others = {} as Record<N, Node>;
+  for (const name of more) others[name] = await startOne(name);
+  await Promise.all([identity, users, ...Object.values<Node>(others)].map((node) => node.process.ready()));
+  return {
+    ...{ ...cluster, identity, users, others },
+    /** Starts another replica, of this version, on a port of its own; resolves when it is ready. */
+    async startReplica(name: Name): Promise<Node> {
+      const replica = await start(name, { HOST, PORT: String(await freePort()) });
+      await replica.process.ready();
+      return replica;
+    },
+  };
 }
 
 async function node(t: Teardown, main: string, base: string, env: Record<string, string>): Promise<Node> {
-  const start = () => spawnNode(main, env);
+  const start = () => spawnService(main, env);
   const running: Node = {
     base,
-    process: start(),
+    process: await start(),
     async restart() {
-      running.process = start();
-      await ready(running);
+      running.process = await start();
+      await running.process.ready();
     },
     async kill() {
       running.process.child.kill('SIGKILL');
       await running.process.ended;
     },
+    async stop() {
+      running.process.child.kill('SIGTERM');
+      await running.process.ended;
+      return running.process.child.exitCode;
+    },
   };
   t.teardown(() => running.kill());
   return running;
-}
-
-function ready({ base, process: { child, output } }: Node): Promise<void> {
-  return until(async () => {
-    if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`);
-    const status = await fetch(`${base}/health/ready`).then(
-      (response) => response.status,
-      () => 0,
-    );
-    return status === 200;
-  }, 20_000);
 }
 
 /** An access token of the machine. */

@@ -72,17 +72,17 @@ async function inChromium(path: string): Promise<void> {
     t.match(await client.fetchUserInfo(config, tokens.access_token, demo.user.user_id), {
       sub: demo.user.user_id,
     });
-    const began = Date.now();
+    const began = performance.now();
     for (let i = 0; i < 25; i += 1) {
       t.equal(await server.statusOf('/api/v1/items', { token: tokens.access_token }), 200);
     }
 
     await page.goto(`${application}/usage`);
     await page
-      .locator('.plot:has-text("Requests") .total', { hasText: /^[23]\d in all/ })
+      .locator('.plot:has-text("Requests") .total', { hasText: /^Total [23]\d/ })
       .waitFor({ timeout: 15_000 });
-    t.comment(`the requests were in the plot after ${Date.now() - began} ms`);
-    t.ok(Date.now() - began < 10_000, 'they are in the plot within 10 s');
+    t.comment(`the requests were in the plot after ${performance.now() - began} ms`);
+    t.ok(performance.now() - began < 10_000, 'they are in the plot within 10 s');
 
     // The secret is replaced while requests go on.
     let running = true;
@@ -105,7 +105,8 @@ async function inChromium(path: string): Promise<void> {
     await page.click('button:has-text("Add a secret")');
     current = await configure(await copied(page, 'new-credential'));
     await until(() => refreshed > 20, 20_000);
-    await page.locator('button:has-text("Remove")').first().click();
+    await page.locator('a:has-text("Remove")').first().click();
+    await page.click('button:has-text("Remove secret")');
     await page.getByText('The secret no longer works.').waitFor();
     const before = refreshed;
     await until(() => refreshed > before + 20, 20_000);
@@ -125,11 +126,12 @@ async function inChromium(path: string): Promise<void> {
     await page.click('button:has-text("Create API key")');
     const authorization = `ApiKey ${await copied(page, 'new-credential')}`;
     t.equal(await server.statusOf('/api/v1/items', { authorization }), 200);
-    await page.click('button:has-text("Revoke")');
+    await page.click('a:has-text("Revoke")');
+    await page.click('button:has-text("Revoke key")');
     await page.getByText('The API key no longer works.').waitFor();
     t.equal(await server.statusOf('/api/v1/items', { authorization }), 401, 'the next call fails');
 
-    await page.goto(application);
+    await page.goto(`${application}/delete`);
     await page.fill('#confirmation', 'First hour');
     await page.click('button:has-text("Delete application")');
     await page.getByText('The application is deleted.').waitFor();
@@ -144,11 +146,12 @@ async function inChromium(path: string): Promise<void> {
     await page.locator('#count', { hasText: '1 user found' }).waitFor();
     await page.click('tbody a:has-text("demo")');
     await page.getByText('Chrome on Linux').first().waitFor();
-    await page.click('button:has-text("Deactivate")');
+    await page.click('a:has-text("Deactivate account")');
+    await page.click('button:has-text("Deactivate account")');
     await page.getByText('The account is deactivated').waitFor();
     await victim.reload();
     t.match(new URL(victim.url()).pathname, /^\/sign-in\//, 'the session is dead');
-    await page.click('text=What happened to this account');
+    await page.click('text=Audit log of this account');
     const entry = page.locator('tbody tr').filter({ hasText: 'Account changed' });
     t.match(await entry.first().textContent(), /Account changed.*admin.*demo.*dashboard.*127\.0\.0\.1/);
     await page.goBack();

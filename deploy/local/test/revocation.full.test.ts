@@ -94,7 +94,7 @@ t.test('revocations across processes', { skip, buffered: true }, async (t) => {
         t.ok((await revokeNew(15_000)).took < 3000, 'by polling');
         await sleep(5000);
       }
-      t.equal((await fetch(`${users.base}/health/ready`)).status, 200);
+      t.equal(await users.process.readiness(), 200);
       await nats.start();
       await sleep(5000);
       t.ok((await revokeNew(5000)).took < 1000, 'by the broadcast');
@@ -115,7 +115,7 @@ t.test(
     await until(async () => (await listStatus(users.base, token)) === 503, 20_000);
     const took = performance.now() - cutAt;
     t.ok(took > 5000 && took < 14_000, `${took} ms`);
-    t.equal((await fetch(`${users.base}/health/ready`)).status, 503);
+    t.equal(await users.process.readiness(), 503);
     await nats.start();
     await identity.restart();
     await until(async () => (await listStatus(users.base, token)) === 200, 20_000);

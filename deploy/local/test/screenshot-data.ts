@@ -164,6 +164,20 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     { name: 'Price watch', type: 'machine', scopes: ['read:data'] },
     ann,
   );
+  const esi = await login('esi.mensah', PASSWORD, BROWSERS[1]);
+  const given = {
+    name: 'Tea blog',
+    type: 'web',
+    scopes,
+    redirect_uris: ['https://blog.example.org/callback'],
+  };
+  const blog = await ask('POST', '/api/v1/applications', given, esi);
+  const transfer = await ask(
+    'POST',
+    `/api/v1/applications/${blog.client_id}/transfer`,
+    { to: admin.username },
+    esi,
+  );
   await make({ name: 'Loyalty API', type: 'resource', scopes: [] });
   await make({
     name: 'Warehouse robot',
@@ -190,7 +204,7 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     report = await ask('POST', '/v2/reports/generate', { type, format });
   }
   const { data: items } = await ask<{ data: Made[] }>('GET', '/api/v1/items?cursor=');
-  return { web, people, products, order, notification, report, item: items.at(-3) };
+  return { web, transfer, people, products, order, notification, report, item: items.at(-3) };
 }
 
 const LOGIN = '/api/v1/auth/login';
@@ -199,7 +213,7 @@ const PASSWORD = 'correct horse battery';
 
 /** The paths of all pages by name. */
 export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
-  const { web, people, products, order, notification, report, item } = made;
+  const { web, transfer, people, products, order, notification, report, item } = made;
   const ofDashboard = {
     overview: '',
     'overview-of-a-day': '?range=24h',
@@ -212,6 +226,12 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,
     profiles: `/applications/${machine}/profiles`,
+    'confirm-transfer': `/applications/${web.client_id}/transfer`,
+    'confirm-trust': `/applications/${machine}/trust`,
+    'confirm-deactivate': `/users/${people[0]?.id}/deactivate`,
+    'confirm-refund': `/orders/${order?.id}/refund`,
+    'confirm-compromised': '/signing-keys/compromised',
+    transfer: `/transfers/${transfer.id}`,
     items: '/items',
     item: `/items/${item?.id}`,
     'new-item': '/items/new',
@@ -237,11 +257,19 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'not-found': '/nothing-here',
     'signed-out': '/signed-out',
   };
+  const authorization = new URLSearchParams({
+    ...{ client_id: web.client_id, response_type: 'code', scope: 'openid profile read:data' },
+    redirect_uri: 'https://shop.example.org/callback',
+  });
   const entries = Object.entries(ofDashboard).map(([name, at]) => [name, `/dashboard${at}`]);
   return {
     landing: '/',
     ...Object.fromEntries(entries),
+    consent: `/oauth2/authorize?${authorization}`,
+    error: `/oauth2/authorize?${authorization}/wrong`,
     account: '/account',
+    'account-password': '/account/password',
+    'confirm-end-credentials': '/account/applications/end-credentials',
     'account-applications': '/account/applications',
     'account-sessions': '/account/sessions',
     docs: '/docs',

@@ -12,7 +12,8 @@ const OUT = resolve(import.meta.dirname, '../../../docs/screenshots');
 const LOOKS = {
   light: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
   dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
-  phone: { viewport: { width: 360, height: 740 }, colorScheme: 'light' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
 } as const;
 
 const path = findChromium();
@@ -46,6 +47,8 @@ async function takeAll(executable: string, wanted: readonly string[]): Promise<v
     // The README shows the overview, as it is when one opens it.
     const take = (name: string) =>
       page.screenshot({ path: join(OUT, `${name}-${look}.png`), fullPage: name !== 'overview' });
+    await page.goto(`${base}/account/sign-up`);
+    await take('create-account');
     await page.goto(`${base}/dashboard`);
     await take('sign-in');
     await page.fill('#username', admin.username);

@@ -32,10 +32,10 @@ export function createJobQueue(
       addressOf(subject);
       return subject;
     },
-    async publish({ id, subject, at, data }) {
+    async publish({ id, subject, at, data, traceparent }) {
       const address: JobAddress = addressOf(subject);
       if (!JOB_ID.test(id)) throw new TypeError('The id of a job consists of letters, digits, `-` and `_`.');
-      await store.put({ id, at: new Date(at), data, ...address }, id);
+      await store.put({ id, at: new Date(at), data, ...address, ...(traceparent && { traceparent }) }, id);
     },
     work(work) {
       if (!lanes.includes(work.lane)) throw new TypeError(`${name} has no lane '${work.lane}'.`);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
+import { continueTrace, during } from '@gatehouse/kit/tracing';
 import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import {
   AckPolicy,
@@ -96,8 +97,13 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
 
   async function handleMessage(message: JsMsg): Promise<void> {
     try {
+      const { subject } = message;
       const { id, at, data } = message.json<Omit<OutboxEvent, 'subject'>>();
-      await handle({ id, subject: message.subject, at: new Date(at), data });
+      const span = continueTrace(message.headers?.get('traceparent'), `process ${subject}`, {
+        kind: 'consumer',
+        attributes: { 'messaging.destination.name': subject, 'messaging.message.id': id },
+      });
+      await during(span, () => handle({ id, subject, at: new Date(at), data }));
       message.ack();
     } catch (error) {
       logger.warn({ err: error, subject: message.subject }, 'an event could not be handled; trying again');

@@ -16,7 +16,8 @@ export type EventConsumer = { name: string; filter: string };
 /**
  * Publishes events to a stream of NATS JetStream. publish() resolves when the server has stored the event, and rejects with
  * `unavailable` otherwise. The stream is made when there is none; one that exists is left as the operator has configured
- * it, and must take the subjects. The data of a message is `{id, at, data}`, and its Nats-Msg-Id is the id of the event.
+ * it, and must take the subjects. The data of a message is `{id, at, data}`, its Nats-Msg-Id is the id of the event, and its
+ * `traceparent` that of the trace, if there is one.
  *
  * @param options.connection the current connection, if there is one
  * @param options.stream without it, the subjects belong to a stream that another service makes
@@ -48,14 +49,14 @@ export function createJetStreamEvents(options: {
   });
 
   return {
-    async publish({ id, subject, at, data }) {
+    async publish({ id, subject, at, data, traceparent }) {
       checkSubject(subject);
       const json = encode({ id, at, data } satisfies Omit<OutboxEvent, 'subject'>);
       const nats = connection();
       if (nats === undefined) throw unavailable('There is no connection to NATS at the moment.');
       try {
         await prepared.open(nats);
-        await publishMessage(nats, { subject, json, id });
+        await publishMessage(nats, { subject, json, id, traceparent });
       } catch (error) {
         prepared.forget(nats);
         throw unavailable('NATS does not store events at the moment.', error);

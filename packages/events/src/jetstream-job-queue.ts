@@ -105,8 +105,9 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
   const dead = createJetStreamDeadLetters({ use, service: service.name, queue: name });
   const store: JobStore = {
     leaseMs,
-    async put({ id, at, data, priority, lane }, key) {
-      const message = { subject: subjectOf(priority, lane), json: encode({ id, at, data }), id: key };
+    async put({ id, at, data, priority, lane, traceparent }, key) {
+      const json = encode({ id, at, data });
+      const message = { subject: subjectOf(priority, lane), json, id: key, traceparent };
       await use(({ nats }) => publishMessage(nats, message));
     },
     async pull({ lane, priority, ...request }) {
@@ -161,7 +162,9 @@ function decode(service: string, message: Msg): Job | undefined {
   if (address === undefined) return undefined;
   try {
     const { id, at, data } = message.json<{ id: string; at: string; data: Record<string, unknown> }>();
-    return typeof id === 'string' ? { id, at: new Date(at), data, ...address } : undefined;
+    const traceparent = message.headers?.get('traceparent');
+    if (typeof id !== 'string') return undefined;
+    return { id, at: new Date(at), data, ...address, ...(traceparent && { traceparent }) };
   } catch {
     return undefined;
   }

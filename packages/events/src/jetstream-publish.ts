@@ -16,7 +16,7 @@ const answersOf = new WeakMap<NatsConnection, Answers>();
  */
 export async function publishMessage(
   nats: NatsConnection,
-  message: { subject: string; json: string; id?: string },
+  message: { subject: string; json: string; id?: string; traceparent?: string | undefined },
 ): Promise<void> {
   const answers = answersOf.get(nats) ?? openInbox(nats);
   answers.last += 1;
@@ -25,6 +25,7 @@ export async function publishMessage(
   if (message.id !== undefined) {
     options.headers = headers();
     options.headers.set('Nats-Msg-Id', message.id);
+    if (message.traceparent !== undefined) options.headers.set('traceparent', message.traceparent);
   }
   nats.publish(message.subject, message.json, options);
   return new Promise((resolve, reject) => {

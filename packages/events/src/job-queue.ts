@@ -55,6 +55,12 @@ export type WorkOptions = {
   weights?: Readonly<Record<Priority, number>>;
   /** The pause after the first failed attempt, and the longest one. Between them it doubles, with jitter. */
   backoffMs?: { first: number; max: number };
+  /**
+   * Jobs of this lane and priority that need not wait for those before them, `max` at most: for a queue in which one sender's jobs
+   * must not keep another's waiting. They are in the queue, too, where they are found to have ended by the ledger. While jobs
+   * wait it is asked for half of what is taken; a failure counts as none.
+   */
+  overtaking?: (priority: Priority, max: number) => Promise<Job[]>;
   /** While it returns true, jobs stay in the queue and burn no attempts. It is called often. */
   paused?: () => boolean;
 };

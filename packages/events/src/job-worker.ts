@@ -51,6 +51,11 @@ export function createJobWorker(
   let loop: Promise<void> | undefined;
   let extending: NodeJS.Timeout | undefined;
   let failures = 0;
+  /** The priorities of which more jobs wait than were taken last. */
+  const crowded = new Set<Priority>();
+  /** The jobs that have overtaken others and have not ended, by id; and what the store has handed out of them meanwhile. */
+  const ahead = new Map<string, Delivery | undefined>();
+  let roundUp = 0;
 
   const mayTake = () => !stopping.signal.aborted && !paused() && !processTurns.closed();
   const wake = () => {
@@ -81,8 +86,9 @@ export function createJobWorker(
       const deliveries = await store.pull({ lane, priority, max, waitMs, signal: stopping.signal });
       failures = 0;
       for (const delivery of deliveries) {
+        if (ahead.has(delivery.job.id)) ahead.set(delivery.job.id, delivery);
         // One that was waited for may come when it can no longer be taken.
-        if (free() > 0 && mayTake()) start(delivery);
+        else if (free() > 0 && mayTake()) start(delivery);
         else await delivery.retry(0).catch(() => {});
       }
       return deliveries.length === max ? 'more' : 'empty';
@@ -91,6 +97,31 @@ export function createJobWorker(
       logUnreachable(error);
       return 'failed';
     }
+  }
+
+  /** Starts jobs that need not wait, half of `max`; returns how many. */
+  async function overtake(priority: Priority, max: number): Promise<number> {
+    if (options.overtaking === undefined || !crowded.has(priority)) return 0;
+    roundUp = 1 - roundUp;
+    const half = Math.floor((max + roundUp) / 2);
+    const jobs = half === 0 ? [] : await options.overtaking(priority, half).catch(() => []);
+    const started = jobs.filter(({ id }) => !ahead.has(id) && free() > 0 && mayTake());
+    for (const job of started) {
+      ahead.set(job.id, undefined);
+      // What becomes of it in the queue is decided here if its turn has come there meanwhile, and else when it comes.
+      const settled = () => {
+        const delivery = ahead.get(job.id);
+        ahead.delete(job.id);
+        return delivery;
+      };
+      start({
+        ...{ job, deliveries: 1 },
+        done: async () => settled()?.done(),
+        retry: async (afterMs) => settled()?.retry(afterMs),
+        working: () => ahead.get(job.id)?.working(),
+      });
+    }
+    return started.length;
   }
 
   async function waitFor(priority: Priority, result: 'empty' | 'failed'): Promise<void> {
@@ -108,8 +139,13 @@ export function createJobWorker(
       wanted.set(priority, (wanted.get(priority) ?? 0) + 1);
     }
     const pulls = [...wanted].map(async ([priority, max]) => {
-      const result = await pull(priority, max, 0);
-      if (result !== 'more') waiting.set(priority, waitFor(priority, result));
+      const left = max - (await overtake(priority, max));
+      const result = left === 0 ? 'more' : await pull(priority, left, 0);
+      if (result === 'more') crowded.add(priority);
+      else {
+        crowded.delete(priority);
+        waiting.set(priority, waitFor(priority, result));
+      }
     });
     await Promise.all(pulls);
   }

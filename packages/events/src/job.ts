@@ -12,6 +12,8 @@ export type Job = {
   priority: Priority;
   lane: string;
   data: Record<string, unknown>;
+  /** Of what caused it, when traces are recorded. */
+  traceparent?: string | undefined;
 };
 
 /** One run of a job's handler. */

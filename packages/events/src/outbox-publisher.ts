@@ -1,4 +1,5 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import { continueTrace, during } from '@gatehouse/kit/tracing';
 import { type OutboxEvent, TOMBSTONES } from '@gatehouse/mongo/outbox';
 import type { EventTransport } from './local-events.ts';
 import type { OutboxCollection } from './outbox-lane.ts';
@@ -47,7 +48,13 @@ export function createOutboxPublisher(options: {
     ...(Object.keys(receivers).length === 0 ? {} : { lane: laneOf }),
     async deliver(event) {
       const receive = receivers[laneOf(event)];
-      await (receive === undefined ? transport?.publish(event) : receive(event));
+      const { id, subject } = event;
+      const span = continueTrace(event.traceparent, `publish ${subject}`, {
+        kind: 'producer',
+        attributes: { 'messaging.destination.name': subject, 'messaging.message.id': id },
+      });
+      const caused = span === undefined ? event : { ...event, traceparent: span.traceparent };
+      await during(span, async () => (receive === undefined ? transport?.publish(caused) : receive(caused)));
     },
     logger,
     ...(tombstones ? { tombstone: TOMBSTONES } : {}),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/kit/logger';
+import { continueTrace, during } from '@gatehouse/kit/tracing';
 import type { FailureLog } from './failure-log.ts';
 import {
   type Job,
@@ -140,7 +141,12 @@ async function runHandler(
     timeoutMs,
   );
   try {
-    (async () => handler(job, { number: attempt, signal }))().then(ended.resolve, ended.reject);
+    const { id, queue, priority, lane } = job;
+    const span = continueTrace(job.traceparent, `process ${queue}.${priority}.${lane}`, {
+      kind: 'consumer',
+      attributes: { 'messaging.message.id': id, 'gatehouse.job.attempt': attempt },
+    });
+    during(span, async () => handler(job, { number: attempt, signal })).then(ended.resolve, ended.reject);
     await ended.promise;
     return { result: 'succeeded' };
   } catch (thrown) {

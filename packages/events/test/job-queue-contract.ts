@@ -81,6 +81,23 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
     return { queue, publish, work, depthOf, emptied };
   }
 
+  t.test('a job has the traceparent of its event, also when it is repeated and replayed', async (t) => {
+    const { queue, work } = setUp(t);
+    const event = outboxEvent(queue.subject('normal', 'email'), {});
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await queue.publish({ ...event, traceparent });
+    const seen: Job[] = [];
+    const fail = (job: Job) => {
+      seen.push(job);
+      throw new Error('it fails');
+    };
+    work(fail, { maxAttempts: 2 });
+    await until(async () => (await queue.deadLetters.read(event.id)) !== undefined, 5000);
+    await queue.deadLetters.replay(event.id);
+    await until(() => seen.length === 4, 5000);
+    t.same(new Set(seen.map((job) => job.traceparent)), new Set([traceparent]));
+  });
+
   t.test('a job is done once, however often it is published', async (t) => {
     const { queue, publish, work, depthOf } = setUp(t);
     const first = await publish({ n: 1 });
@@ -136,6 +153,33 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
       await until(() => done.length === i + 1, 2000);
       t.ok((begun[i]?.at ?? 0) - from < 500, `${(begun[i]?.at ?? 0) - from} ms`);
     }
+  });
+
+  t.test('a job that may overtake others is worked on before its turn, and once', async (t) => {
+    const { queue, publish, work, emptied } = setUp(t);
+    for (let n = 0; n < 40; n += 1) await publish({ n });
+    const last = await publish({ n: 'last' });
+    const { subject: _, ...job } = last;
+    const asked: [string, number][] = [];
+    const { begun, done } = work(() => sleep(5), {
+      slots: 2,
+      async overtaking(priority, max) {
+        asked.push([priority, max]);
+        if (asked.length === 1) throw new Error('a failure counts as none');
+        return [{ ...job, queue: queue.name, priority, lane: 'email' }];
+      },
+    });
+    await until(() => done.length === 41, 10_000);
+    await emptied();
+    t.equal(done.length, 41);
+    const place = begun.findIndex(({ data }) => data.n === 'last');
+    t.ok(place > 0 && place < 10, `its place is ${place}`);
+    const others = begun.map(({ data }) => data.n).filter((n) => n !== 'last') as number[];
+    t.ok(
+      others.every((n, i) => Math.abs(n - i) <= 2),
+      'the others come in their order',
+    );
+    t.ok(asked.every(([priority, max]) => priority === 'normal' && max === 1));
   });
 
   t.test('a paused lane keeps its jobs without an attempt, and holds up no other', async (t) => {

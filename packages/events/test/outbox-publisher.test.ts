@@ -1,7 +1,9 @@
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
+import { continueTrace, during, startSpan } from '@gatehouse/kit/tracing';
 import { createDatabase } from '@gatehouse/mongo/database';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { recordTraces } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
@@ -38,7 +40,7 @@ async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
   const collection = database.connection.collection('things');
   const publisher = createOutboxPublisher({ collection, logger, transport, receivers });
   t.teardown(() => publisher.stop());
-  return { store, heard, things, publisher };
+  return { store, heard, things, publisher, transport };
 }
 
 t.test('the events of each write are published, and its result is its own', async (t) => {
@@ -88,4 +90,34 @@ t.test('a receiver gets its subject alone, and who is away keeps nobody else wai
   await published.change('a', 'things.told');
   publisher.send('a', 'things.told');
   await until(() => received.length === 2, 5000);
+});
+
+t.test('an event carries the trace of the write that causes it, whoever publishes it and when', async (t) => {
+  const traces = await recordTraces(t);
+  const handled: Promise<void>[] = [];
+  const { store, heard, publisher, transport } = await setUp(t);
+  transport.subscribe('>', () => {
+    handled.push(during(startSpan('handle', { kind: 'client' }), async () => {}));
+  });
+  const ids = [newId('thg'), newId('thg')];
+  for (const id of ids) {
+    const request = continueTrace(undefined, `request ${id}`, { kind: 'server' });
+    await during(request, () => store.insert({ id }));
+  }
+  // By the sweep, to which no request has led.
+  publisher.start();
+  await until(() => heard.length === 2, 5000);
+  await Promise.all(handled);
+  await publisher.stop();
+  await traces.send();
+  const spans = traces.spans();
+  const childOf = (parent: string | undefined, name: string) =>
+    spans.filter((span) => span.name === name && span.parentSpanId === parent);
+  for (const id of ids) {
+    const request = spans.find(({ name }) => name === `request ${id}`);
+    const [published, ...others] = childOf(request?.spanId, 'publish things.made');
+    t.match(published?.attributes, { 'messaging.destination.name': 'things.made' });
+    t.equal(others.length, 0);
+    t.equal(childOf(published?.spanId, 'handle').length, 1);
+  }
 });

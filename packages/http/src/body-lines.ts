@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { discardBody } from '@gatehouse/kit/discard-body';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { checkAgain } from './request-body.ts';
+import { checkAgain, MAX_CHUNKS } from './request-body.ts';
 
 /** Lines of JSON (https://github.com/ndjson/ndjson-spec). */
 export const NDJSON = 'application/x-ndjson';
@@ -76,7 +76,7 @@ async function* split(body: AsyncIterable<Buffer>, limit: number): AsyncGenerato
       const part = chunk.subarray(begin, end === -1 ? undefined : end);
       size += part.length;
       if (size > limit) parts = [];
-      else parts.push(part);
+      else if (parts.push(part) === MAX_CHUNKS) parts = [Buffer.concat(parts)];
       if (end === -1) break;
       yield take();
       begin = end + 1;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '@gatehouse/kit/errors';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 
 /** A request of any framework. */
 type RequestWithHeaders = { headers: IncomingHttpHeaders };
@@ -7,9 +8,9 @@ type RequestWithHeaders = { headers: IncomingHttpHeaders };
 /** An entity tag (RFC 9110 §8.8.3). */
 const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** The strong entity tag of a resource at a version: `"v3"` (RFC 9110 §8.8.3). */
-export function etagOf(version: number): string {
-  return `"v${version}"`;
+/** The strong entity tag of a resource at a version: `"v3"`, or `"v3.7"` with minor changes (RFC 9110 §8.8.3). */
+export function etagOf(version: number, minor = 0): string {
+  return minor === 0 ? `"v${version}"` : `"v${version}.${minor}"`;
 }
 
 /**
@@ -18,7 +19,7 @@ export function etagOf(version: number): string {
  * malformed header, since ignoring it would make an unguarded change. `If-None-Match: *` allows a change only where
  * nothing exists (§13.1.2), and so no version.
  */
-export function ifMatch(request: RequestWithHeaders): readonly number[] | undefined {
+export function ifMatch(request: RequestWithHeaders): IfVersion {
   const header = request.headers['if-match'];
   if (request.headers['if-none-match']?.trim() === '*') return [];
   if (header === undefined || header.trim() === '*') return undefined;
@@ -27,8 +28,9 @@ export function ifMatch(request: RequestWithHeaders): readonly number[] | undefi
     throw new ServiceError('invalid', 'If-Match is neither * nor a list of entity tags such as "v3".');
   }
   return tags.flatMap((tag) => {
-    const version = /^"v(0|[1-9]\d{0,15})"$/.exec(tag)?.[1];
-    return version === undefined ? [] : [Number(version)];
+    const [, version, minor] = /^"v(0|[1-9]\d{0,15})(?:\.([1-9]\d{0,15}))?"$/.exec(tag) ?? [];
+    if (version === undefined) return [];
+    return [minor === undefined ? Number(version) : { version: Number(version), minor: Number(minor) }];
   });
 }
 

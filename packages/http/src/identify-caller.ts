@@ -3,17 +3,32 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
-import { createAddressLimiter, createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import {
+  type AddressLimiter,
+  countAll,
+  createAddressLimiter,
+  createRateLimiter,
+  type RateLimiter,
+} from './rate-limit.ts';
 import type { RateLimitStore } from './rate-limit-store.ts';
 import { checkAfterBody, hasBody } from './request-body.ts';
 
-/** Authenticated requests are counted by client and subject, unauthenticated ones by address. */
-export type CallLimits = { authenticated: RateLimiter; unauthenticated: RateLimiter };
+/**
+ * Authenticated requests are counted by client and subject, and by the person behind them, who may have many applications;
+ * unauthenticated ones by address.
+ */
+export type CallLimits = {
+  authenticated: RateLimiter;
+  person: RateLimiter;
+  unauthenticated: AddressLimiter;
+};
 
 /** Counts in `shared` for all replicas; without it, each counts by itself. */
 export function createCallLimits(shared?: RateLimitStore): CallLimits {
   return {
     authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }, shared),
+    // As much as two credentials.
+    person: createRateLimiter({ name: 'person', quota: 12_000, seconds: 60 }, shared),
     unauthenticated: createAddressLimiter({ name: 'address', quota: 300, seconds: 60 }, shared),
   };
 }
@@ -62,8 +77,15 @@ export async function identifyCaller(
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
   // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at
   // its own pace, and must not use it up.
-  if (limits !== undefined && caller.actor === undefined)
-    setHeaders(await limits.authenticated.count(`${caller.clientId} ${caller.subject}`));
+  if (limits !== undefined && caller.actor === undefined) {
+    const { clientId, subject, person } = caller;
+    setHeaders(
+      await countAll([
+        { limiter: limits.authenticated, key: `${clientId} ${subject}` },
+        ...(person === undefined ? [] : [{ limiter: limits.person, key: person.id }]),
+      ]),
+    );
+  }
   if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
   return caller;
 }

@@ -5,12 +5,16 @@ import { createRateLimitMemory, type RateLimitStore, type RateWindow } from './r
 /** At most `quota` requests per key in each window of `seconds`. */
 export type RatePolicy = { name: string; quota: number; seconds: number };
 
+type Taken = { left: number; headers: Record<string, string> };
+
 export type RateLimiter = {
   /**
    * Counts a request. Returns the rate limit headers (draft-ietf-httpapi-ratelimit-headers); when the quota is used
    * up, throws `rate_limited` with these headers and Retry-After (RFC 9110 §10.2.3). What is refused is not counted.
    */
   count(key: string): Promise<Record<string, string>>;
+  /** The same, with the number of requests that are left. */
+  take(key: string): Promise<Taken>;
   /** Throws as count() does when the quota is used up, but counts nothing. */
   check(key: string): Promise<void>;
   /** Takes back the count of a request that did not fail, where only failures count. */
@@ -18,6 +22,9 @@ export type RateLimiter = {
   /** Takes back all counts of the key, such as those of failures in a row, which end with a success. */
   forget(key: string): Promise<void>;
 };
+
+/** A limiter whose keys are addresses. */
+export type AddressLimiter = Omit<RateLimiter, 'take'>;
 
 /**
  * Counts in this process's memory, so that each of several replicas allows the whole quota, or for all of them in `shared`. A
@@ -43,12 +50,13 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
     const known = memory.find(key);
     if (known !== undefined && known.count >= quota) throw usedUp(known);
   }
-  return {
-    async count(given) {
+  const limiter: RateLimiter = {
+    count: async (key) => (await limiter.take(key)).headers,
+    async take(given) {
       const key = keyOf(given);
       refuseKnown(key);
       const window = await store.count(key, seconds);
-      if (window.count <= quota) return headersOf(window);
+      if (window.count <= quota) return { left: quota - window.count, headers: headersOf(window) };
       if (shared !== undefined) {
         memory.keep(key, { ...window, count: quota });
         await shared.refund(key);
@@ -73,31 +81,43 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
       memory.forget(key);
     },
   };
+  return limiter;
+}
+
+/**
+ * Counts a request in several limits, in their order, and returns the headers of the tightest: that with the fewest requests left,
+ * the first of equals. What one of them refuses counts for none.
+ */
+export async function countAll(
+  limits: readonly { limiter: RateLimiter; key: string }[],
+): Promise<Record<string, string>> {
+  const counted: (typeof limits)[number][] = [];
+  let tightest: Taken = { left: Number.POSITIVE_INFINITY, headers: {} };
+  try {
+    for (const limit of limits) {
+      const taken = await limit.limiter.take(limit.key);
+      counted.push(limit);
+      if (taken.left < tightest.left) tightest = taken;
+    }
+  } catch (error) {
+    for (const { key, limiter } of counted) await limiter.refund(key);
+    throw error;
+  }
+  return tightest.headers;
 }
 
 /**
  * Counts by address, which is the key: an IPv6 address also with the networks around it, each of which has twice the quota
  * of the one within it. What one of them refuses counts for none.
  */
-export function createAddressLimiter(policy: RatePolicy, shared?: RateLimitStore): RateLimiter {
+export function createAddressLimiter(policy: RatePolicy, shared?: RateLimitStore): AddressLimiter {
   const limiters = [1, 2, 4].map((times) =>
     createRateLimiter({ ...policy, quota: policy.quota * times }, shared),
   );
   const eachOf = (address: string) =>
     addressKeys(address).map((key, i) => ({ key, limiter: limiters[i] as RateLimiter }));
   return {
-    async count(address) {
-      const counted: { key: string; limiter: RateLimiter; headers: Record<string, string> }[] = [];
-      try {
-        for (const { key, limiter } of eachOf(address)) {
-          counted.push({ key, limiter, headers: await limiter.count(key) });
-        }
-      } catch (error) {
-        for (const { key, limiter } of counted) await limiter.refund(key);
-        throw error;
-      }
-      return counted[0]?.headers ?? {};
-    },
+    count: (address) => countAll(eachOf(address)),
     async check(address) {
       for (const { key, limiter } of eachOf(address)) await limiter.check(key);
     },

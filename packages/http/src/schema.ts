@@ -1,24 +1,27 @@
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
+import { type FieldProblem, MAX_DETAILS, ServiceError } from '@gatehouse/kit/errors';
 import { Ajv, type ErrorObject } from 'ajv';
 import buildSerializer from 'fast-json-stringify';
 import type { Static, TObject, TSchema } from 'typebox';
 
 /** Without comparing our own schemas with the meta-schema, which would take half of the time of compiling them. */
-const shared = { allErrors: true, useDefaults: true, allowUnionTypes: true, validateSchema: false } as const;
+const shared = { useDefaults: true, allowUnionTypes: true, validateSchema: false } as const;
 /** The values in a body have types: nothing is converted, and unknown properties are ignored. */
-const bodies = new Ajv({ ...shared, coerceTypes: false });
+const typed = { ...shared, coerceTypes: false } as const;
+/** The first stops at the first problem, since a body can have a hundred thousand; the second finds those of a short body. */
+const bodies = new Ajv(typed);
+const shortBodies = new Ajv({ ...typed, allErrors: true });
 /** The values in a query are strings, which are converted; a repeated parameter is an array. */
-const queries = new Ajv({ ...shared, coerceTypes: true });
+const queries = new Ajv({ ...shared, allErrors: true, coerceTypes: true });
 
 /** A keyword for further keywords that only the published document has. */
 const DOCUMENTED = 'x-documented';
-for (const ajv of [bodies, queries]) ajv.addKeyword(DOCUMENTED);
+for (const ajv of [bodies, shortBodies, queries]) ajv.addKeyword(DOCUMENTED);
 
 /**
  * Limits of a field that the aggregate checks, as JSON Schema keywords for the published document. The validators leave
  * them to the aggregate, whose messages are more specific.
  */
-export function documentedLimits(keywords: Readonly<Record<string, unknown>>): object {
+export function documentedLimits(keywords: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return { [DOCUMENTED]: keywords };
 }
 
@@ -34,13 +37,16 @@ export function publishedSchema(schema: object): Record<string, unknown> {
 
 /**
  * Compiles a validator of request bodies. It returns the typed body, or throws `invalid` with a message and the list of
- * invalid fields. Unknown properties are left alone.
+ * invalid fields: those in the first elements of lists, else the first. Unknown properties are left alone.
  */
 export function bodyValidator<S extends TSchema>(schema: S): (body: unknown) => Static<S> {
   const validate = bodies.compile(schema);
   return (body) => {
-    if (!validate(body)) throw invalid(validate.errors ?? []);
-    return body as Static<S>;
+    if (validate(body)) return body as Static<S>;
+    // Compiled when it is first needed, which Ajv remembers.
+    const validateShort = shortBodies.compile(schema);
+    const errors = validateShort(shortened(body)) ? validate.errors : validateShort.errors;
+    throw invalid(errors ?? []);
   };
 }
 
@@ -72,17 +78,22 @@ export function serializer<S extends TSchema>(schema: S): (value: Static<S>) => 
   return buildSerializer(schema);
 }
 
-/** An `invalid` error about one or more fields of a request. */
+/** An `invalid` error about one or more fields of a request; it names the first MAX_DETAILS. */
 export function invalidFields(problems: readonly FieldProblem[]): ServiceError {
-  const message = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
-  return new ServiceError('invalid', `${message}.`, { details: problems });
+  const details = problems.slice(0, MAX_DETAILS);
+  const message = details.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return new ServiceError('invalid', `${message}.`, { details });
 }
 
-/** A body can be wrong in a hundred thousand places. */
-const MAX_PROBLEMS = 20;
+/** A copy with the first elements of each list, in which more than one problem is looked for. */
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, MAX_DETAILS).map(shortened);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member)]));
+}
 
 function invalid(errors: readonly ErrorObject[]): ServiceError {
-  return invalidFields(errors.slice(0, MAX_PROBLEMS).map(problemOf));
+  return invalidFields(errors.slice(0, MAX_DETAILS).map(problemOf));
 }
 
 function problemOf({ keyword, instancePath, params, message }: ErrorObject): FieldProblem {

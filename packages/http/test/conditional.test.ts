@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { etagOf, ifMatch, notModified } from '@gatehouse/http/conditional';
+import type { IfVersion } from '@gatehouse/kit/if-version';
 import t from 'tap';
 
 const request = (headers: Record<string, string>) => ({ headers }) as { headers: IncomingHttpHeaders };
@@ -9,7 +10,7 @@ t.test('the tag of a version', async (t) => {
   t.equal(etagOf(12), '"v12"');
 });
 
-const MATCHES: [header: string, versions: number[] | undefined][] = [
+const MATCHES: [header: string, versions: IfVersion][] = [
   ['*', undefined],
   [' * ', undefined],
   ['"v3"', [3]],
@@ -19,6 +20,8 @@ const MATCHES: [header: string, versions: number[] | undefined][] = [
   [' "v3" ,\t"v4" ', [3, 4]],
   [',"v3",,"v4",', [3, 4]],
   ['W/"v3"', []],
+  ['"v3.7", "v4"', [{ version: 3, minor: 7 }, 4]],
+  ['"v3.0"', []],
   ['W/"v3", "v4"', [4]],
   ['"other"', []],
   ['""', []],

@@ -36,6 +36,7 @@ function requestFrom(address: string): IncomingMessage {
 function limitsOf(authenticated: number, unauthenticated: number): CallLimits {
   return {
     authenticated: createRateLimiter({ name: 'credential', quota: authenticated, seconds: 60 }),
+    person: createRateLimiter({ name: 'person', quota: authenticated * 2, seconds: 60 }),
     unauthenticated: createAddressLimiter({ name: 'address', quota: unauthenticated, seconds: 60 }),
   };
 }
@@ -95,6 +96,35 @@ t.test('authenticated requests are counted by client and subject', async (t) => 
   });
 });
 
+t.test('a person with many applications has the quota of two, and is shown the tightest', async (t) => {
+  const limits = limitsOf(3, 1);
+  const ask = (client: number, more: Partial<typeof PERSON> = {}) =>
+    identify(
+      async () => ({ ...PERSON, clientId: `app_${client}`, subject: `app_${client}`, ...more }),
+      limits,
+    );
+  const headersOf = (name: string, quota: number, left: number) => ({
+    'ratelimit-policy': `"${name}";q=${quota};w=60`,
+    ratelimit: `"${name}";r=${left};t=60`,
+  });
+  t.strictSame((await ask(1)).headers, headersOf('credential', 3, 2));
+  t.strictSame((await ask(1)).headers, headersOf('credential', 3, 1));
+  t.strictSame((await ask(2)).headers, headersOf('credential', 3, 2));
+  t.strictSame((await ask(2)).headers, headersOf('credential', 3, 1));
+  t.strictSame((await ask(3)).headers, headersOf('person', 6, 1));
+  t.strictSame((await ask(1)).headers, headersOf('credential', 3, 0), 'of equals, that of the credential');
+  for (const client of [1, 4, 5]) {
+    t.match(await ask(client), { result: { kind: 'rate_limited' } }, `app_${client}`);
+  }
+  t.match(
+    await limits.authenticated.count('app_4 app_4'),
+    headersOf('credential', 3, 2),
+    'what was refused counts nowhere',
+  );
+  t.match(await ask(6, { person: { id: 'usr_2', role: 'user' } }), { result: { clientId: 'app_6' } });
+  t.match(await ask(7, { person: undefined }), { result: { clientId: 'app_7' } }, 'a trusted machine');
+});
+
 t.test('only invalid credentials count against an address', async (t) => {
   const limits = limitsOf(9, 1);
   const errors = [unavailable('Away.'), new Error('a fault')];
@@ -125,5 +155,6 @@ t.test('an address over its quota may use cached credentials only', async (t) =>
 t.test('the quotas of a service', async (t) => {
   const limits = createCallLimits();
   t.match(await limits.authenticated.count('a'), { 'ratelimit-policy': '"credential";q=6000;w=60' });
+  t.match(await limits.person.count('a'), { 'ratelimit-policy': '"person";q=12000;w=60' });
   t.match(await limits.unauthenticated.count('a'), { 'ratelimit-policy': '"address";q=300;w=60' });
 });

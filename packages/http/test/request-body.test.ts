@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { checkAfterBody, hasBody, readBody } from '@gatehouse/http/request-body';
 import { ServiceError } from '@gatehouse/kit/errors';
 import t from 'tap';
@@ -10,13 +13,14 @@ let last = Promise.withResolvers<{ text: string; hasBody: boolean; error?: unkno
 let check: (() => Promise<void>) | undefined;
 let before: ((incoming: IncomingMessage) => Promise<unknown>) | undefined;
 const SECONDS = 0.2;
+let limits = { bytes: 10, seconds: SECONDS };
 
 const server = createServer(async (incoming, response) => {
   await before?.(incoming);
   if (check !== undefined) checkAfterBody(incoming, check);
   const known = { hasBody: hasBody(incoming) };
   try {
-    const body = await readBody(incoming, 10, SECONDS);
+    const body = await readBody(incoming, limits.bytes, limits.seconds);
     last.resolve({ ...known, text: body.toString() });
     response.end();
   } catch (error) {
@@ -100,4 +104,65 @@ t.test('a check runs after the body, and only then', async (t) => {
   };
   t.match(await send('POST', {}, 'abc'), { status: 200, text: 'abc' });
   t.equal(count, 1);
+  check = undefined;
+});
+
+t.test('a body in chunks of one byte costs little more memory than its bytes', async (t) => {
+  const bytes = 200_000;
+  limits = { bytes, seconds: 30 };
+  t.teardown(() => {
+    limits = { bytes: 10, seconds: SECONDS };
+  });
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const heapUsed = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  last = Promise.withResolvers();
+  const socket = connect(port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  const [received] = await once(server, 'connection');
+  const heapBefore = heapUsed();
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+  socket.write('1\r\na\r\n'.repeat(bytes));
+  while (received.bytesRead < socket.bytesWritten) await sleep(50);
+  const growth = (heapUsed() - heapBefore) / 1e6;
+  t.ok(growth < 10, `${growth} MB`);
+  socket.write('0\r\n\r\n');
+  t.equal((await last.promise).text, 'a'.repeat(bytes));
+});
+
+t.test('a caller has bodies of 32 MB on the way, however many there are; others have theirs', async (t) => {
+  const bytes = 8_000_000;
+  limits = { bytes, seconds: 30 };
+  t.teardown(() => {
+    limits = { bytes: 10, seconds: SECONDS };
+  });
+  /** Sends a body but for its last byte; resolves when it has been received, or answered. */
+  async function begin(localAddress = '127.0.0.1'): Promise<{ socket: Socket; answer: string }> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    t.teardown(() => socket.destroy());
+    let answer = '';
+    socket.on('data', (chunk) => (answer += chunk)).on('error', () => {});
+    const [received] = await once(server, 'connection');
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`);
+    socket.write(Buffer.alloc(bytes - 1, 'a'));
+    while (answer === '' && received.bytesRead < socket.bytesWritten) await sleep(10);
+    return { socket, answer };
+  }
+  const held = [];
+  for (let i = 0; i < 4; i += 1) held.push(await begin());
+  t.strictSame(
+    held.map(({ answer }) => answer),
+    ['', '', '', ''],
+  );
+  const refused = await begin();
+  t.match(refused.answer, /^HTTP\/1\.1 429 [\s\S]*connection: close/i);
+  t.match(refused.answer, /retry-after: 1\r\n/i);
+  t.equal((await begin('127.0.0.2')).answer, '', 'another caller');
+  last = Promise.withResolvers();
+  held[0]?.socket.write('a');
+  t.equal((await last.promise).text.length, bytes, 'what is on the way arrives');
+  t.equal((await begin()).answer, '', 'and makes room');
 });

@@ -15,6 +15,10 @@ export type Setting<T> = {
   fallback: string | undefined;
   /** What it does, in a sentence of Markdown; undefined until `described` has added it. */
   description?: string;
+  /** A value that shows what one looks like, where `type` does not. */
+  example?: string;
+  /** Whether the value is a secret or may contain one, such as a URL with credentials. */
+  isSecret?: boolean;
 };
 
 /** The values of a schema of settings. */
@@ -48,14 +52,19 @@ function setting<T>(
   };
 }
 
-/** The setting with its description, which docs/settings.md is made from. */
-export function described<T>(description: string, setting: Setting<T>): Setting<T> {
-  return { ...setting, description };
+/** The setting with its description and perhaps an example, which docs/settings.md and .env.example are made from. */
+export function described<T>(description: string, setting: Setting<T>, example?: string): Setting<T> {
+  return { ...setting, description, ...(example === undefined ? {} : { example }) };
 }
 
 /** A string; required unless there is a default. */
 export function text(name: string, fallback?: string): Setting<string> {
   return setting(name, 'text', fallback, (raw) => raw);
+}
+
+/** A string that nobody else may see; required. Never print it. */
+export function secret(name: string): Setting<string> {
+  return { ...text(name), isSecret: true };
 }
 
 /** A setting that may be absent; `fallback` says in words what holds then, where that is worth saying. */
@@ -78,6 +87,16 @@ export function integer(
     if (!/^-?\d+$/.test(raw) || value < bounds.min || value > bounds.max) {
       throw new InvalidSetting(`must be ${type}`);
     }
+    return value;
+  });
+}
+
+/** A number from 0 to 1. */
+export function share(name: string, fallback: number): Setting<number> {
+  const type = 'a number from 0 to 1';
+  return setting(name, type, fallback, (raw) => {
+    const value = Number(raw);
+    if (!/^[\d.]+$/.test(raw) || !(value <= 1)) throw new InvalidSetting(`must be ${type}`);
     return value;
   });
 }
@@ -151,13 +170,14 @@ export function origin(name: string, fallback?: string): Setting<string> {
 /** A URL of one of the given schemes (with the colon). The value may hold credentials: never print it. */
 export function url(name: string, schemes: readonly string[], fallback?: string): Setting<string> {
   const beginnings = schemes.map((scheme) => `${scheme}//`).join(' or ');
-  return setting(name, `a URL that begins with ${beginnings}`, fallback, (raw) => {
+  const inner = setting(name, `a URL that begins with ${beginnings}`, fallback, (raw) => {
     // A MongoDB URI may name several hosts, which URL.parse refuses, so only the scheme is checked.
     if (!schemes.some((scheme) => raw.startsWith(`${scheme}//`))) {
       throw new InvalidSetting(`must begin with ${beginnings}`);
     }
     return raw;
   });
+  return { ...inner, isSecret: true };
 }
 
 /**
@@ -165,15 +185,12 @@ export function url(name: string, schemes: readonly string[], fallback?: string)
  * is used and all are accepted.
  */
 export function keys256(name: string): Setting<KeyList> {
-  return setting(
-    name,
-    '32 bytes in hexadecimal or base64, or several separated by commas',
-    undefined,
-    (raw) => {
-      const [inUse = '', ...accepted] = raw.split(',').map((part) => part.trim());
-      return [key256(inUse), ...accepted.map(key256)] as const;
-    },
-  );
+  const type = '32 bytes in hexadecimal or base64, or several separated by commas';
+  const inner = setting<KeyList>(name, type, undefined, (raw) => {
+    const [inUse = '', ...accepted] = raw.split(',').map((part) => part.trim());
+    return [key256(inUse), ...accepted.map(key256)];
+  });
+  return { ...inner, isSecret: true };
 }
 
 function key256(raw: string): Buffer {
@@ -209,6 +226,10 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
 /** The settings of every service process. */
 export const serverSettings = {
   port: described('The port to listen on.', integer('PORT', { min: 1, max: 65535, default: 3000 })),
+  managementPort: described(
+    'The port of `/health/live`, `/health/ready` and `/metrics`, for operators only. The other one is opened when the service is ready.',
+    integer('MANAGEMENT_PORT', { min: 1, max: 65535, default: 9000 }),
+  ),
   host: described('The address to listen on. `::` is every address of the machine.', text('HOST', '::')),
   publicUrl: described(
     'Where clients reach the deployment. It is the issuer of all tokens and the base of all links: choose it once.',
@@ -223,11 +244,11 @@ export const serverSettings = {
     oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   ),
   shutdownDelaySeconds: described(
-    'How long a process that is told to stop goes on serving while `/health/ready` answers 503.',
+    'How long a process that is told to stop goes on serving while `/health/ready` answers 503, so that load balancers that ask for it send requests elsewhere.',
     integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
   ),
   drainSeconds: described(
-    'How long it then has to finish the requests in flight.',
+    'How long it then has, without accepting connections, to finish requests and to end those that are kept alive. A connection without a request ends after 5 seconds.',
     integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
   ),
   headersTimeoutSeconds: described(
@@ -250,9 +271,15 @@ export const serverSettings = {
     'How many connections a process has at a time. One more closes the one that has gone longest without a request.',
     integer('MAX_CONNECTIONS', { min: 100, max: 1_000_000, default: DEFAULT_LIMITS.maxConnections }),
   ),
+  migrateAtStart: described(
+    'Whether a service that starts applies the pending migrations of its database. With `off` it is not ready until they have ' +
+      'been applied by `main.ts migrate`.',
+    oneOf('MIGRATE_AT_START', ['on', 'off'], 'on'),
+  ),
   rateLimit: described('`off` turns the rate limits off.', oneOf('RATE_LIMIT', ['on', 'off'], 'on')),
   rateLimitStore: described(
-    'Where requests are counted: each process by itself, or all replicas of a service together in its database.',
+    'Where requests are counted: each process by itself, or all replicas of a service together in its database, at the ' +
+      'price of one more write for each request.',
     oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
   ),
   staleAfterSeconds: described(

@@ -23,6 +23,8 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
 
 const CHECK_MS = 1000;
 const WARN_EVERY_MS = 60_000;
+/** How long a request may have been arriving before it makes room for others. */
+const SLOW_MS = 1000;
 
 /** The options of the server: Node answers a request that is too slow with `clientError`. */
 export function timeoutsOf(limits: ConnectionLimits): ServerOptions {
@@ -48,9 +50,9 @@ export type Connections = {
 type PendingRequest = { response: ServerResponse; begin: number };
 
 /**
- * Closes connections whose answer is not taken in time, and one connection for each new one beyond the limit: the one that
- * has gone longest without a request, so that connections that do nothing do not keep out those that do. When all have a
- * request, the new one.
+ * Closes connections whose answer is not taken in time, and one connection for each new one beyond the limit, so that those that
+ * do nothing do not keep out those that do: the one whose request has been arriving for longest, where most have a request,
+ * else the one that has gone longest without. When all have a request that has arrived, the new one.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
   /** The requests of each connection, the earliest first; several when they are pipelined. */
@@ -64,12 +66,26 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
     silent.delete(socket);
   }
 
+  /** Of those whose request has been arriving for longer than SLOW_MS, the earliest. */
+  function slowest(): Socket | undefined {
+    let earliest = performance.now() - SLOW_MS;
+    let socket: Socket | undefined;
+    for (const [candidate, [first]] of open) {
+      if (first === undefined || first.begin >= earliest || first.response.req.complete) continue;
+      earliest = first.begin;
+      socket = candidate;
+    }
+    return socket;
+  }
+
   function makeRoom(): void {
     if (performance.now() - warnedAt > WARN_EVERY_MS) {
       warnedAt = performance.now();
       logger.warn({ connections: open.size }, 'too many connections');
     }
-    const [socket] = silent;
+    // Those without a request have half of the room: were it less, new ones would be closed before they can ask.
+    const isMostlyBusy = silent.size * 2 < limits.maxConnections;
+    const socket = (isMostlyBusy ? slowest() : undefined) ?? silent.values().next().value;
     if (socket === undefined) return;
     // Not only when it is closed, since many connections may come before that.
     forget(socket);

@@ -29,12 +29,16 @@ export function kindOfStatus(status: number): ErrorKind | undefined {
 /** An invalid field of a request, and what is wrong with it. */
 export type FieldProblem = { field: string; message: string };
 
+/** A request can be wrong in a hundred thousand places. */
+export const MAX_DETAILS = 20;
+
 /**
  * An error whose message is written for the caller. Any other error is a fault of ours, and reaches the caller as
  * `internal`, without its message.
  */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
+  /** The first of those given, at most MAX_DETAILS. */
   readonly details: readonly FieldProblem[] | undefined;
   /** Response headers that belong to the failure, such as WWW-Authenticate or Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
@@ -51,7 +55,7 @@ export class ServiceError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ServiceError';
     this.kind = kind;
-    this.details = options.details;
+    this.details = options.details?.slice(0, MAX_DETAILS);
     this.headers = options.headers ?? {};
   }
 

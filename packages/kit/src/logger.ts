@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 import { createLogOutput } from './log-output.ts';
+import { traceFields } from './tracing.ts';
 
 export type { Logger } from 'pino';
 
@@ -65,6 +66,8 @@ export function createLogger(options: {
   /** Lines for people instead of JSON; the default when standard output is a terminal. */
   readable?: boolean;
   destination?: DestinationStream;
+  /** Whether lines carry the id of their trace. */
+  traced?: boolean;
 }): Logger {
   const readable = options.readable ?? process.stdout.isTTY === true;
   const destination =
@@ -86,6 +89,7 @@ export function createLogger(options: {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: pino.stdSerializers.err },
       hooks: { streamWrite: scrub },
+      ...(options.traced === true ? { mixin: traceFields } : {}),
     },
     destination,
   );

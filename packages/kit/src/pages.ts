@@ -13,6 +13,11 @@ export const LINKS: readonly Link[] = [
 ];
 
 const PRODUCT = 'Gatehouse';
+/** The icon of every page, as the content of a URL `data:image/svg+xml,…`. */
+export const ICON = encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M3 31V15a13 13 0 0 1 26 0v16z" fill="#0b5a4f"/><path d="M11 31V16a5 5 0 0 1 10 0v15z" fill="#f6e6c0"/></svg>',
+);
+
 const style = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
 const styleHash = createHash('sha256').update(style).digest('base64');
 
@@ -30,10 +35,10 @@ export const PAGE_HEADERS = {
 /** For a person whose address is mistyped or out of date. */
 export function notFoundPage(requestId: string, links: readonly Link[]): string {
   return page(
-    'There is no such page',
-    `<h1>There is no such page</h1>
-<p>The address may be mistyped, or the page is gone.</p>
-${links.length === 0 ? '<p>Check the address, or begin again where you came from.</p>' : list(links)}
+    'Page not found',
+    `<h1>Page not found</h1>
+<p>The address may be mistyped, or the page was removed.</p>
+${links.length === 0 ? '<p>Check the address, or go back to the previous page.</p>' : list(links)}
 <p class="request">Request ${escaped(requestId)}</p>`,
   );
 }
@@ -52,7 +57,7 @@ function page(title: string, body: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
+<link rel="icon" href="data:image/svg+xml,${ICON}">
 <style>${style}</style>
 </head>
 <body>

@@ -2,27 +2,47 @@ import { type ServerConfig, SettingsError } from './config.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { type Running, run } from './run.ts';
 import type { Service } from './service.ts';
+import { startTracing } from './start-tracing.ts';
+import type { TracingSettings } from './tracing-settings.ts';
+
+/** The argument of a main.ts that migrates instead of serving. */
+export const MIGRATE = 'migrate';
 
 /**
  * The process of one service, the whole of its main.ts: reads the settings, serves, and ends on a signal.
  * Exit status 1 with one sentence for each wrong setting, for a port that cannot be had, or for a service
- * that can never start; a database that is away is waited for.
+ * that can never start; a database that is away is waited for. With the argument `migrate` it migrates the database of the
+ * service, and ends without serving.
  */
-export async function runProcess<C extends ServerConfig>(
+export async function runProcess<C extends ServerConfig & TracingSettings>(
   name: string,
   readConfig: (env: NodeJS.ProcessEnv) => C,
   create: (config: C, logger: Logger) => Service,
 ): Promise<void> {
+  const [command] = process.argv.slice(2);
+  if (command !== undefined && command !== MIGRATE) {
+    process.stderr.write(`There is no command ${command}: the only one is ${MIGRATE}.\n`);
+    process.exit(1);
+  }
   const config = readOrExit(readConfig);
-  const logger = createLogger({ name, level: config.logLevel });
+  const logger = createLogger({ name, level: config.logLevel, traced: config.otlpEndpoint !== undefined });
   exitOnFault(logger);
   let running: Running | undefined;
   try {
-    running = await run([create(config, logger)], { ...config, logger, requireHttps: true });
-    stopOnSignal(running, logger);
-    logger.info({ port: running.port }, 'listening');
+    // OpenTelemetry has to be there before what it records is made.
+    const stopTracing = await startTracing(config, `gatehouse-${name}`, logger);
+    const service = create(config, logger);
+    if (command === MIGRATE) {
+      await service.migrate?.();
+      await stopTracing();
+      logger.info('the database is up to date');
+      process.exit(0);
+    }
+    running = await run([service], { ...config, logger, requireHttps: true });
+    stopOnSignal(running, logger, stopTracing);
+    logger.info({ management_port: running.managementPort }, 'starting');
     await running.started;
-    logger.info('ready');
+    logger.info({ port: running.port }, 'listening');
   } catch (error) {
     // A start that was broken off by a signal has not failed.
     if (running?.stopping === true) return;

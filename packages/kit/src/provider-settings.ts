@@ -1,14 +1,19 @@
-import { described, oneOf, optional, type SettingValues, text, url } from './config.ts';
+import { described, oneOf, optional, type SettingValues, secret, text, url } from './config.ts';
+
+const SMTP_EXAMPLE = 'smtps://user:password@smtp.example.com';
+const SENDER_EXAMPLE = 'Gatehouse <no-reply@example.com>';
 
 /** The settings of what identity sends mails to people with about their accounts. */
 export const accountMailSettings = {
   accountSmtpUrl: described(
     'The server by which mails are sent to people about their accounts. Without it, nobody can ask for a new password.',
     optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
+    SMTP_EXAMPLE,
   ),
   accountMailFrom: described(
     'The sender of these mails. Set together with `IDENTITY_SMTP_URL`.',
     optional(text('IDENTITY_MAIL_FROM')),
+    SENDER_EXAMPLE,
   ),
 };
 
@@ -17,26 +22,32 @@ export const messageProviderSettings = {
   smtpUrl: described(
     'The server by which notifications of type `email` are sent. Without it, they are refused.',
     optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
+    SMTP_EXAMPLE,
   ),
   mailFrom: described(
     'Their sender. Set together with `NOTIFICATIONS_SMTP_URL`.',
     optional(text('NOTIFICATIONS_MAIL_FROM')),
+    SENDER_EXAMPLE,
   ),
   smsUrl: described(
     'The gateway for the type `sms`, with its credentials: it takes messages as Twilio does.',
     optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
+    'https://ACCOUNT:TOKEN@api.twilio.com/2010-04-01/Accounts/ACCOUNT/Messages.json',
   ),
   smsFrom: described(
     'Their sender. Set together with `NOTIFICATIONS_SMS_URL`.',
     optional(text('NOTIFICATIONS_SMS_FROM')),
+    '+15005550006',
   ),
   vapidKey: described(
-    'The key for the type `push` (Web Push): a private P-256 key, 32 bytes in base64url.',
-    optional(text('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
+    'The key for the type `push` (Web Push): a private P-256 key, 32 bytes in base64url. docs/guides/deploy-with-docker.md ' +
+      'says how to make one.',
+    optional(secret('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
   ),
   vapidSubject: described(
     'A `mailto:` or `https:` address for the operators of push services. Set together with the key.',
     optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
+    'mailto:ops@example.com',
   ),
   pushToPrivateNetworks: described(
     'Whether push subscriptions may lead to private networks.',

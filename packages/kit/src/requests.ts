@@ -52,6 +52,12 @@ export function requestInfo(
   return request[INFO];
 }
 
+/** Who a request counts for: the application and its user; the address of who has no credential. */
+export function callerKey(request: IncomingMessage): string {
+  const { client, subject, address } = requestInfo(request);
+  return client === undefined ? address : `${client} ${subject ?? ''}`;
+}
+
 /** Makes one message stand for another (a rewritten request), so that both write to the same info. */
 export function shareRequestInfo(from: IncomingMessage, to: WithInfo): void {
   to[INFO] = requestInfo(from);

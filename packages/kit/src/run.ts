@@ -1,22 +1,32 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { completedRequest } from './completed-request.ts';
 import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
 import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-answer.ts';
+import { close, listen, noConnectionWaits } from './listening.ts';
 import type { Logger } from './logger.ts';
-import { createMetricsEndpoint } from './metrics-endpoint.ts';
+import { createManagement } from './management.ts';
 import { LINKS } from './pages.ts';
 import { pathOf } from './request-path.ts';
+import { endRequestSpan, startRequestSpan } from './request-span.ts';
 import { type RequestInfo, requestInfo } from './requests.ts';
 import type { Service } from './service.ts';
 import { isUnder, prefixesOf, SERVICE_NAMES } from './services.ts';
+import { runIn, type Span } from './tracing.ts';
 import { transportReader } from './transport.ts';
+import { limitUnread } from './unread-responses.ts';
 
 /** Limits that are not given are as in DEFAULT_LIMITS. */
 export type RunOptions = Partial<ConnectionLimits> & {
   port: number;
+  /**
+   * Where health and metrics are served. With it, `port` is listened on once every service is ready, and a connection that is
+   * kept alive ends with its next response after stop(). Without it, for a process that no load balancer looks after,
+   * `port` serves all at once, and stop() closes idle connections.
+   */
+  managementPort?: number;
   host: string;
   logger: Logger;
   /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
@@ -24,29 +34,33 @@ export type RunOptions = Partial<ConnectionLimits> & {
   /** Whether requests that did not come by HTTPS are refused; the health paths are exempt. */
   requireHttps: boolean;
   /**
-   * How long stop() goes on serving, with /health/ready at 503, before it closes the listener, in seconds: for load
+   * How long stop() goes on serving, with /health/ready at 503, before no connection is accepted, in seconds: for load
    * balancers to send requests elsewhere. None by default.
    */
   shutdownDelaySeconds?: number;
-  /** How long stop() then waits for requests in flight, in seconds. */
+  /** How long stop() then waits for requests in flight and for connections that are kept alive, in seconds. */
   drainSeconds: number;
 };
 
 export type Running = {
-  /** The port listened on; differs from the option when that was 0. */
-  port: number;
+  /** The ports listened on; they differ from the options that were 0. That of the services is 0 until it is. */
+  readonly port: number;
+  readonly managementPort: number;
   /** Resolves when every service has started; rejects when one never can, or when stop() came first. */
   started: Promise<void>;
   /** Whether stop() has been called. */
   readonly stopping: boolean;
-  /** Lets the shutdown delay pass, stops accepting, waits for requests in flight, stops the services in reverse order. Idempotent. */
+  /** Lets the shutdown delay pass, accepts no connection, lets those there are end, stops the services in reverse order. Idempotent. */
   stop(): Promise<void>;
 };
 
+/** How often is looked whether services that have started are ready. */
+const READINESS_MS = 50;
+
 /**
- * Serves the services on one port. Listens at once, so that a service that waits for its database answers
- * 503 meanwhile, and rejects when the port cannot be had. The services are started one after the other: one that
- * needs another in order to start must come after it.
+ * Serves the services on one port. Rejects when the port that is to be listened on first cannot be had: that of management, or
+ * the only one, where a service that waits for its database answers 503 meanwhile. The services are started one after the
+ * other: one that needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
   const { logger, shutdownDelaySeconds = 0, drainSeconds } = options;
@@ -59,16 +73,27 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   // The paths of services in other processes, too: the edge passes unknown ones on to the dashboard.
   const prefixes = [...table.map(({ prefix }) => prefix), ...SERVICE_NAMES.flatMap(prefixesOf)];
   const fallback = createFallback({ prefixes, links: LINKS });
-  const metrics = createMetricsEndpoint(services, logger);
+  const hasManagementPort = options.managementPort !== undefined;
+  let isStarted = false;
   let stopping = false;
-  /** Whether the listener has been closed. */
+  const phase = () => (stopping ? 'stopping' : hasManagementPort && !isStarted ? 'starting' : 'serving');
+  const management = createManagement(services, phase, logger);
+  /** Whether connections end with their next response. */
   let draining = false;
 
   // Node's own answer to a missing Host header is not JSON.
-  const server = createServer({ requireHostHeader: false, ...timeoutsOf(limits) }, answer);
+  const server = createServer(
+    { requireHostHeader: false, ServerResponse: limitUnread(ServerResponse), ...timeoutsOf(limits) },
+    answer,
+  );
   const connections = limitConnections(server, limits, logger);
   // Node would answer 417 to an expectation that it does not know, which may be ignored instead (RFC 9110 §10.1.1).
   server.on('checkExpectation', answer);
+  const managementServer = createServer((request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff');
+    const isKnown = management.answer(pathOf(request.url ?? '/'), response);
+    if (!isKnown) sendJson(response, 404, problem('not_found', 'There is nothing here.'));
+  });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     connections.begin(response);
@@ -79,16 +104,19 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     const begin = performance.now();
     /** None for the probes of operators, and for unknown paths. */
     let service: Service | undefined;
+    let span: Span | undefined;
     response.on('close', () => {
       connections.end(response);
       const status = response.writableFinished ? response.statusCode : 499;
       const ms = performance.now() - begin;
-      logRequest({ method: request.method, info, path, status, ms }, logger);
+      runIn(span, () => logRequest({ method: request.method, info, path, status, ms }, logger));
       if (service !== undefined) {
-        metrics.observe(service, completedRequest(request.method, info, { status, ms }));
+        const completed = completedRequest(request.method, info, { status, ms });
+        management.observe(service, completed);
+        endRequestSpan(span, completed);
       }
       // The connection is idle from now on.
-      if (draining) setImmediate(() => server.closeIdleConnections());
+      if (draining && !hasManagementPort) setImmediate(() => server.closeIdleConnections());
     });
     response.setHeader('x-request-id', info.id);
     response.setHeader('x-content-type-options', 'nosniff');
@@ -99,9 +127,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       response.setHeader('connection', 'close');
       return void sendJson(response, 400, problem('invalid_parameter', fault));
     }
-    if (path === '/health/live') return void sendJson(response, 200, { status: 'ok' });
-    if (path === '/health/ready') return void reportReadiness(services, stopping, response);
-    if (path === '/metrics') return void metrics.answer(response);
+    if (!hasManagementPort && management.answer(path, response)) return;
     service = table.find(({ prefix }) => isUnder(path, prefix))?.service;
     if (options.requireHttps) {
       if (!secure) {
@@ -114,14 +140,17 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       // RFC 6797 §7.2: only over HTTPS, for a year.
       response.setHeader('strict-transport-security', 'max-age=31536000');
     }
-    if (service === undefined) fallback(request, response, path);
-    else service.handle(request, response);
+    if (service === undefined) return void fallback(request, response, path);
+    span = startRequestSpan(service.name, request);
+    runIn(span, () => service.handle(request, response));
   }
   server.on('clientError', refuseMalformed);
 
-  await listen(server, options.port, options.host);
+  let listening = hasManagementPort
+    ? listen(managementServer, options.managementPort ?? 0, options.host)
+    : listen(server, options.port, options.host);
+  await listening;
   const begun: Service[] = [];
-  let isStarted = false;
   const started = startInOrder();
   // The caller awaits it when it wants to; until then a failure must not count as unhandled.
   started.catch(() => {});
@@ -131,6 +160,12 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       if (stopping) throw new Error(`stopped before ${service.name} was started`);
       begun.push(service);
       await service.start();
+    }
+    if (hasManagementPort) {
+      while (!stopping && !(await management.isReady())) await sleep(READINESS_MS);
+      if (stopping) throw new Error('stopped before the services were ready');
+      listening = listen(server, options.port, options.host);
+      await listening;
     }
     isStarted = true;
   }
@@ -144,10 +179,15 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     for (const response of connections.unanswered()) {
       if (!response.headersSent) response.setHeader('connection', 'close');
     }
+    await listening.catch(() => {});
+    await noConnectionWaits(server);
     const closed = close(server, drainSeconds);
-    connections.closeUnused();
+    if (!hasManagementPort) {
+      server.closeIdleConnections();
+      connections.closeUnused();
+    }
     await closed;
-    metrics.stop();
+    management.stop();
     const failures: unknown[] = [];
     await Promise.all(begun.map(async (service) => service.flush?.())).catch((error: unknown) =>
       failures.push(error),
@@ -155,10 +195,16 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     for (const service of begun.toReversed()) {
       await service.stop().catch((error: unknown) => failures.push(error));
     }
+    await close(managementServer, 0);
     if (failures.length > 0) throw new AggregateError(failures, 'not every service stopped cleanly');
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    get port() {
+      return portOf(server);
+    },
+    get managementPort() {
+      return portOf(managementServer);
+    },
     started,
     get stopping() {
       return stopping;
@@ -168,6 +214,10 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       return stopped;
     },
   };
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo | null)?.port ?? 0;
 }
 
 /**
@@ -193,23 +243,6 @@ function toOriginForm(request: IncomingMessage): void {
   if (origin === undefined) return;
   const rest = request.url?.slice(origin.length) ?? '';
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
-}
-
-async function reportReadiness(services: readonly Service[], stopping: boolean, response: ServerResponse) {
-  const reasons = await Promise.all(
-    services.map(async ({ name, unready }) => {
-      try {
-        return [name, (await unready()) ?? 'ok'] as const;
-      } catch {
-        return [name, 'its check failed'] as const;
-      }
-    }),
-  );
-  const ready = !stopping && reasons.every(([, reason]) => reason === 'ok');
-  sendJson(response, ready ? 200 : 503, {
-    status: stopping ? 'stopping' : ready ? 'ready' : 'unavailable',
-    services: Object.fromEntries(reasons),
-  });
 }
 
 /** One line for each request, when its response is out or its caller gone. */
@@ -254,32 +287,4 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stre
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-}
-
-/**
- * How many connections may wait to be accepted; the system may allow less. With Node's 511 a burst of a thousand
- * overflows it while the process is busy, and some are reset seconds later.
- */
-const BACKLOG = 4096;
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Waits for requests in flight, at most `seconds`; then ends them. */
-function close(server: Server, seconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

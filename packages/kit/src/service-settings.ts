@@ -1,4 +1,4 @@
-import { described, origin, type Setting, text, url } from './config.ts';
+import { described, oneOf, origin, type Setting, secret, url } from './config.ts';
 import { clientSecretSetting, type ServiceName } from './services.ts';
 
 // Settings that several services have, each with the same name and meaning everywhere.
@@ -6,6 +6,11 @@ import { clientSecretSetting, type ServiceName } from './services.ts';
 export const natsUrlSetting = described(
   'The NATS server that carries revocations, events and jobs. It may contain credentials.',
   url('NATS_URL', ['nats:', 'tls:']),
+);
+
+export const signUpSetting = described(
+  'Whether people may create accounts for themselves.',
+  oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
 );
 
 export function mongodbUriSetting(service: ServiceName): Setting<string> {
@@ -27,6 +32,6 @@ export function serviceUrlSetting(service: ServiceName): Setting<string> {
 export function serviceSecretSetting(service: ServiceName): Setting<string> {
   return described(
     `The secret by which identity knows the ${service} service, of 32 characters or more.`,
-    text(clientSecretSetting(service)),
+    secret(clientSecretSetting(service)),
   );
 }

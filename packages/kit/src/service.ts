@@ -7,12 +7,17 @@ export type Service = {
   readonly name: string;
   /** The paths it answers, by whole segments (see services.ts). */
   readonly prefixes: readonly string[];
-  /** Answers a request; may be called before start() has ended, and then says 503 where it must. */
+  /** Answers a request; where one port serves several, before start() has ended, too, and then says 503 where it must. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Resolves when it can serve. Waits for its dependencies as long as it takes; rejects when it never can. */
   start(): Promise<void>;
   /** Ends what start() began, even while start() is still waiting. Called after the last request has ended. */
   stop(): Promise<void>;
+  /**
+   * Applies the pending migrations of its database and creates the indexes, instead of start(). Waits for the database as long
+   * as it takes.
+   */
+  migrate?(): Promise<void>;
   /** Why it cannot serve at the moment, in a few words; undefined when it can. */
   unready(): Promise<string | undefined>;
   /** Is told of each of its requests, when it has ended. Must be fast, and not throw. */

@@ -93,7 +93,8 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       latency[bucket] = (latency[bucket] as number) + 1;
     },
     count(counter, client) {
-      if (isInternal(client)) return;
+      // People sign in to the dashboard, which is a service, too.
+      if (counter !== 'logins' && isInternal(client)) return;
       const minute = minuteOf(now());
       const limitedClient = limited(client, minute);
       const key = `${minute} ${limitedClient ?? ''} ${counter}`;

@@ -171,6 +171,7 @@ t.test('what is thrown by a setting itself is not taken for a wrong value', asyn
 t.test('the settings of every process', async (t) => {
   t.strictSame(readSettings(serverSettings, { PUBLIC_URL: 'https://id.example.com' }), {
     port: 3000,
+    managementPort: 9000,
     host: '::',
     publicUrl: 'https://id.example.com',
     trustedProxies: [],
@@ -181,6 +182,7 @@ t.test('the settings of every process', async (t) => {
     requestTimeoutSeconds: 60,
     responseTimeoutSeconds: 120,
     maxConnections: 4096,
+    migrateAtStart: 'on',
     rateLimit: 'on',
     rateLimitStore: 'memory',
     staleAfterSeconds: 300,

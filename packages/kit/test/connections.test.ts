@@ -168,6 +168,30 @@ t.test('a full server closes connections without a request for new ones', async 
   );
 });
 
+t.test('a server that is full of slow requests closes them for new connections', async (t) => {
+  const port = await serve(t, { ...PATIENT, maxConnections: 10 });
+  const busy = await open(t, port);
+  busy.write(`GET /a/waits HTTP/1.1${HOST}\r\n`);
+  const slow = [];
+  for (let i = 0; i < 9; i += 1) {
+    const socket = (await open(t, port)).resume();
+    socket.write(`POST /a/reads HTTP/1.1${HOST}content-length: 100000\r\n\r\nx`);
+    slow.push(socket);
+  }
+  await sleep(1500);
+  const quick = await open(t, port);
+  await open(t, port);
+  quick.write(`GET /health/live HTTP/1.1${HOST}\r\n`);
+  const [part] = await Promise.race([once(quick, 'data'), once(quick, 'close')]);
+  t.match(String(part), /^HTTP\/1\.1 200 /, 'also when another comes before its request');
+  t.strictSame(
+    slow.map(({ closed }) => closed),
+    [true, true, ...Array(7).fill(false)],
+    'those that have been arriving for longest',
+  );
+  t.equal(busy.closed, false, 'one whose request has arrived is kept');
+});
+
 t.test('the one that has been silent for longest makes room, whatever was found a moment ago', async (t) => {
   const port = await serve(t, { ...PATIENT, maxConnections: 5 });
   const sockets: Socket[] = [];

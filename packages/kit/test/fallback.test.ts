@@ -97,7 +97,7 @@ t.test('without links the page has none', async (t) => {
     const page = await ask(base + path);
     t.equal(page.status, 404);
     const html = await page.text();
-    t.match(html, 'There is no such page');
+    t.match(html, 'Page not found');
     t.notMatch(html, /<a |<ul/);
     t.strictSame(await (await ask(base + path, '*/*')).json(), NOT_FOUND);
   }

@@ -17,14 +17,16 @@ type Line = Record<string, unknown>;
 class Started {
   readonly child: ChildProcess;
   readonly port: number;
+  readonly managementPort: number;
   /** Of its standard output, as they come. */
   readonly lines: Line[] = [];
   readonly exit: Promise<number | null>;
   readonly errors: Promise<string>;
 
-  constructor(child: ChildProcess, port: number) {
+  constructor(child: ChildProcess, port: number, managementPort: number) {
     this.child = child;
     this.port = port;
+    this.managementPort = managementPort;
     this.exit = once(child, 'close').then(([code]) => code);
     this.errors = child.stderr ? text(child.stderr) : Promise.resolve('');
     let rest = '';
@@ -74,9 +76,10 @@ async function freePort(): Promise<number> {
 }
 
 async function start(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Started> {
-  const port = await freePort();
+  const [port, managementPort] = [await freePort(), await freePort()];
   const settings = {
     PORT: String(port),
+    MANAGEMENT_PORT: String(managementPort),
     HOST: '127.0.0.1',
     PUBLIC_URL: 'https://id.example.com',
     // The requests below come from inside the trusted network.
@@ -89,7 +92,7 @@ async function start(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Started> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  return new Started(child, port);
+  return new Started(child, port, managementPort);
 }
 
 t.test('wrong settings: a sentence for each, and status 1', parallel(), async (t) => {
@@ -107,37 +110,37 @@ t.test('wrong settings: a sentence for each, and status 1', parallel(), async (t
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   t.test(`${signal}: status 0`, parallel(), async (t) => {
     const started = await start(t);
+    t.match(await started.line('starting'), { management_port: started.managementPort });
     t.match(await started.line('listening'), { level: 'info', name: 'fixture', port: started.port });
-    await started.line('ready');
     started.child.kill(signal);
     t.equal(await started.exit, 0);
     t.match(await started.line('stopping'), { signal });
-    t.strictSame(started.messages(), ['listening', 'ready', 'stopping']);
+    t.strictSame(started.messages(), ['starting', 'listening', 'stopping']);
   });
 }
 
 t.test('SIGTERM: requests are served for a while, although it is not ready', parallel(), async (t) => {
   const started = await start(t, { SHUTDOWN_DELAY_SECONDS: '1' });
-  await started.line('ready');
+  await started.line('listening');
   started.child.kill('SIGTERM');
   await started.line('stopping');
   const url = `http://127.0.0.1:${started.port}`;
-  t.equal((await fetch(`${url}/health/ready`)).status, 503);
-  t.equal((await fetch(`${url}/fixture`)).status, 200);
+  t.equal((await fetch(`http://127.0.0.1:${started.managementPort}/health/ready`)).status, 503);
+  t.equal((await fetch(`${url}/fixture`, { headers: { connection: 'close' } })).status, 200);
   t.equal(await started.exit, 0);
 });
 
 t.test('SIGTERM while the service still waits to start: status 0', parallel(), async (t) => {
   const started = await start(t, { START: 'waits' });
-  await started.line('listening');
+  await started.line('starting');
   started.child.kill('SIGTERM');
   t.equal(await started.exit, 0);
-  t.strictSame(started.messages(), ['listening', 'stopping'], 'it is not said that it cannot start');
+  t.strictSame(started.messages(), ['starting', 'stopping'], 'it is not said that it cannot start');
 });
 
 t.test('SIGINT twice at once, as from a terminal: requests in flight end well', parallel(), async (t) => {
   const started = await start(t);
-  await started.line('ready');
+  await started.line('listening');
   const { outgoing, answer } = await started.beginRequest();
   started.child.kill('SIGINT');
   await started.line('stopping');
@@ -145,12 +148,12 @@ t.test('SIGINT twice at once, as from a terminal: requests in flight end well', 
   outgoing.end('ended');
   t.equal(await answer, 'begun,ended');
   t.equal(await started.exit, 0);
-  t.strictSame(started.messages(), ['listening', 'ready', 'stopping', 'request']);
+  t.strictSame(started.messages(), ['starting', 'listening', 'stopping', 'request']);
 });
 
 t.test('a second SIGINT a second later ends it whatever is in flight', parallel(), async (t) => {
   const started = await start(t);
-  await started.line('ready');
+  await started.line('listening');
   const { answer } = await started.beginRequest();
   const lost = t.rejects(answer, { code: 'ECONNRESET' });
   started.child.kill('SIGINT');
@@ -184,7 +187,7 @@ t.test('a port that cannot be had: status 1, and why', parallel(), async (t) => 
 
 t.test('a fault that nobody caught: status 1, and the last line says which', parallel(), async (t) => {
   const started = await start(t);
-  await started.line('ready');
+  await started.line('listening');
   const outgoing = request({ port: started.port, host: '127.0.0.1', path: '/fixture/fault', agent: false });
   outgoing.end();
   await t.rejects(once(outgoing, 'response'), { code: 'ECONNRESET' });
@@ -194,7 +197,7 @@ t.test('a fault that nobody caught: status 1, and the last line says which', par
 
 t.test('plain HTTP is refused', parallel(), async (t) => {
   const started = await start(t, { TRUSTED_PROXIES: '' });
-  await started.line('ready');
+  await started.line('listening');
   const response = await fetch(`http://127.0.0.1:${started.port}/fixture`);
   t.equal(response.status, 403);
   t.match(await response.json(), { error: { code: 'https_required' } });

@@ -1,88 +1,15 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
-import { type Running, type RunOptions, run } from '@gatehouse/kit/run';
-import type { Service } from '@gatehouse/kit/service';
-import t, { type Test } from 'tap';
-
-type Line = Record<string, unknown>;
-type Served = { running: Running; url: string; lines: Line[] };
-
-/** A service that answers with its name and the URL it was asked for. */
-function service(name: string, parts: Partial<Service> = {}): Service {
-  return {
-    name,
-    prefixes: [`/${name}`],
-    handle: (request, response) => void response.end(`${name} ${request.url}`),
-    start: async () => {},
-    stop: async () => {},
-    unready: async () => undefined,
-    ...parts,
-  };
-}
-
-async function serve(
-  t: Test,
-  services: readonly Service[],
-  options: Partial<RunOptions> = {},
-): Promise<Served> {
-  const lines: Line[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const running = await run(services, {
-    port: 0,
-    host: '127.0.0.1',
-    logger: createLogger({ name: 'test', level: 'debug', readable: false, destination }),
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 0,
-    ...options,
-  });
-  t.teardown(() => running.stop());
-  return { running, url: `http://127.0.0.1:${running.port}`, lines };
-}
-
-/** A service that keeps its requests until they are answered by hand. */
-function holding(name: string, parts: Partial<Service> = {}) {
-  const held: { request: IncomingMessage; response: ServerResponse }[] = [];
-  const handle = (request: IncomingMessage, response: ServerResponse) =>
-    void held.push({ request, response });
-  const next = () => until(() => held.shift());
-  return { ...service(name, { handle, ...parts }), next };
-}
-
-async function until<T>(read: () => T | undefined | false): Promise<T> {
-  const giveUpAt = performance.now() + 5000;
-  while (performance.now() < giveUpAt) {
-    const value = read();
-    if (value !== undefined && value !== false) return value;
-    await sleep(5);
-  }
-  throw new Error('waited 5 s in vain');
-}
+import t from 'tap';
+import { answer, holding, type Line, open, serve, service, until } from './serve.ts';
 
 /** Whether it settles in a time that is short beside those that the server waits by itself. */
 async function isSoon(promise: Promise<unknown>): Promise<boolean> {
   return Promise.race([promise.then(() => true), sleep(1500, false, { ref: false })]);
-}
-
-async function open(t: Test, port: number, sent = ''): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {});
-  t.teardown(() => socket.destroy());
-  await once(socket, 'connect');
-  socket.write(sent);
-  return socket;
-}
-
-/** All that the server sends until it closes the connection, as head and body. */
-async function answer(socket: Socket): Promise<{ head: string; body: string }> {
-  const all = (await buffer(socket)).toString();
-  const [head = '', body = ''] = all.split('\r\n\r\n', 2);
-  return { head, body };
 }
 
 t.test('requests go to the service with the longest prefix, by whole segments', async (t) => {
@@ -448,6 +375,7 @@ t.test('stop', async (t) => {
   const { response } = await a.next();
   const stopped = running.stop();
   t.equal(running.stop(), stopped, 'a second call is the same');
+  await until(() => running.port === 0);
   await t.rejects(fetch(`${url}/b`), { cause: { code: 'ECONNREFUSED' } }, 'nobody new is let in');
   t.strictSame(order, [], 'no service is stopped while a request is in flight');
   response.end('the answer');

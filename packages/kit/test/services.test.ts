@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import {
   CLIENT_SERVICES,
   clientSecretSetting,
+  ERASING_SERVICES,
   internalPrefix,
   internalRoutesOf,
   isUnder,
@@ -135,7 +136,8 @@ t.test('who may call what', async (t) => {
   for (const [client, route, expected] of CALLS)
     t.equal(mayCall(client, route), expected, `${client} ${route}`);
   t.same(servicesCallableBy('identity'), ['users']);
-  t.same(servicesCallableBy('users'), ['identity']);
+  t.same(servicesCallableBy('users'), ['identity', ...ERASING_SERVICES.slice(1)]);
+  t.same(ERASING_SERVICES, ['identity', 'items', 'commerce', 'notifications']);
   t.same(servicesCallableBy('items'), ['identity']);
   t.same(servicesCallableBy('app_1'), []);
 });

@@ -27,6 +27,8 @@ t.test('requests are counted by minute, route, client and status, with their lat
   recorder.observe(request({ route: 'GET /internal/users/existence/:id', client: undefined }));
   recorder.observe(request({ client: 'commerce' }));
   recorder.count('tokens_issued', 'commerce');
+  // A person signed in to the dashboard.
+  recorder.count('logins', 'dashboard');
   t.strictSame(recorder.take(), {
     requests: [
       {
@@ -42,7 +44,10 @@ t.test('requests are counted by minute, route, client and status, with their lat
         latency: [latencyBucket(3), 1],
       },
     ],
-    counters: [{ minute: 101, counter: 'logins', client: 'app_1', count: 2 }],
+    counters: [
+      { minute: 101, counter: 'logins', client: 'app_1', count: 2 },
+      { minute: 101, counter: 'logins', client: 'dashboard', count: 1 },
+    ],
     dropped: 0,
     isAll: true,
   });

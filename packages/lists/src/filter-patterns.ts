@@ -27,11 +27,14 @@ export function filterPattern({ type, values }: FilterField<string>, several: bo
   return `^${one}${more}$`;
 }
 
+/** Of the texts that readDate reads. */
+export const DATE_PATTERN = filterPattern({ field: '', type: 'date' }, false);
+
 /** The limits of a plain parameter, `field=value`, as JSON Schema keywords: its comma is part of the value. */
 export function plainLimits({ type }: FilterField<string>): object {
   if (type === 'integer') return { minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
   if (type === 'number' || type === 'boolean') return {};
-  if (type === 'date') return { pattern: filterPattern({ field: '', type }, false) };
+  if (type === 'date') return { pattern: DATE_PATTERN };
   return { minLength: 1, maxLength: FILTER_LIMITS.length, pattern: '^[^\\u0000]*$' };
 }
 

@@ -1,3 +1,4 @@
+import { allEnded } from '@gatehouse/kit/all-ended';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { TObject, TSchema } from 'typebox';
 import { type Cursor, encodeCursor, listHash } from './cursor.ts';
@@ -13,6 +14,9 @@ import { listQuerySchema } from './list-query-schema.ts';
 import { type ListRequest, type ListRules, listReader } from './list-request.ts';
 import { cursorEnvelope, type Envelope, wrapped } from './paging.ts';
 
+/** Runs work within a limit on how much is in flight (see createConcurrencyLimit in @gatehouse/http). */
+export type Limited = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** A list in one API profile. */
 export type ListEndpoint<F extends string, T> = {
   /** The schema of the query, for OpenAPI; `reply` reads and validates the query itself. */
@@ -20,13 +24,14 @@ export type ListEndpoint<F extends string, T> = {
   /** The schemas of an answer: in the profile's envelope, and in the cursor envelope if that is another. */
   answers: TSchema[];
   /**
-   * The 200 answer to a query: its headers and JSON text. `path` replaces the rules' path in links. Throws `invalid`
-   * with the invalid parameters, and what the source throws.
+   * The 200 answer to a query: its headers and JSON text. `path` replaces the rules' path in links. `limited` runs the
+   * reading of a list with conditions, whose cost depends on how many rows there are. Throws `invalid` with the invalid
+   * parameters, and what the source and `limited` throw.
    */
   reply(
     query: unknown,
     source: ListSource<F, T>,
-    path?: string,
+    options: { path?: string; limited: Limited },
   ): Promise<{ headers: Record<string, string>; text: string }>;
 };
 
@@ -49,7 +54,7 @@ export function createListEndpoint<F extends string, T>(options: {
 
   async function byOffset(request: ListRequest<F>, source: ListSource<F, T>, path: string, offset: number) {
     const { limit, conditions, sort } = request;
-    const [rows, counted] = await Promise.all([
+    const [rows, counted] = await allEnded([
       source.byOffset({ conditions, sort, ...needed }, { limit, offset }),
       envelope.counts ? source.count(conditions) : undefined,
     ]);
@@ -70,7 +75,7 @@ export function createListEndpoint<F extends string, T>(options: {
     cursor: Cursor | undefined,
   ) {
     const { limit, conditions, sort } = request;
-    const [rows, counted] = await Promise.all([
+    const [rows, counted] = await allEnded([
       source.byKeyset({ conditions, sort, ...needed }, keysetPage(limit, cursor)),
       cursor?.total ?? source.count(conditions),
     ]);
@@ -96,13 +101,14 @@ export function createListEndpoint<F extends string, T>(options: {
   return {
     query: listQuerySchema(rules),
     answers: envelopes.map(({ schema }) => schema(item.schema)),
-    async reply(query, source, path = rules.path) {
+    async reply(query, source, { path = rules.path, limited }) {
       const request = read(query);
       const { page } = request;
-      const { text, links } =
+      const answer = () =>
         page.kind === 'cursor'
-          ? await byCursor(request, source, path, page.cursor)
-          : await byOffset(request, source, path, page.offset);
+          ? byCursor(request, source, path, page.cursor)
+          : byOffset(request, source, path, page.offset);
+      const { text, links } = await (request.conditions.length > 0 ? limited(answer) : answer());
       const { link, ...headers } =
         deprecation !== undefined && request.deprecated ? deprecationHeaders(deprecation) : {};
       const allLinks = [...links, ...(link === undefined ? [] : [link])];

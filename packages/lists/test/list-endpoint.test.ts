@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { serializer } from '@gatehouse/http/schema';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { decodeCursor, profileInCursor } from '@gatehouse/lists/cursor';
@@ -23,13 +24,17 @@ const schema = Type.Object({ id: Type.String() });
 const item = { schema, write: serializer(schema) as (row: Row) => string };
 
 function endpoint(envelope: Envelope, more: Partial<ListRules<RowField>> = {}, profile?: string) {
-  return createListEndpoint({
+  const created = createListEndpoint({
     ...(profile === undefined ? {} : { profile }),
     rules: { path: '/v1/rows', filters, sort, legacy: true, paging: envelope.paging, ...more },
     envelope,
     item,
     deprecation: { sunset: new Date('2027-07-10T00:00:00Z') },
   });
+  const limited = <T>(work: () => Promise<T>) => work();
+  const reply = (query: unknown, source: ListSource<RowField, Row>, path?: string) =>
+    created.reply(query, source, { limited, ...(path === undefined ? {} : { path }) });
+  return { ...created, reply };
 }
 
 const CURSOR_META = { totalItems: 5, itemsPerPage: 2, currentPage: 1, hasNextPage: true, hasPrevPage: false };
@@ -209,5 +214,17 @@ t.test('cursors carry the profile of the list that wrote them', async (t) => {
     const moved = JSON.parse((await other.reply(queryOf(links.next), source)).text);
     t.same(moved.data, second.data);
     t.same([moved.links.next, moved.links.prev].map(writtenBy), ['B', 'B']);
+  }
+});
+
+t.test('a page that is refused is in flight until its list has been counted', async (t) => {
+  const refused = async () => Promise.reject(new Error('no such page'));
+  for (const query of [{ page: '2' }, { cursor: '' }]) {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const source = { byOffset: refused, byKeyset: refused, count: () => promise };
+    const reply = endpoint(pageEnvelope).reply(query, source);
+    t.equal(await Promise.race([reply.catch(() => 'refused'), sleep(20, 'in flight')]), 'in flight');
+    resolve(5);
+    await t.rejects(reply, { message: 'no such page' });
   }
 });

@@ -5,7 +5,7 @@ import { createSmtpMail } from './smtp-mail.ts';
 /** By SMTP, or as files in a directory; `onLink` gets the link in each mail (see file-mail.ts). */
 export type MailSettings =
   | { smtpUrl: string; from: string }
-  | { directory: string; onLink: (mail: { to: string; link: string }) => void };
+  | { directory: string; onLink: (mail: { to: string; link: string; file: string }) => void };
 
 /** The sender that the settings name. Without settings, sending always fails. */
 export function createMailSender(settings: MailSettings | undefined): MailSender & { stop(): void } {

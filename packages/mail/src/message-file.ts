@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 
@@ -15,4 +15,14 @@ export async function writeMessageFile(
   await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
   await rename(unfinished, file);
   return file;
+}
+
+/** Removes all messages of this kind but the newest. */
+export async function removeOldest(
+  directory: string,
+  { kind, keep }: { kind: string; keep: number },
+): Promise<void> {
+  // Their names begin with the time.
+  const files = (await readdir(directory)).filter((name) => name.includes(`-${kind}_`)).sort();
+  for (const name of files.slice(0, -keep)) await rm(join(directory, name), { force: true });
 }

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+import { during, startSpan } from '@gatehouse/kit/tracing';
 import type { Transporter } from 'nodemailer';
 import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import { type MailSender, refuseInjection } from './mail.ts';
@@ -12,6 +14,24 @@ const TIMEOUTS = {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const MAX_CONNECTIONS = 5;
 
+/** The mail was not accepted, as far as is known; the cause is nodemailer's error. */
+export class SmtpError extends Error {
+  override name = 'SmtpError';
+  /**
+   * Whether the server was given the content, or a part of it. Then it may have accepted the mail, unless its reply to the
+   * content says otherwise (RFC 5321 §4.2.5 and §6.1).
+   */
+  readonly contentSent: boolean;
+
+  constructor(cause: unknown, contentSent: boolean) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.contentSent = contentSent;
+  }
+}
+
+/** With what a mail is given to nodemailer: gets the stream from which each attempt at its delivery reads the content. */
+type Watched = { onContent(content: Readable): void };
+
 export type SmtpMail = MailSender & {
   /** Connects and signs in without sending anything; throws when that fails. */
   check(): Promise<void>;
@@ -20,7 +40,7 @@ export type SmtpMail = MailSender & {
 
 /**
  * Sends mail by SMTP (RFC 5321). `smtpUrl` is smtp: or smtps: with user, password, host and port; TLS is required,
- * by STARTTLS for smtp: (RFC 3207), unless the host is this machine.
+ * by STARTTLS for smtp: (RFC 3207), unless the host is this machine. `send` throws an SmtpError once the mail is well-formed.
  * @throws Error for any other URL
  */
 export function createSmtpMail(options: { smtpUrl: string; from: string }): SmtpMail {
@@ -30,7 +50,15 @@ export function createSmtpMail(options: { smtpUrl: string; from: string }): Smtp
   /** Loaded for the first mail, as most processes send none. */
   async function load(): Promise<Transporter<SMTPPool.SentMessageInfo>> {
     const { createTransport } = await import('nodemailer');
-    return createTransport(settings);
+    const created = createTransport(settings);
+    created.use('stream', ({ data, message }, done) => {
+      message.processFunc((content) => {
+        (data as Partial<Watched>).onContent?.(content);
+        return content;
+      });
+      done();
+    });
+    return created;
   }
 
   return {
@@ -38,7 +66,14 @@ export function createSmtpMail(options: { smtpUrl: string; from: string }): Smtp
       refuseInjection(mail);
       transport ??= load();
       const { to, subject, text, html, messageId } = mail;
-      await (await transport).sendMail({
+      let content: Readable | undefined;
+      const watched: Watched = {
+        onContent(stream) {
+          content = stream;
+        },
+      };
+      const message = {
+        ...watched,
         from: options.from,
         to: { name: '', address: to },
         subject,
@@ -50,6 +85,15 @@ export function createSmtpMail(options: { smtpUrl: string; from: string }): Smtp
         // A mail contains only what it is given, no files and no URLs.
         disableFileAccess: true,
         disableUrlAccess: true,
+      };
+      const loaded = await transport;
+      const span = startSpan('send mail', {
+        kind: 'client',
+        attributes: { 'server.address': settings.host },
+      });
+      await during(span, () => loaded.sendMail(message)).catch((error: unknown) => {
+        // It is read once the server has asked for it, by the reply 354 to DATA.
+        throw new SmtpError(error, content?.readableDidRead === true);
       });
     },
     async check() {

@@ -6,6 +6,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
 import { createFileMail } from '../src/file-mail.ts';
 import { refuseInjection } from '../src/mail.ts';
+import { removeOldest, writeMessageFile } from '../src/message-file.ts';
 import { createSmtpMail } from '../src/smtp-mail.ts';
 
 const MAIL = {
@@ -171,4 +172,16 @@ t.test('the outbox keeps mails as files that only their owner reads, and tells t
   t.ok(content.startsWith(`To: ${links[0]?.to}\nSubject: ${MAIL.subject}\nDate: `));
   t.ok(content.endsWith(MAIL.text));
   await t.rejects(mail.send({ ...MAIL, to: 'a@b\nSubject: x' }), /the recipient/);
+});
+
+t.test('of the files, the newest are kept, and what is no mail is left alone', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  for (const [i, kind] of ['mail', 'sms', 'mail', 'mail', 'mail'].entries()) {
+    await writeMessageFile(directory, { now: new Date(Date.UTC(2026, 0, 1, i)), kind, content: 'x' });
+  }
+  await removeOldest(directory, { kind: 'mail', keep: 2 });
+  const left = readdirSync(directory).sort();
+  t.match(left, [/T01.*sms_/, /T03.*mail_/, /T04.*mail_/]);
+  t.equal(left.length, 3);
 });

@@ -2,13 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
+import { isTracing } from '@gatehouse/kit/tracing';
 import mongoose, { type Connection } from 'mongoose';
+import { type Migration, migrate } from './migrations.ts';
+import { recordOperations } from './operation-spans.ts';
 
 export type Database = {
   /** For defining collections; connected after start(). */
   connection: Connection;
-  /** Resolves once connected and all indexes exist; retries until then. */
+  /**
+   * Resolves once connected, all migrations have been applied and all indexes exist; retries until then.
+   * @throws NewerDatabaseError
+   */
   start(): Promise<void>;
+  /** Applies the pending migrations and creates the indexes, instead of start(). */
+  migrate(): Promise<void>;
   stop(): Promise<void>;
   /** Why the database cannot be used; undefined when it can. */
   unready(): Promise<string | undefined>;
@@ -36,14 +44,24 @@ const RETRY_DELAY_MS = { first: 200, max: 5000 };
  * A service's own database. The name is the default if the URI names no database. Writes are acknowledged once they are in
  * the journal of a majority, or of as many servers as the URI's `w` says: an acknowledged write survives any crash.
  */
-export function createDatabase(options: { uri: string; name: string; logger: Logger }): Database {
-  const { uri, name, logger } = options;
+export function createDatabase(options: {
+  uri: string;
+  name: string;
+  logger: Logger;
+  /** Those of the service. Without them, as in tools, the version of the data is not checked. */
+  migrations?: readonly Migration[] | undefined;
+  /** Whether start() applies them, or waits until another process has. */
+  migrateAtStart?: 'on' | 'off' | undefined;
+}): Database {
+  const { uri, name, logger, migrations, migrateAtStart = 'on' } = options;
   // Without buffering, an operation without a connection fails at once (503). Before the first connection that holds
   // only if the mongoose instance is configured so, hence a separate instance.
   const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
   const stopping = new AbortController();
   let unreachableSince: number | undefined;
   let heardAt = Number.NEGATIVE_INFINITY;
+  let appliesMigrations = migrateAtStart === 'on';
+  let isMigrated = false;
   const watching = createPeriodicTask({
     run: watch,
     everyMs: WATCH.everyMs,
@@ -70,6 +88,12 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     connection.getClient().on('serverHeartbeatSucceeded', () => {
       heardAt = performance.now();
     });
+    // Before the indexes: a unique one may need what they change.
+    isMigrated = false;
+    if (migrations !== undefined) {
+      await migrate(connection, { migrations, apply: appliesMigrations, signal: stopping.signal, logger });
+    }
+    isMigrated = true;
     for (const { schema, collection } of Object.values(connection.models)) {
       // Those of a collection in one command; mongoose would send one for each.
       const indexes = schema
@@ -88,9 +112,10 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
         return;
       } catch (error) {
         if (stopping.signal.aborted) break;
-        if (!isUnreachable(error, connection)) throw error;
-        logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
+        const isTemporary = isUnreachable(error, connection);
         await connection.close().catch(() => {});
+        if (!isTemporary) throw error;
+        logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
       }
       await pause(delay);
       delay = Math.min(delay * 2, RETRY_DELAY_MS.max);
@@ -128,23 +153,30 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
     return sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
   }
 
+  async function stop(): Promise<void> {
+    const watchStopped = watching.stop();
+    stopping.abort();
+    // mongoose would wait until a pending connection is established; the driver aborts it.
+    if (connection.readyState === mongoose.ConnectionStates.connecting) await connection.getClient()?.close();
+    await connection.close();
+    await watchStopped;
+  }
+
   return {
     connection,
     async start() {
+      if (isTracing()) recordOperations(connection);
       await connectWithRetry();
       watching.start();
     },
-    async stop() {
-      const watchStopped = watching.stop();
-      stopping.abort();
-      // mongoose would wait until a pending connection is established; the driver aborts it.
-      if (connection.readyState === mongoose.ConnectionStates.connecting)
-        await connection.getClient()?.close();
-      await connection.close();
-      await watchStopped;
+    async migrate() {
+      appliesMigrations = true;
+      await connectWithRetry().finally(stop);
     },
+    stop,
     async unready() {
       if (connection.db === undefined) return 'not yet connected to its database';
+      if (!isMigrated) return 'the migrations of its database have not been applied';
       return (await responds()) ? undefined : 'its database cannot be reached';
     },
     unavailable(thrown) {
@@ -153,7 +185,7 @@ export function createDatabase(options: { uri: string; name: string; logger: Log
         return unavailable('This takes too long: ask for less, by narrower filters or another sort.', error);
       }
       return isUnreachable(error, connection)
-        ? unavailable('The database cannot be reached just now.', error)
+        ? unavailable('The database cannot be reached.', error)
         : undefined;
     },
   };

@@ -20,6 +20,8 @@ export type ListField = { stored: string; index?: string } & (
   /** A field with a few possible values. `mostCommon` is the one that most documents have. */
   | { type: 'enum'; values: readonly string[]; mostCommon?: string }
   | { type: 'boolean'; mostCommon?: boolean }
+  /** An array of folded texts of at most `length` characters. A condition matches those that begin with its value. */
+  | { type: 'beginnings'; length: number }
 );
 
 /** The minimum value of each type. */
@@ -28,6 +30,7 @@ const MIN_VALUES: Record<ListField['type'], FilterValue> = {
   folded: '',
   enum: '',
   boolean: false,
+  beginnings: '',
   number: Number.NEGATIVE_INFINITY,
   date: new Date(-8_640_000_000_000_000),
 };
@@ -58,7 +61,10 @@ export function hasField(field: ListField): Filter {
 export function normalize(field: ListField, conditions: readonly Condition[]): Condition[] | undefined {
   const all = enumValues(field);
   if (all === undefined) {
-    const keyOf = (value: FilterValue) => (field.type === 'folded' ? foldedKey(String(value)) : value);
+    const keyOf = (value: FilterValue) => {
+      if (field.type === 'beginnings') return [...foldedKey(String(value))].slice(0, field.length).join('');
+      return field.type === 'folded' ? foldedKey(String(value)) : value;
+    };
     return conditions.map((condition) => ({ ...condition, values: condition.values.map(keyOf) }));
   }
   const values = all.filter((value) => conditions.every((condition) => matches(value, condition)));
@@ -73,6 +79,10 @@ export function normalize(field: ListField, conditions: readonly Condition[]): C
 export function filtersOf(field: ListField, condition: Condition, hasTombstones: boolean): Filter[] {
   const { operator, values } = condition;
   const { stored } = field;
+  if (field.type === 'beginnings') {
+    const text = String(values[0]).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    return [{ [stored]: { $regex: `^${text}` } }];
+  }
   const filter = { [stored]: { [`$${operator}`]: operator === 'in' ? values : values[0] } };
   const isBelow = operator === 'lt' || operator === 'lte';
   if ('missingPrefix' in field && isBelow)

@@ -33,7 +33,16 @@ type ListTable<Field extends string> = {
  * How a list is read: by one index, in its order. With `inMemory`, all matching documents are read and then sorted: there
  * are at most as many as a condition has values.
  */
-type ReadPlan = { inMemory: boolean } & Pick<SortedList, 'sort' | 'index' | 'prefix' | 'range' | 'filter'>;
+type ReadPlan = { inMemory: boolean; search?: Search } & Pick<
+  SortedList,
+  'sort' | 'index' | 'prefix' | 'range' | 'filter'
+>;
+
+/**
+ * A condition on the beginnings of texts, and the index to count it by. Few documents that meet it are found by `filter` and sorted
+ * in memory: in the order of another index they would be far apart. Many are close together there.
+ */
+type Search = { index: string; condition: Filter; filter: Filter };
 
 /**
  * `within` is the value of the table's prefix. `read` and `count` return undefined when no document can match the
@@ -128,6 +137,14 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     return isImplied || notDeleted === undefined ? [] : [notDeleted];
   }
 
+  function searchOf(byField: Map<Field, Condition[]>, within: string | undefined): { search?: Search } {
+    const name = names.find((it) => fields[it].type === 'beginnings' && byField.has(it));
+    if (name === undefined) return {};
+    const condition = allOf(fieldFilters(name, byField.get(name)));
+    const index = indexNameOf(fields[name], within !== undefined);
+    return { search: { index, condition, filter: filterOf([prefixOf(within)], byField) } };
+  }
+
   function prefixOf(within: string | undefined): Filter {
     if (within === undefined) return {};
     if (prefix === undefined) throw new TypeError('these lists have no prefix');
@@ -149,10 +166,14 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
       const byField = conditionsByField(conditions, within);
       if (byField === undefined) return undefined;
       const field = fields[name];
+      if (field.type === 'beginnings') throw new TypeError(`lists are not sorted by ${name}`);
       const type = field.type === 'folded' || field.type === 'enum' ? 'string' : field.type;
       const sort = { field: field.stored, type, unique: isUnique(field), descending };
       const isWithin = within !== undefined;
-      const list = { inMemory: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) };
+      const list = {
+        ...{ inMemory: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) },
+        ...searchOf(byField, within),
+      };
 
       const uniqueName = names.find((key) => isUnique(fields[key]) && byField.get(key)?.some(isEquality));
       if (uniqueName !== undefined) {

@@ -5,6 +5,9 @@ import { MAX_QUERY_MS } from './database.ts';
 import { keysetPage, offsetPage, pageInMemory } from './keyset.ts';
 import type { ListPlan } from './list-plan.ts';
 
+/** As many as a search may find to be sorted in memory. */
+const MAX_SORTED = 2000;
+
 /** The lists of a collection: of all documents or, with `within`, of those with one value of the plan's prefix. */
 type ListSources<Field extends string, T> = ListSource<Field, T> & {
   within(value: string): ListSource<Field, T>;
@@ -31,19 +34,21 @@ export function createListSource<Field extends string, D extends { _id: string }
     return Object.fromEntries(properties.flatMap(storedAs).map((field) => [field, 1]));
   }
 
+  const countUpTo = ({ index, condition }: { index: string; condition: object }, limit: number) =>
+    collection.countDocuments(condition, { limit, hint: index, maxTimeMS: MAX_QUERY_MS });
+
   function within(value: string | undefined): ListSource<Field, T> {
     async function rows(query: ListQuery<Field>, page: OffsetPage | KeysetPage): Promise<Rows<T>> {
       const readPlan = plan.read(query, value);
       if (readPlan === undefined) return { items: [], hasNext: false, hasPrevious: false };
-      const { inMemory, ...list } = readPlan;
+      const { inMemory, search, ...list } = readPlan;
       const projection = { ...projectionOf(query.properties), [list.sort.field]: 1 };
       const source = { ...list, collection, projection };
       let found: Rows<StoredDocument>;
-      if (inMemory) {
-        const all = collection
-          .find(list.filter ?? {})
-          .hint(list.index)
-          .project<StoredDocument>(projection);
+      const isFew = search !== undefined && (await countUpTo(search, MAX_SORTED + 1)) <= MAX_SORTED;
+      if (inMemory || isFew) {
+        const { filter = {}, index } = isFew ? search : list;
+        const all = collection.find(filter).hint(index).project<StoredDocument>(projection);
         found = pageInMemory(list, await all.maxTimeMS(MAX_QUERY_MS).toArray(), page);
       } else {
         found = await ('offset' in page ? offsetPage(source, page) : keysetPage(source, page));

@@ -1,8 +1,16 @@
 import { newId } from '@gatehouse/kit/ids';
+import { currentTraceparent } from '@gatehouse/kit/tracing';
 import type { IndexDefinition } from './collection.ts';
 
 /** An undelivered event, stored in the document that caused it. */
-export type OutboxEvent = { id: string; subject: string; at: Date; data: Record<string, unknown> };
+export type OutboxEvent = {
+  id: string;
+  subject: string;
+  at: Date;
+  data: Record<string, unknown>;
+  /** Of what caused it, when traces are recorded. */
+  traceparent?: string | undefined;
+};
 
 /** The index of documents with undelivered events; it is partial and contains no others. */
 export const OUTBOX_INDEX = {
@@ -23,5 +31,6 @@ export function outboxEvent(
   data: Record<string, unknown>,
   id: string = newId('evt'),
 ): OutboxEvent {
-  return { id, subject, at: new Date(), data };
+  const traceparent = currentTraceparent();
+  return { id, subject, at: new Date(), data, ...(traceparent && { traceparent }) };
 }

@@ -1,9 +1,17 @@
 import type { Connection } from 'mongoose';
+import type { CollectionBound } from './bounded.ts';
 import { defineCollection } from './collection.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 
 /** The collection of the counters. The sweeper removes expired ones. */
 export const RATE_LIMITS = 'rate_limits';
+
+/** Beyond it, the counters that end first go. */
+export const RATE_LIMIT_BOUND: CollectionBound = {
+  collection: RATE_LIMITS,
+  max: 500_000,
+  firstToGo: { expires_at: 1 },
+};
 
 type CounterDocument = { _id: string; count: number; expires_at: Date };
 

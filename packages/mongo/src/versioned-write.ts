@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
-import type { IfVersion } from '@gatehouse/kit/if-version';
+import { allowsVersion, type IfVersion } from '@gatehouse/kit/if-version';
 import type { DocumentCollection } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
@@ -15,8 +15,16 @@ type DomainEvent = { subject: string; data: Record<string, unknown>; id?: string
 /** What a write needs of other documents: awaited between its read and its write, which does not happen if it throws. */
 type Condition = { onlyIf?: (() => Promise<void>) | undefined };
 
-/** The aggregate after a change, and the events of the change. */
-export type Change<T> = Condition & { next: T; events?: readonly DomainEvent[] };
+/**
+ * The aggregate after a change, and the events of the change. Fields that others change without raising the version are
+ * left as they are (`unwritten`), or must be as they were read (`unchanged`, a filter), if the change is about them.
+ */
+export type Change<T> = Condition & {
+  next: T;
+  events?: readonly DomainEvent[];
+  unwritten?: readonly string[];
+  unchanged?: Readonly<Record<string, unknown>>;
+};
 
 /** The events of a deletion, and the fields that are kept until those are delivered. */
 type Deletion = Condition & { events?: readonly DomainEvent[]; keep?: Record<string, unknown> };
@@ -110,7 +118,7 @@ export function createVersionedWrites<
           throw new ServiceError('not_found', `There is no such ${noun}.`);
         }
         const { version = 0, updated_at: updatedAt } = document;
-        if (ifVersion !== undefined && !ifVersion.includes(version)) {
+        if (!allowsVersion(ifVersion, version)) {
           throw new ServiceError('precondition_failed', `This ${noun} has been changed meanwhile.`);
         }
         // Strictly increasing, even within one millisecond or when the clock is set back.
@@ -122,7 +130,7 @@ export function createVersionedWrites<
         const unchangedFilter = { _id: id, version: version === 0 ? { $in: [0, null] } : version };
         if (await attempt(unchangedFilter, decision, revision).catch(rethrowDuplicate)) return decision;
         if (performance.now() - begin > MAX_WAIT_MS) {
-          throw unavailable(`Too many are changing this ${noun} just now.`);
+          throw unavailable(`Too many requests are changing this ${noun}.`);
         }
         // Random, so that the same writers do not conflict again.
         await sleep(Math.random() * pause);
@@ -146,11 +154,15 @@ export function createVersionedWrites<
       counts.change(() =>
         revise(id, ifVersion, decide, async (unchangedFilter, change, revision) => {
           if (change === undefined) return true;
-          const { next, events = [], onlyIf } = change;
+          const { next, events = [], unwritten = [], unchanged = {}, onlyIf } = change;
           await onlyIf?.();
-          const update: Record<string, unknown> = { $set: fieldsOf({ ...next, ...revision }) };
+          const fields: Record<string, unknown> = fieldsOf({ ...next, ...revision });
+          for (const name of unwritten) delete fields[name];
+          const update: Record<string, unknown> = { $set: fields };
           if (events.length > 0) update.$push = { outbox: { $each: outboxEvents(events) } };
-          return (await collection.updateOne(unchangedFilter, update)).matchedCount === 1;
+          return (
+            (await collection.updateOne({ ...unchangedFilter, ...unchanged }, update)).matchedCount === 1
+          );
         }),
       ),
 

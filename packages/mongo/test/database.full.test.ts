@@ -19,7 +19,7 @@ const parallel = () => ({ buffered: true });
 
 type Line = Record<string, unknown>;
 
-const AWAY = 'The database cannot be reached just now.';
+const AWAY = 'The database cannot be reached.';
 
 function recorder() {
   const lines: Line[] = [];

@@ -171,7 +171,7 @@ t.test('a write with endless conflicts ends as unavailable', async (t) => {
   const begin = performance.now();
   await t.rejects(items.update(id, renamed('x')), {
     kind: 'unavailable',
-    message: 'Too many are changing this item just now.',
+    message: 'Too many requests are changing this item.',
     headers: { 'retry-after': '1' },
   });
   t.ok(performance.now() - begin < 20_000);

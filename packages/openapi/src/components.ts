@@ -55,14 +55,18 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
       content: linesOf(answer),
     }),
 
-    answer({ description, shapes, mediaType, headers }: DocumentedAnswer, operation: Operation) {
+    answer(
+      { description, shapes, jsonType = JSON_TYPE, mediaType, headers }: DocumentedAnswer,
+      operation: Operation,
+    ) {
       const limits = operation.scopes && LIMITS;
       const replayed = operation.idempotent && ({ 'Idempotency-Replayed': 'sometimes' } as const);
       const text = mediaType && { [mediaType]: { schema: { type: 'string' } } };
       return {
         description,
         headers: headersOf({ 'X-Request-Id': 'always', ...headers, ...limits, ...replayed }),
-        content: shapes ? contentOf(shapes, 'written') : text,
+        content:
+          shapes || text ? { ...(shapes && contentOf(shapes, 'written', [jsonType])), ...text } : undefined,
       };
     },
 

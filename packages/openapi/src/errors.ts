@@ -35,7 +35,7 @@ export const MESSAGES: Record<ErrorKind, string> = {
   idempotency_key_reused: 'This Idempotency-Key was used with another body.',
   rate_limited: 'Too many requests: try again in 30 s.',
   internal: 'Something went wrong on our side. Request id: req_01.',
-  unavailable: 'The database cannot be reached just now.',
+  unavailable: 'The database cannot be reached.',
 };
 
 /** The additional headers of each kind of error. */

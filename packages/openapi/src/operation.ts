@@ -32,10 +32,13 @@ export type Shape = { name: string; schema: TSchema; example?: unknown; parts?: 
 /** The query parameters of one profile. */
 export type Query = { profile: string; schema: TObject };
 
-/** A successful answer. Without shapes and without a media type it has no body. */
+/** A response. Without shapes and without a media type it has no body. */
 export type DocumentedAnswer = {
   description: string;
+  /** Those of a JSON body; beside a media type, of the body that programs get instead of it. */
   shapes?: readonly Shape[];
+  /** The media type of the shapes, where it is a JSON type of its own, such as application/jwk-set+json. */
+  jsonType?: string;
   /** In addition to those that follow from the operation. */
   headers?: AnswerHeaders;
   /** The media type of a body that is not JSON, such as text/markdown. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
 /** A serialized answer: `text` is JSON, and is not sent with a status that has no body. */
@@ -10,4 +11,13 @@ const WITHOUT_BODY = new Set([204, 304]);
 export function send(reply: FastifyReply, { status, headers, text }: Answer): FastifyReply {
   reply.code(status).headers(headers);
   return WITHOUT_BODY.has(status) ? reply.send() : reply.type('application/json; charset=utf-8').send(text);
+}
+
+/**
+ * Sends the pieces of an iterable, in bytes, one after the other. While the client does not take them, no more than the next
+ * two are asked for; when it goes, the iterable is closed. To a HEAD request no piece is read.
+ */
+export function sendStream(reply: FastifyReply, pieces: AsyncIterable<Uint8Array | string>): FastifyReply {
+  const isHead = reply.request.method === 'HEAD';
+  return reply.send(Readable.from(isHead ? [] : pieces, { objectMode: false }));
 }

@@ -96,6 +96,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
       'If-None-Match',
       'Idempotency-Key',
       'X-Request-Id',
+      'traceparent',
     ],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: 3600,

@@ -14,6 +14,7 @@ import {
   serviceUrlSetting,
 } from '@gatehouse/kit/service-settings';
 import type { ServiceName } from '@gatehouse/kit/services';
+import { tracingSettings } from '@gatehouse/kit/tracing-settings';
 
 /** One year after the deprecation of filters without brackets: they are promised to work until then. */
 const EARLIEST_SUNSET = '2026-07-10';
@@ -49,6 +50,7 @@ export function profileSetting<P extends keyof ProfilePins>(
 export function resourceSettings(service: ServiceName) {
   return {
     ...serverSettings,
+    ...tracingSettings,
     mongodbUri: mongodbUriSetting(service),
     identityUrl: serviceUrlSetting('identity'),
     clientSecret: serviceSecretSetting(service),
@@ -73,6 +75,8 @@ export type ResourceConfig = Pick<
 > & {
   /** The NATS server for revocations, unless the service is given a broadcast. May contain credentials. */
   natsUrl?: string;
+  /** Whether the migrations of the database are applied at the start; on by default. */
+  migrateAtStart?: 'on' | 'off';
   /** Where requests are counted; in memory by default. */
   rateLimitStore?: 'memory' | 'mongodb';
   /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */

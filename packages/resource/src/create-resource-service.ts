@@ -5,6 +5,7 @@ import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events
 import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
 import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
+import { createConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import { type ErrorBody, v2Body } from '@gatehouse/http/error-bodies';
 import { createCallLimits } from '@gatehouse/http/identify-caller';
 import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
@@ -12,9 +13,12 @@ import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
 import { isUnder, type ServiceName } from '@gatehouse/kit/services';
+import { createBoundKeeper } from '@gatehouse/mongo/bounded';
 import { createDatabase, type Database } from '@gatehouse/mongo/database';
+import { createErasures, type Erase } from '@gatehouse/mongo/erasures';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
-import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
+import type { Migration } from '@gatehouse/mongo/migrations';
+import { createRateLimitStore, RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { ABOUT_VERSION, INTERFACE } from '@gatehouse/openapi/interface';
 import type { OpenApiOptions } from '@gatehouse/openapi/operation';
@@ -34,6 +38,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { createApp, handlerOf } from './app.ts';
 import { authenticate } from './authenticate.ts';
 import { DEFAULT_FILTERS_SUNSET, type ResourceConfig } from './config.ts';
+import { mountErasures } from './erasure-route.ts';
 import type { MountOptions } from './mount-resource.ts';
 
 /** Shared by the services of a process, which starts and stops them. Without a broadcast, natsUrl must be set. */
@@ -55,7 +60,9 @@ export type ResourceServiceDefinition = {
     profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
   }[];
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
-  /** Consumers by which other services read its events from NATS (see deploy/docker/nats.conf). */
+  /** The migrations of its database, in the order in which they are applied. */
+  migrations?: readonly Migration[];
+  /** Consumers by which other services read its events from NATS: `eventConsumers` in SERVICES. */
   consumers?: readonly EventConsumer[];
 };
 
@@ -93,6 +100,8 @@ export type ResourceParts = {
   onRevocation?(revocation: Revocation): void;
   /** What operators see at /metrics. */
   metrics?: Service['metrics'];
+  /** Erases a deleted person's data, in a service that is among ERASING_SERVICES. */
+  erase?: Erase;
 };
 
 type RouteDependencies = {
@@ -122,7 +131,10 @@ export function createResourceService(
   }
   const { publicUrl, identityUrl, staleAfterSeconds, filtersSunset = DEFAULT_FILTERS_SUNSET } = config;
   const logger = parentLogger.child({ service: name });
-  const database = createDatabase({ uri: config.mongodbUri, name, logger });
+  const database = createDatabase({
+    ...{ uri: config.mongodbUri, name, logger },
+    ...{ migrations: definition.migrations ?? [], migrateAtStart: config.migrateAtStart },
+  });
   const { connection } = database;
   const requestToken = clientCredentialsGrant({
     tokenUrl: `${identityUrl}/oauth2/token`,
@@ -135,9 +147,15 @@ export function createResourceService(
   const identity = clientOf('identity', identityUrl);
   const { revocations, resolveApiKey } = createIdentityClient(identity);
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, name, logger) : undefined;
+  let hasKeys = false;
   const feed = createRevocationFeed({
     broadcast: dependencies.broadcast ?? (ownBroadcast as RevocationBroadcast),
-    fetch: revocations,
+    fetch: async (since) => {
+      // With the revocations, since loading these is tried again until it succeeds, and awaited by start().
+      if (!hasKeys) await Promise.all([tokens.loadKeys(), internalTokens.loadKeys()]);
+      hasKeys = true;
+      return revocations(since);
+    },
     logger,
     onRevocation: (revocation) => parts.onRevocation?.(revocation),
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
@@ -170,27 +188,33 @@ export function createResourceService(
         : undefined,
     nats: ownBroadcast?.connection,
   });
-  const { background = [], expiring = [] } = parts;
+  const { expiring = [], erase } = parts;
+  const erasures = erase && createErasures(connection, { erase, logger });
+  const background = [...(parts.background ?? []), ...(erasures === undefined ? [] : [erasures])];
   const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
   const swept = [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring];
   const sweeper = createSweeper(connection, swept, { logger });
+  const bounds = createBoundKeeper(connection, [RATE_LIMIT_BOUND], { logger });
 
   const verification = {
     issuer: publicUrl,
     jwksUri: `${identityUrl}/.well-known/jwks.json`,
     revocations: feed.set,
   };
+  const tokens = createTokenVerifier({ ...verification, audience: apiAudience(publicUrl) });
+  const internalTokens = createTokenVerifier({
+    ...verification,
+    audience: internalAudience(publicUrl, name),
+  });
   const credentials = createCredentialVerifier({
-    tokens: createTokenVerifier({ ...verification, audience: apiAudience(publicUrl) }),
+    tokens,
     apiKeys: createApiKeyResolver({ resolve: resolveApiKey, set: feed.set }),
     feed,
     publicUrl,
   });
   // Not dependent on the feed: identity must be able to call this service while it cannot serve revocations itself.
-  const internalCredentials = createCredentialVerifier({
-    tokens: createTokenVerifier({ ...verification, audience: internalAudience(publicUrl, name) }),
-    publicUrl,
-  });
+  const internalCredentials = createCredentialVerifier({ tokens: internalTokens, publicUrl });
+  const authenticateInternal = authenticate(internalCredentials);
   const app = createApp({
     logger,
     errorBodyFor: errorBodyOf(definition),
@@ -204,15 +228,19 @@ export function createResourceService(
         config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined,
       ),
       idempotencyKeys,
+      concurrency: createConcurrencyLimit(),
       deprecation: { sunset: filtersSunset },
     },
-    authenticateInternal: authenticate(internalCredentials),
+    authenticateInternal,
   });
+  if (erasures !== undefined) {
+    mountErasures(app, { service: name, erasures, authenticate: authenticateInternal });
+  }
 
   async function startStore(): Promise<void> {
     await database.start();
     await parts.prepare?.();
-    for (const task of [...background, sweeper]) task.start();
+    for (const task of [...background, sweeper, bounds]) task.start();
   }
 
   const lifecycle = createLifecycle([
@@ -220,7 +248,7 @@ export function createResourceService(
     usage ?? {},
     // In parallel: one waits for identity, the other for the database.
     { start: () => Promise.all([feed.start(), startStore()]) },
-    ...[database, feed, ...background, sweeper].map(({ stop }) => ({ stop })),
+    ...[database, feed, ...background, sweeper, bounds].map(({ stop }) => ({ stop })),
     { stop: () => app.close() },
   ]);
   let started = false;
@@ -234,6 +262,7 @@ export function createResourceService(
       started = true;
     },
     stop: lifecycle.stop,
+    migrate: database.migrate,
     ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
     ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
     unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),

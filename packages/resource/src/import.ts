@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type BodyLine, NDJSON, readLines } from '@gatehouse/http/body-lines';
 import type { ErrorBody } from '@gatehouse/http/error-bodies';
 import { parseJsonBody } from '@gatehouse/http/json-body';
@@ -8,6 +8,7 @@ import { newId } from '@gatehouse/kit/ids';
 import type { Operation, Shape } from '@gatehouse/openapi/operation';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import { sendStream } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 import { bodyShape } from './examples.ts';
 import type { ResourceTypes } from './profile.ts';
@@ -15,6 +16,9 @@ import type { Resource, ResourcePath } from './resource.ts';
 
 /** The time ends before the server gives up the request (REQUEST_TIMEOUT_SECONDS), so that the end can be told. */
 export const IMPORT_LIMITS = { lines: 10_000, bytes: 64 * 1024, seconds: 50 };
+/** How often a line is tried while something that it needs is unavailable, and the pause after the first time, which then doubles. */
+const TRIES = 5;
+const PAUSE_MS = 250;
 /** So many writes share the waiting for the journal of the database. */
 const CONCURRENCY = 32;
 
@@ -27,22 +31,45 @@ type Importer = {
 
 /** What the resource imports on a path; undefined if it does not, or the path has several profiles that create. */
 export function createImporter<R extends ResourceTypes>(
-  { idPrefix, operations: { create }, example }: Resource<R>,
+  { idPrefix, operations, example }: Resource<R>,
   path: ResourcePath<R>,
 ): Importer | undefined {
+  const { create } = operations;
   const [profile, ...others] = path.profiles.filter((profile) => profile.create !== undefined);
   if (create?.import === undefined || profile?.create === undefined || others.length > 0) return undefined;
   const { description, authorize, keyOf, run } = create.import;
+  const { read } = operations;
   const { body } = profile.create;
   const { errorBody } = profile;
+
+  /**
+   * Writes a draft. An outage of a moment, such as connections that time out while the process is busy, is no reason to refuse
+   * one line of thousands.
+   */
+  async function write(draft: R['draft'], request: FastifyRequest): Promise<{ id: string; isNew: boolean }> {
+    const caller = callerOf(request);
+    const id = newId(idPrefix);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const written = await run({ ...draft, id }, caller);
+        return { ...written, isNew: written.isNew || written.id === id };
+      } catch (thrown) {
+        const error = request.server.errorOf(thrown, request);
+        // An earlier try may have written it and then failed to answer.
+        const isRepeated = tries > 1 && error.kind === 'conflict' && read !== undefined;
+        if (isRepeated && (await read.run(id, caller).catch(() => undefined))) return { id, isNew: true };
+        if (error.kind !== 'unavailable' || tries === TRIES) throw error;
+      }
+      await sleep(PAUSE_MS * 2 ** (tries - 1));
+    }
+  }
 
   /**
    * Answers each line as soon as its draft, and those before it, have been written or refused. While the client does not
    * take the answers, no more lines are read. The work ends with the connection.
    */
   function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const caller = callerOf(request);
-    authorize(caller);
+    authorize(callerOf(request));
     refuseEncoded(request.raw);
     if (request.headers['idempotency-key'] !== undefined) {
       throw new ServiceError(
@@ -53,15 +80,13 @@ export function createImporter<R extends ResourceTypes>(
     const answerLine = answerer({
       read: body.read,
       keyOf,
-      run: (draft) => run({ ...draft, id: newId(idPrefix) }, caller),
+      run: (draft) => write(draft, request),
       writeError: (thrown) => errorBody.write(request.server.errorOf(thrown, request)),
     });
     const answers = inOrder(readLines(request.raw, IMPORT_LIMITS), answerLine);
     // The connection is not kept for another request, as the body may not be read to its end.
-    return reply
-      .headers({ 'cache-control': 'no-store', connection: 'close' })
-      .type(NDJSON)
-      .send(Readable.from(answers, { objectMode: false }));
+    reply.headers({ 'cache-control': 'no-store', connection: 'close' }).type(NDJSON);
+    return sendStream(reply, answers);
   }
 
   return {

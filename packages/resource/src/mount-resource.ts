@@ -1,10 +1,11 @@
+import type { ConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import { etagOf, ifMatch, notModified } from '@gatehouse/http/conditional';
 import { ServiceError } from '@gatehouse/kit/errors';
 import { newId } from '@gatehouse/kit/ids';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Deprecation } from '@gatehouse/lists/deprecation';
-import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
+import { createListEndpoint, type Limited } from '@gatehouse/lists/list-endpoint';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';
@@ -21,6 +22,8 @@ export type MountOptions = {
   /** The hook that sets the caller of a request. */
   authenticate: onRequestAsyncHookHandler;
   idempotencyKeys: IdempotencyStore;
+  /** For reads whose cost depends on how much is stored: those of lists with conditions, and others of the service. */
+  concurrency: ConcurrencyLimit;
   /** By the name of a pin, the profile that answers if neither a pin nor the request decides. */
   defaults?: Readonly<Record<string, string>>;
   /** The deprecation of filters without brackets. */
@@ -99,7 +102,9 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     const query = request.query as Record<string, unknown>;
     const matches = matchesQuery(query);
     const { endpoint } = definitionFor(request, candidates, { pin, fallback, matches });
-    const { headers, text } = await endpoint.reply(query, list.source(callerOf(request)));
+    const caller = callerOf(request);
+    const limited: Limited = (work) => options.concurrency.run(caller, work);
+    const { headers, text } = await endpoint.reply(query, list.source(caller), { limited });
     return send(reply, { status: 200, headers: { ...headers, ...NO_STORE }, text });
   });
 };
@@ -140,7 +145,11 @@ const mountCreate: Mount = (app, resource, path, options) => {
     const { body, answer } = definitionFor(request, candidates, { pin, fallback, matches });
     const draft = body.read(request.body);
     const answerOf = (entity: typeof example): Answer => {
-      const headers = { location: `${location}/${entity.id}`, etag: etagOf(entity.version), ...NO_STORE };
+      const headers = {
+        location: `${location}/${entity.id}`,
+        etag: etagOf(entity.version, entity.minorVersion),
+        ...NO_STORE,
+      };
       return { status, headers, text: answer.write(entity) };
     };
     if (create.findByKey !== undefined) {
@@ -188,7 +197,7 @@ const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { 
   });
   app.get(entityPath(path), { ...route, ...accessHooks(authenticate, read) }, async (request, reply) => {
     const entity = await read.run(idOf(request), callerOf(request));
-    const headers = { etag: etagOf(entity.version), ...REVALIDATE };
+    const headers = { etag: etagOf(entity.version, entity.minorVersion), ...REVALIDATE };
     return notModified(request, headers.etag)
       ? send(reply, { status: 304, headers, text: '' })
       : send(reply, { status: 200, headers, text: view.write(entity) });
@@ -229,7 +238,7 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
           ifMatch(request),
           requestInfo(request.raw),
         );
-        const headers = { etag: etagOf(entity.version), ...NO_STORE };
+        const headers = { etag: etagOf(entity.version, entity.minorVersion), ...NO_STORE };
         return send(reply, { status: 200, headers, text: answer.write(entity) });
       },
     });

@@ -6,7 +6,8 @@ import type { Static, TSchema } from 'typebox';
 
 /** The types of a resource: the aggregate, the fields of its lists, and the input of creations and changes. */
 export type ResourceTypes = {
-  entity: { id: string; version: number };
+  /** `minorVersion` is that of its entity tag (see etagOf). */
+  entity: { id: string; version: number; minorVersion?: number };
   field: string;
   draft: object;
   changes: object;

@@ -1,8 +1,14 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import { createLogger } from '@gatehouse/kit/logger';
-import { type Answer, send } from '@gatehouse/resource/answer';
+import { type Answer, send, sendStream } from '@gatehouse/resource/answer';
 import { createApp } from '@gatehouse/resource/app';
+import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
+
+const PIECE_BYTES = 256 * 1024;
 
 async function sent(t: Test, answer: Answer) {
   const logger = createLogger({ name: 'test', level: 'silent', readable: false });
@@ -33,4 +39,44 @@ t.test('some statuses have no body', async (t) => {
     t.equal(answer.body, '');
     t.notOk('content-type' in answer.headers);
   }
+});
+
+t.test('a stream waits for its client, and ends with it', async (t) => {
+  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+  const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
+  t.teardown(() => app.close());
+  let read = 0;
+  const closed = Promise.withResolvers<void>();
+  async function* endless() {
+    try {
+      for (;;) {
+        read += 1;
+        yield Buffer.alloc(PIECE_BYTES);
+      }
+    } finally {
+      closed.resolve();
+    }
+  }
+  app.get('/', async (_request, reply) => sendStream(reply.header('content-length', PIECE_BYTES), endless()));
+  app.get('/endless', async (_request, reply) => sendStream(reply, endless()));
+  const base = await app.listen({ port: 0, host: '127.0.0.1' });
+
+  const head = await fetch(base, { method: 'HEAD' });
+  t.equal(head.headers.get('content-length'), `${PIECE_BYTES}`);
+  t.equal(read, 0, 'nothing is read for HEAD');
+
+  const request = get(`${base}/endless`, { agent: false });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.on('error', () => {});
+  let before = -1;
+  // Until the buffers of the system are full.
+  await until(async () => {
+    const isStill = read === before;
+    before = read;
+    await sleep(200);
+    return isStill;
+  }, 20_000);
+  t.ok(read * PIECE_BYTES < 32e6, `${read} pieces`);
+  response.destroy();
+  await closed.promise;
 });

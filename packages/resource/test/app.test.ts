@@ -350,7 +350,7 @@ t.test('preflight requests', async (t) => {
         'access-control-allow-origin': '*',
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'Authorization, DPoP, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id',
+          'Authorization, DPoP, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, traceparent',
       },
       'and never with cookies',
     );

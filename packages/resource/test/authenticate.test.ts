@@ -267,6 +267,7 @@ t.test('a route without the hook is a server error', async (t) => {
 function limitsOf(authenticated: number, unauthenticated: number): CallLimits {
   return {
     authenticated: createRateLimiter({ name: 'credential', quota: authenticated, seconds: 60 }),
+    person: createRateLimiter({ name: 'person', quota: authenticated * 2, seconds: 60 }),
     unauthenticated: createAddressLimiter({ name: 'address', quota: unauthenticated, seconds: 60 }),
   };
 }

@@ -1,3 +1,4 @@
+import { createConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createApp } from '@gatehouse/resource/app';
@@ -83,7 +84,11 @@ t.test('a shared path serves exactly the profiles that applications can pin', as
     operations: {},
     example: { id: 'thg_1', version: 1 },
   };
-  const options = { authenticate: async () => {}, idempotencyKeys: {} as IdempotencyStore };
+  const options = {
+    authenticate: async () => {},
+    idempotencyKeys: {} as IdempotencyStore,
+    concurrency: createConcurrencyLimit(),
+  };
   t.throws(() => mountResource(app, resource, options), {
     message: /^\/things serves offset, page; PROFILE_PINS has cursor, offset /,
   });
@@ -116,7 +121,11 @@ t.test('what nobody could reach, or no request could choose, is an error at star
     operations: {},
     example: { id: 'thg_1', version: 1 },
   };
-  const options = { authenticate: async () => {}, idempotencyKeys: {} as IdempotencyStore };
+  const options = {
+    authenticate: async () => {},
+    idempotencyKeys: {} as IdempotencyStore,
+    concurrency: createConcurrencyLimit(),
+  };
   t.throws(() => mountResource(app, resource, options), {
     message: '/things/:id is read in one profile, not in a and b',
   });

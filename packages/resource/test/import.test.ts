@@ -80,6 +80,7 @@ mountResource<Types>(
       request.caller = { scopes: new Set(['write:data']) } as unknown as Caller;
     },
     idempotencyKeys: undefined as never,
+    concurrency: undefined as never,
   },
 );
 

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { SERVICE_NAMES } from '@gatehouse/kit/services';
 import { skip as noNats, startJetStream } from './nats-server.ts';
 import { freePort, until } from './processes.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
@@ -16,9 +17,9 @@ import { startTestMongo } from './test-mongo.ts';
 const ROUND_MS = 500;
 const WARM_UP = 4;
 const CONCURRENCY = 32;
-/** Linux counts CPU time in these. */
-const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
+/** Of the services that the service calls. */
+const NOBODY_LISTENS = 'http://127.0.0.1:1';
 
 type Server = { pid: number; port: number };
 /** `token` is that of a trusted machine unless given. */
@@ -31,10 +32,12 @@ type Figures = { rate: number; p50: number; p95: number; p99: number; cpu: numbe
 export type Bench = {
   service: Server;
   bare: Server;
+  /** By their names. */
+  variants: Readonly<Record<string, Server>>;
   /** Signs tokens of other callers. */
   sign: TestIssuer['sign'];
   ask(server: Server, call: Call): Promise<string>;
-  /** Drives the loads in turns, and prints each beside the first, which is that of the bare server. */
+  /** Drives the loads in turns, and prints each beside the first. */
   compare(loads: Record<string, Load>): Promise<void>;
 };
 
@@ -46,7 +49,9 @@ export type Bench = {
  * @param options.rounds of half a second each
  * @param options.scope of the token that requests carry
  * @param options.settings of the service, besides those that every service needs
+ * @param options.concurrency requests at the same time
  * @param options.nats whether the service publishes events, to a NATS server
+ * @param options.variants more processes of the service, with settings that differ
  */
 export async function benchBeside(
   options: {
@@ -58,25 +63,33 @@ export async function benchBeside(
     title: string;
     settings?: Readonly<Record<string, string>>;
     nats?: boolean;
+    concurrency?: number;
+    variants?: Readonly<Record<string, Readonly<Record<string, string>>>>;
     fill(uri: string): Promise<void>;
   },
   run: (bench: Bench) => Promise<void>,
 ): Promise<void> {
-  const { name, main, rounds, scope, title, fill } = options;
+  const { name, main, rounds, scope, title, fill, concurrency = CONCURRENCY } = options;
   const cleanups: (() => unknown)[] = [];
   const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
-  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   let machine = '';
 
-  /** A process of its own that answers at a path. Its log goes nowhere. */
+  /** A process of its own that serves once the path at one of its ports is found. Its log goes nowhere. */
   async function start(
     script: readonly string[],
-    path: string,
+    ready: { setting: 'PORT' | 'MANAGEMENT_PORT'; path: string },
     env: Record<string, string>,
   ): Promise<Server> {
-    const port = await freePort();
+    const ports = { PORT: await freePort(), MANAGEMENT_PORT: await freePort() };
     const child = spawn(process.execPath, script, {
-      env: { ...process.env, ...env, PORT: `${port}`, HOST: '127.0.0.1' },
+      env: {
+        ...process.env,
+        ...env,
+        PORT: `${ports.PORT}`,
+        MANAGEMENT_PORT: `${ports.MANAGEMENT_PORT}`,
+        HOST: '127.0.0.1',
+      },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const ended = once(child, 'exit');
@@ -85,12 +98,12 @@ export async function benchBeside(
       await ended;
     });
     const answers = () =>
-      fetch(`http://127.0.0.1:${port}${path}`).then(
+      fetch(`http://127.0.0.1:${ports[ready.setting]}${ready.path}`).then(
         ({ ok }) => ok,
         () => false,
       );
     await until(answers, 30_000);
-    return { pid: child.pid ?? 0, port };
+    return { pid: child.pid ?? 0, port: ports.PORT };
   }
 
   function ask(port: number, { method, path, body, status, token = machine }: Call): Promise<string> {
@@ -111,11 +124,13 @@ export async function benchBeside(
     });
   }
 
-  /** User and system time of a process and all its threads, in microseconds. */
+  /** The time for which the threads of a process have run, in microseconds. Linux counts it in nanoseconds. */
   function cpuOf({ pid }: Server): number {
-    // The second field is the name, in parentheses, and may hold anything.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const times = threads.map(
+      (id) => readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0],
+    );
+    return times.reduce((sum, nanoseconds) => sum + Number(nanoseconds), 0) / 1000;
   }
 
   function megabytesOf({ pid }: Server): string {
@@ -134,7 +149,7 @@ export async function benchBeside(
         times.push(performance.now() - asked);
       }
     }
-    await Promise.all(Array.from({ length: CONCURRENCY }, one));
+    await Promise.all(Array.from({ length: concurrency }, one));
     const seconds = (performance.now() - begin) / 1000;
     times.sort((a, b) => a - b);
     const at = (share: number) => times[Math.floor((times.length - 1) * share)] ?? 0;
@@ -155,7 +170,7 @@ export async function benchBeside(
     process.stdout.write(`${name.padEnd(26)}${figures.map((it) => it.padStart(11)).join('')}\n`);
   }
 
-  /** All of them in turns, so that whatever else the machine does falls on all alike; the first is the bare one. */
+  /** All of them in turns, so that whatever else the machine does falls on all alike. */
   async function compare(loads: Record<string, Load>): Promise<void> {
     const figuresOf = new Map(Object.keys(loads).map((name) => [name, [] as Figures[]]));
     for (let i = -WARM_UP; i < rounds; i += 1) {
@@ -164,7 +179,7 @@ export async function benchBeside(
         if (i >= 0) figuresOf.get(name)?.push(figures);
       }
     }
-    const [bare = []] = figuresOf.values();
+    const [[firstName, first] = ['', []]] = figuresOf;
     for (const [name, own] of figuresOf) {
       const of = (key: keyof Figures) => median(own.map((it) => it[key]));
       print(name, [
@@ -172,11 +187,11 @@ export async function benchBeside(
         ...[of('p50'), of('p95'), of('p99')].map((ms) => ms.toFixed(1)),
         of('cpu').toFixed(0),
       ]);
-      if (own === bare) continue;
-      // Each round with the bare one beside it.
+      if (own === first) continue;
+      // Each round with the first one beside it.
       const ratio = (key: keyof Figures) =>
-        median(own.map((it, i) => it[key] / (bare[i]?.[key] ?? Number.NaN))).toFixed(2);
-      print('  to the bare one', (['rate', 'p50', 'p95', 'p99', 'cpu'] as const).map(ratio));
+        median(own.map((it, i) => it[key] / (first[i]?.[key] ?? Number.NaN))).toFixed(3);
+      print(`  to ${firstName}`, (['rate', 'p50', 'p95', 'p99', 'cpu'] as const).map(ratio));
     }
   }
 
@@ -197,27 +212,44 @@ export async function benchBeside(
     const nats = await natsUrl();
     const { CPU_PROF } = process.env;
     const profiling = CPU_PROF ? ['--cpu-prof', `--cpu-prof-dir=${CPU_PROF}`] : [];
-    const service = await start([...profiling, main], '/health/ready', {
-      PUBLIC_URL: issuer.issuer,
-      IDENTITY_URL: issuer.issuer,
-      [`${name.toUpperCase()}_CLIENT_SECRET`]: issuer.client.secret,
-      [`${name.toUpperCase()}_MONGODB_URI`]: mongo.uri,
-      NATS_URL: nats,
-      TRUSTED_PROXIES: '127.0.0.1',
-      RATE_LIMIT: 'off',
-      ...options.settings,
-    });
+    const startService = (settings: Readonly<Record<string, string>> = {}) =>
+      start(
+        [...profiling, main],
+        { setting: 'MANAGEMENT_PORT', path: '/health/ready' },
+        {
+          ...Object.fromEntries(SERVICE_NAMES.map((other) => [`${other.toUpperCase()}_URL`, NOBODY_LISTENS])),
+          PUBLIC_URL: issuer.issuer,
+          IDENTITY_URL: issuer.issuer,
+          [`${name.toUpperCase()}_CLIENT_SECRET`]: issuer.client.secret,
+          [`${name.toUpperCase()}_MONGODB_URI`]: mongo.uri,
+          NATS_URL: nats,
+          TRUSTED_PROXIES: '127.0.0.1',
+          RATE_LIMIT: 'off',
+          ...options.settings,
+          ...settings,
+        },
+      );
+    const service = await startService();
     await fill(mongo.uri);
-    const bare = await start([options.bare], `/${name}`, { MONGODB_URI: mongo.uri, NATS_URL: nats });
+    const variants: Record<string, Server> = {};
+    for (const [variant, settings] of Object.entries(options.variants ?? {})) {
+      variants[variant] = await startService(settings);
+    }
+    const bare = await start(
+      [options.bare],
+      { setting: 'PORT', path: `/${name}` },
+      { MONGODB_URI: mongo.uri, NATS_URL: nats },
+    );
     print(title, ['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs']);
     const before = megabytesOf(service);
     await run({
-      ...{ service, bare, sign: issuer.sign },
+      ...{ service, bare, variants, sign: issuer.sign },
       ...{ ask: (server, call) => ask(server.port, call), compare },
     });
+    const others = Object.entries({ 'the bare server': bare, ...variants });
     process.stdout.write(
       `memory of the service: ${before} at the start, ${megabytesOf(service)} at the end; ` +
-        `of the bare server ${megabytesOf(bare)}\n`,
+        `${others.map(([other, server]) => `of ${other} ${megabytesOf(server)}`).join(', ')}\n`,
     );
   } finally {
     agent.destroy();

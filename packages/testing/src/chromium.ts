@@ -48,7 +48,7 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');
   // Not as a script element, which the policy of the pages refuses.
   await page.evaluate(readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
-  const { violations } = await page.evaluate<Violations>('axe.run()');
+  const { violations } = await page.evaluate<Violations>("axe.run({ resultTypes: ['violations'] })");
   return violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
   );

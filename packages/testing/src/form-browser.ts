@@ -9,6 +9,8 @@ export type FormBrowser = {
   get(url: string): Promise<Page>;
   /** Submits the page's first form, or the one whose markup contains `which`; `fields` replace the form's values. */
   submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page>;
+  /** Follows the page's link whose address contains `link`, and confirms what is asked there (packages/ui/src/confirmation.ts). */
+  confirm(page: Page, link: string, fields?: Record<string, string>): Promise<Page>;
   /** The cookies that would be sent to a path. */
   cookies(path: string): Map<string, string>;
 };
@@ -70,14 +72,24 @@ export function createFormBrowser(base: string, headers: Readonly<Record<string,
     throw new Error(`more than twenty redirects, at ${url}`);
   }
 
+  function submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page> {
+    const form = formsOf(page.html).find(({ html }) => which === undefined || html.includes(which));
+    if (form === undefined) throw new Error(`there is no such form at ${page.url}:\n${page.html}`);
+    const target = new URL(form.action, page.url).href;
+    return request('POST', target, new URLSearchParams({ ...form.fields, ...fields }));
+  }
+
   return {
     cookies,
     get: (url) => request('GET', url),
-    submit(page, fields, which) {
-      const form = formsOf(page.html).find(({ html }) => which === undefined || html.includes(which));
-      if (form === undefined) throw new Error(`there is no such form at ${page.url}:\n${page.html}`);
-      const target = new URL(form.action, page.url).href;
-      return request('POST', target, new URLSearchParams({ ...form.fields, ...fields }));
+    submit,
+    async confirm(page, link, fields = {}) {
+      const addresses = [...page.html.matchAll(/<a\b([^>]*)>/g)].map(([, text = '']) =>
+        attributeOf(text, 'href'),
+      );
+      const address = addresses.find((href) => href?.includes(link));
+      if (address === undefined) throw new Error(`there is no link to ${link} at ${page.url}:\n${page.html}`);
+      return submit(await request('GET', new URL(address, page.url).href), fields, 'name="confirmation"');
     },
   };
 }

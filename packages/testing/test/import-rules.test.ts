@@ -115,6 +115,10 @@ const BROKEN: Broken[] = [
   ['packages/kit/src/a.ts', `const q = \`it's \${1}\`;\nimport 'jose';`, /:2 imports 'jose'/],
   ['packages/kit/src/a.ts', `const q = \`\${await import('jose')}\`;`, /imports 'jose'/],
   ['packages/kit/src/a.ts', `const f = <T>(a: import('jose').A<T>) => /'/.test(a) / 2;`, /imports 'jose'/],
+  // Requests to other servers.
+  ['packages/kit/src/a.ts', `import { request } from 'node:http';`, /only packages\/outbound makes requests/],
+  ['services/users/src/a.ts', `import https from 'node:https';`, /only packages\/outbound makes requests/],
+  ['services/users/src/a.ts', `const { Agent } = await import('undici');`, /only packages\/outbound makes/],
   // Between packages.
   ['packages/kit/src/a.ts', `import '@gatehouse/tokens/verifier';`, /not on the list of what packages\/kit/],
   ['packages/tokens/src/a.ts', `import 'mongoose';`, /not on the list of what packages\/tokens/],
@@ -180,7 +184,11 @@ const BROKEN: Broken[] = [
   ['packages/testing/src/a.ts', `import '@gatehouse/testing/tokens';`, /does not declare it/],
   ['services/users/src/a.ts', `import 'fs';`, /does not declare it/],
   ['services/users/test/a.test.ts', `import 'playwright-core';`, /does not declare it/],
-  ['deploy/docker/healthcheck.mjs', `import 'undici';`, /deploy\/docker\/package\.json does not declare it/],
+  [
+    'deploy/docker/healthcheck.mjs',
+    `import 'mongoose';`,
+    /deploy\/docker\/package\.json does not declare it/,
+  ],
   // Cycles, of files and of folders.
   [
     'packages/kit/src/a.ts',
@@ -260,8 +268,8 @@ t.test('what only looks like an import', async (t) => {
   t.same(check({ 'packages/kit/src/a.ts': texts.join('\n') }), []);
 });
 
-/** Who may read the environment is held by Biome's noProcessEnv, which biome.json turns off for some files. */
-const READERS: [path: string, text: string, mayRead: boolean][] = [
+/** Who may use these globals is held by rules of Biome, which biome.json turns off for some files. */
+const USERS: [path: string, text: string, may: boolean][] = [
   ['services/users/src/plain.ts', 'export const port = process.env.PORT;', false],
   ['services/users/src/optional.ts', 'export const port = process?.env?.PORT;', false],
   [
@@ -277,21 +285,28 @@ const READERS: [path: string, text: string, mayRead: boolean][] = [
   ['services/users/src/main.ts', 'export const port = process.env.PORT;', true],
   ['services/users/test/a.test.ts', 'export const port = process.env.PORT;', true],
   ['services/users/bench/a.ts', 'export const port = process.env.PORT;', true],
+  ['services/users/src/client.ts', 'export const ask = () => fetch("http://a.example");', false],
+  ['deploy/local/src/client.ts', 'export const ask = fetch;', false],
+  ['packages/kit/src/socket.ts', 'export const socket = new WebSocket("ws://a.example");', false],
+  ['services/users/src/example.ts', `export const text = \`await fetch('/')\`;`, true],
+  ['services/users/src/other.ts', 'export const ask = (it: { fetch(): void }) => it.fetch();', true],
+  ['services/users/test/b.test.ts', 'export const ask = () => fetch("http://a.example");', true],
+  ['packages/testing/src/ask.ts', 'export const ask = () => fetch("http://a.example");', true],
 ];
 
-t.test('who reads process.env', async (t) => {
+t.test('who reads process.env, and who makes requests', async (t) => {
   const root = t.testdir();
   copyFileSync(join(ROOT, 'biome.json'), join(root, 'biome.json'));
-  for (const [path, text] of READERS) {
+  for (const [path, text] of USERS) {
     mkdirSync(join(root, dirname(path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
   const options = ['lint', '--vcs-enabled=false', '--colors=off', '--reporter=github', '.'];
   const biome = spawnSync(join(ROOT, 'node_modules/.bin/biome'), options, { cwd: root, encoding: 'utf8' });
-  const found = [...biome.stdout.matchAll(/noProcessEnv,file=([^,]+)/g)].map(([, path = '']) =>
-    relative(root, path),
+  const found = [...biome.stdout.matchAll(/(?:noProcessEnv|noRestrictedGlobals),file=([^,]+)/g)].map(
+    ([, path = '']) => relative(root, path),
   );
-  for (const [path, text, mayRead] of READERS) t.equal(!found.includes(path), mayRead, `${path}: ${text}`);
+  for (const [path, text, may] of USERS) t.equal(!found.includes(path), may, `${path}: ${text}`);
   t.equal(biome.status, 1);
 });
 

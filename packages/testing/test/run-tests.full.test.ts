@@ -92,11 +92,11 @@ t.test('reports every way a file can end', async (t) => {
     t.equal(block.startsWith('FAIL'), counts.includes('failed'));
     if (says) t.match(block, says);
   }
-  t.equal(result.lastLine, '16 passed, 11 failed, 3 skipped');
+  t.equal(result.lastLine, '17 passed, 11 failed, 3 skipped');
   t.equal(result.status, 1);
   t.match(result.output, /Not run:\n {2}packages.+skips-all\.test\.ts: nothing here can run/);
   t.match(result.output, /skips\.test\.ts: in a browser: no Chromium on this machine\n/);
-  t.match(result.output, /skips\.test\.ts: inside > with a server: no nats-server\n\n16 passed/);
+  t.match(result.output, /skips\.test\.ts: inside > with a server: no nats-server\n\n17 passed/);
   const leftRunning = await readPid(PID_FILE);
   t.ok(await waitFor(() => isGone(leftRunning)), 'ends what a file leaves running');
   t.same(readdirSync(TMPDIR), [], 'removes the data of its MongoDB');
@@ -119,8 +119,18 @@ for (const [patterns, lastLine, status] of TOTALS) {
   });
 }
 
+t.test('a file that fails runs once more and is named when it then passes', parallel(), async (t) => {
+  const result = await run(['flaky', 'passes'], { FAILED_ONCE_FILE: join(t.testdir(), 'failed') });
+  t.match(
+    result.output,
+    /^FAIL .+flaky[\s\S]+Again, alone:\nok .+flaky[\s\S]+passed alone:\n.+flaky\.test\.ts/m,
+  );
+  t.equal(result.lastLine, '4 passed, 0 failed, 0 skipped');
+  t.equal(result.status, 0);
+});
+
 t.test('the files in a fixtures folder are data', parallel(), async (t) => {
-  const result = await run(['sample', '--root', join(import.meta.dirname, '../../..')]);
+  const result = await run(['fixtures', '--root', join(import.meta.dirname, '../../..')]);
   t.match(result.output, /No test file matches/);
 });
 

@@ -30,7 +30,10 @@ export function createIdentityClient(internal: InternalClient): IdentityClient {
 }
 
 function unexpected(status: number): ServiceError {
-  return unavailable('Identity cannot answer just now.', new Error(`unexpected answer, status ${status}`));
+  return unavailable(
+    'The identity service cannot answer at the moment.',
+    new Error(`unexpected answer, status ${status}`),
+  );
 }
 
 function isResolvedKey(value: unknown): value is ResolvedKey {

@@ -1,6 +1,6 @@
-import { withDeadline } from '@gatehouse/kit/deadline';
 import { unavailable } from '@gatehouse/kit/errors';
 import { internalPrefix, type ServiceName } from '@gatehouse/kit/services';
+import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { INTERNAL_SCOPE, internalAudience } from './scopes.ts';
 
 export type InternalClient = {
@@ -23,7 +23,9 @@ type KeptToken = { value: string /** In milliseconds of performance.now(). */; r
 /** How long before its end a token is replaced, in seconds; a short-lived one after nine tenths of its life. */
 const RENEWED_BEFORE = 60;
 const TIMEOUT_SECONDS = 5;
-const UNREACHABLE = 'Another part of Gatehouse cannot be reached just now.';
+/** What other services answer with, such as pages of revocations, is within this by far. */
+const MAX_BYTES = 32 * 1024 * 1024;
+const UNREACHABLE = 'Another part of Gatehouse cannot be reached.';
 
 /** A client of the /internal routes of one other service, which keeps its token for as long as that holds. */
 export function createInternalClient(options: {
@@ -105,26 +107,27 @@ export function clientCredentialsGrant(options: {
     const { access_token: value, expires_in: lifetime, error } = Object(body) as Record<string, unknown>;
     if (status !== 200 || typeof value !== 'string' || typeof lifetime !== 'number') {
       const cause = new Error(`the token endpoint answered ${status} ${String(error ?? '')}`.trim());
-      throw unavailable('Identity cannot issue a token just now.', cause);
+      throw unavailable('The identity service cannot issue a token at the moment.', cause);
     }
     return { value, lifetime };
   };
 }
 
-/** Never to where a redirect points: that would take the credential along. */
+const outbound = createOutbound({ to: 'services', maxBytes: MAX_BYTES });
+
 async function send(
   url: string,
   timeoutSeconds: number,
-  init: RequestInit,
+  init: OutboundInit,
 ): Promise<{ status: number; body: unknown }> {
   let status: number | undefined;
   try {
-    return await withDeadline(timeoutSeconds * 1000, async (signal) => {
-      const response = await fetch(url, { ...init, redirect: 'error', signal });
-      status = response.status;
-      const text = await response.text();
-      return { status, body: text === '' ? undefined : JSON.parse(text) };
-    });
+    const response = await outbound.fetch(url, { ...init, timeoutMs: timeoutSeconds * 1000 });
+    status = response.status;
+    const text = await response.text();
+    if (status >= 300 && status < 400)
+      throw new Error(`it answered ${status}, and redirects are not followed`);
+    return { status, body: text === '' ? undefined : JSON.parse(text) };
   } catch (error) {
     // Without the text: the parser's error quotes it.
     const cause = error instanceof SyntaxError ? new Error(`it answered ${status} without JSON`) : error;

@@ -1,6 +1,14 @@
 import { hash } from 'node:crypto';
 import { unavailable } from '@gatehouse/kit/errors';
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createOutbound } from '@gatehouse/outbound/outbound';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
 import { LRUCache } from 'lru-cache';
 import { type Caller, unauthenticated } from './caller.ts';
 import { createRevocationSet, type RevocationSet } from './revocations.ts';
@@ -35,6 +43,8 @@ export type TokenVerifier = {
    * that is not cached is verified; its errors are passed on.
    */
   verify(token: string, beforeVerification?: () => Promise<void>): Promise<Caller>;
+  /** Fetches the keys at `jwksUri`, so that the first token waits for nobody. Rejects when they cannot be fetched. */
+  loadKeys(): Promise<void>;
 };
 
 /** Asymmetric algorithms only: with a shared key, every verifier could also sign. */
@@ -46,13 +56,17 @@ const JWKS_OPTIONS = {
   /** The keys are published long before they sign, so this limits the fetches that an unknown kid can cause. */
   cooldownDuration: 1000,
   cacheMaxAge: 600_000,
+  [customFetch]: createOutbound({ to: 'services' }).fetch,
 };
 
 type Verified = { caller: Caller; kid: string };
 
 export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
   const { issuer, audience, revocations = createRevocationSet(), cacheSize = 10_000 } = options;
-  const keys = 'keys' in options ? options.keys : remoteKeys(options.jwksUri, revocations);
+  const { keys, loadKeys } =
+    'keys' in options
+      ? { keys: options.keys, loadKeys: async () => {} }
+      : remoteKeys(options.jwksUri, revocations);
   // Keyed by hash, so that a memory dump of the cache holds no usable credential.
   const verified = new LRUCache<string, Verified>({ max: cacheSize });
 
@@ -77,6 +91,7 @@ export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
   }
 
   return {
+    loadKeys,
     async verify(token, beforeVerification) {
       const key = hash('sha256', token, 'base64');
       let cached = verified.get(key);
@@ -100,16 +115,19 @@ export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
 }
 
 /** The keys at a URL, fetched again after one of them was withdrawn. */
-function remoteKeys(uri: string, revocations: RevocationSet): KeyGetter {
+function remoteKeys(uri: string, revocations: RevocationSet): { keys: KeyGetter; loadKeys(): Promise<void> } {
   const remote = createRemoteJWKSet(new URL(uri), JWKS_OPTIONS);
   let withdrawn = revocations.withdrawnKeys;
-  return async (header, token) => {
-    if (withdrawn !== revocations.withdrawnKeys) {
-      withdrawn = revocations.withdrawnKeys;
-      // If this fails, the known keys remain in use: tokens of the withdrawn key are refused by their kid.
-      await remote.reload().catch(() => {});
-    }
-    return remote(header, token);
+  return {
+    loadKeys: remote.reload,
+    async keys(header, token) {
+      if (withdrawn !== revocations.withdrawnKeys) {
+        withdrawn = revocations.withdrawnKeys;
+        // If this fails, the known keys remain in use: tokens of the withdrawn key are refused by their kid.
+        await remote.reload().catch(() => {});
+      }
+      return remote(header, token);
+    },
   };
 }
 

@@ -396,6 +396,14 @@ t.test('the keys cannot be had', async (t) => {
   await t.rejects(verifier.verify(token), unavailable, 'nobody listens');
 });
 
+t.test('keys that were loaded before the first token', async (t) => {
+  const { verifier, published } = await setUp(t);
+  await verifier.loadKeys();
+  published.answer = (request) => void request.socket.destroy();
+  t.match(await verifier.verify(await sign()), { subject: 'usr_1' });
+  await t.rejects(verifier.loadKeys(), 'when they cannot be fetched');
+});
+
 t.test('the cache keeps so many tokens, the newest', async (t) => {
   const { verifier, published } = await setUp(t, { cacheSize: 3 });
   const tokens = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((jti) => sign({ jti })));

@@ -1,3 +1,4 @@
+import { ICON } from '@gatehouse/kit/pages';
 import { type Content, type Html, html, render } from './html.ts';
 import { gateIllustration, logo } from './illustrations.ts';
 
@@ -39,7 +40,7 @@ export function htmlDocument(page: PageParts, body: Html, head: Head): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
+<link rel="icon" href="data:image/svg+xml,${ICON}">
 ${Object.entries(meta).map(([name, content]) => html`<meta name="${name}" content="${content}">`)}${stylesheets.map((path) => html`<link rel="stylesheet" href="${path}">`)}${scripts.map((path) => html`<script defer src="${path}"></script>`)}
 </head>
 ${body}

@@ -15,7 +15,7 @@ export type Field = {
   type?: 'text' | 'email' | 'password' | 'tel' | 'url';
   value?: string | undefined;
   autocomplete: string;
-  hint?: string;
+  hint?: Content;
   problem?: string | undefined;
   required?: boolean;
   autofocus?: boolean;
@@ -37,19 +37,19 @@ const SUBJECTS: Record<string, string> = {
   first_name: 'The first name',
   last_name: 'The last name',
   phone: 'The phone number',
-  picture: 'The address of the picture',
+  picture: 'The picture URL',
   type: 'The type',
   scopes: 'The scopes',
   redirect_uris: 'The redirect URIs',
-  post_logout_redirect_uris: 'The addresses after signing out',
-  backchannel_logout_uri: 'The address for sign-outs',
+  post_logout_redirect_uris: 'The post-logout redirect URIs',
+  backchannel_logout_uri: 'The back-channel logout URI',
   jwks: 'The key set',
   dpop_bound_access_tokens: 'DPoP binding',
   require_pushed_authorization_requests: 'The requirement to push requests',
   id_token_signed_response_alg: 'The signature algorithm of ID tokens',
   legacy_implicit: 'The implicit flow',
   security_profile: 'The security profile',
-  trusted: 'Trust',
+  trusted: 'The trust',
   expires_in: 'The lifetime',
   value: 'The value',
   description: 'The description',
@@ -61,7 +61,7 @@ const SUBJECTS: Record<string, string> = {
   status: 'The status',
   role: 'The role',
   note: 'The note',
-  to: 'This',
+  to: 'The end',
   user_id: 'The recipient',
   message: 'The message',
   priority: 'The priority',
@@ -70,8 +70,8 @@ const SUBJECTS: Record<string, string> = {
   'filters.status': 'The status',
   'filters.role': 'The role',
   'filters.type': 'The type',
-  'filters.user_id': 'The user id',
-  'filters.client_id': 'The client id',
+  'filters.user_id': 'The user ID',
+  'filters.client_id': 'The client ID',
   'filters.currency': 'The currency',
   'filters.category': 'The category',
 };
@@ -146,10 +146,11 @@ export function problemOf(problems: readonly FieldProblem[], name: string): stri
   return problem && sentenceOf(problem);
 }
 
-/** A message about a field is the end of a sentence, such as "must have 8 to 256 characters"; others are whole. */
+/** A message about a field is a whole sentence, such as "Enter a name.", or the end of one, such as "must have 8 characters". */
 function sentenceOf({ field: name, message }: FieldProblem): string {
   const subject = SUBJECTS[name];
-  return subject === undefined ? message : `${subject} ${message}.`;
+  const isWhole = /^\p{Lu}.*\.$/su.test(message);
+  return subject === undefined || isWhole ? message : `${subject} ${message}.`;
 }
 
 /** What has been done, for the page that follows a form. */

@@ -22,15 +22,18 @@ export function day(date: Date): Html {
   return html`<time datetime="${date.toISOString()}">${DATE.format(date)} UTC</time>`;
 }
 
-const MOMENT = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'medium',
-  timeStyle: 'short',
-  timeZone: 'UTC',
-});
+const MOMENTS = {
+  day: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }),
+  minute: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+  second: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
+};
 
-/** The date and time in a few characters, for tables; whoever shows it says that it is in UTC. */
-export function moment(date: Date): Html {
-  return html`<time class="moment" datetime="${date.toISOString()}">${MOMENT.format(date)}</time>`;
+/**
+ * The date and time in a few characters, for tables, in UTC. Pages that have a script for it show minutes and seconds in the zone
+ * of the reader.
+ */
+export function moment(date: Date, precision: keyof typeof MOMENTS = 'minute'): Html {
+  return html`<time class="moment" data-precision="${precision}" datetime="${date.toISOString()}">${MOMENTS[precision].format(date)}</time>`;
 }
 
 /** A time to wait in words, rounded up: 90 is "1 minute 30 seconds". Without seconds from an hour on. */
@@ -56,4 +59,21 @@ export function named(name: string): Html {
 /** A host name, always from left to right. */
 export function hostname(host: string): Html {
   return html`<bdi class="host" dir="ltr">${host}</bdi>`;
+}
+
+const AGO = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' });
+const UNITS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
+  ['year', 31_536_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** How long ago something was, in its largest unit, such as "3 minutes ago". */
+export function ago(date: Date, now = new Date()): Html {
+  const seconds = (now.getTime() - date.getTime()) / 1000;
+  const found = UNITS.find(([, each]) => seconds >= each);
+  const text =
+    found === undefined ? 'less than a minute ago' : AGO.format(-Math.floor(seconds / found[1]), found[0]);
+  return html`<time datetime="${date.toISOString()}" title="${dateAndTimeText(date)}">${text}</time>`;
 }

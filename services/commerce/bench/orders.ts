@@ -30,7 +30,7 @@ const bench = {
   rounds,
   scope: 'write:data',
   title: 'orders',
-  settings: { USERS_URL: 'http://127.0.0.1:1', COMMERCE_MAX_PENDING_ORDERS: '10000' },
+  settings: { COMMERCE_MAX_PENDING_ORDERS: '10000' },
   nats: true,
   /** The bare server has a database of its own, with the same products and the same indexes. */
   async fill(uri: string) {

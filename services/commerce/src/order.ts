@@ -81,6 +81,8 @@ export type OrderStore = ListSource<OrderField, Order> & {
   ): Promise<Placement>;
   /** Calls `decide` with the current order. Throws `not_found`, `precondition_failed`, and what `decide` throws. */
   update(id: string, decide: (current: Order) => Order, ifVersion: IfVersion): Promise<Order>;
+  /** Takes the customer and all notes out of a person's orders, which are kept for the accounts. */
+  makeAnonymous(userId: string): Promise<void>;
 };
 
 export const ORDER_LIMITS = { items: 200, quantity: 1_000_000, note: 500 };
@@ -128,7 +130,11 @@ export function linesOf(
   }
   // A product of each sum stays below 2^53 only if the total does, which is checked by division.
   let total = 0;
-  for (const { quantity, unitPrice } of lines.values()) {
+  for (const { productId, quantity, unitPrice } of lines.values()) {
+    if (quantity > ORDER_LIMITS.quantity) {
+      const message = `must have at most ${ORDER_LIMITS.quantity} pieces of ${productId} in all`;
+      problems.push({ field: 'items', message });
+    }
     if (unitPrice > (MAX_MINOR_UNITS - total) / quantity) {
       problems.push({ field: 'items', message: 'cost more than an order can' });
       break;

@@ -79,11 +79,15 @@ export function createProductService(store: ProductStore): ProductService {
   return service;
 }
 
-/** The product after the changes. Throws `invalid`: whether a price is valid depends on the currency. */
+/**
+ * The product after the changes. Throws `invalid`: whether a price is valid depends on the currency. A stock that stays as it is
+ * may be beyond the maximum, since cancelled orders return theirs to whatever an edit has set.
+ */
 export function changeProduct(current: Product, changes: ProductChanges): Product {
   const { price, ...others } = changes;
+  const { stock, ...withoutStock } = changes;
   const currency = changes.currency ?? current.currency;
-  const problems = productProblems(changes, currency);
+  const problems = productProblems(stock === current.stock ? withoutStock : changes, currency);
   if (currency !== current.currency && price === undefined) {
     problems.push({ field: 'price', message: 'is required with another currency' });
   }

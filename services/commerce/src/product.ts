@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
+import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { decimalsOf, minorUnits } from '@gatehouse/kit/money';
@@ -20,7 +21,9 @@ export type Product = {
   /** Unique among the products that have one. */
   sku: string | null;
   status: ProductStatus;
+  /** How often people and applications have changed it, and how often orders have changed its stock. */
   version: number;
+  minorVersion?: number;
   createdAt: Date;
   updatedAt: Date;
 };
@@ -85,6 +88,9 @@ export function productProblems(input: ProductChanges, currency: string | undefi
     if (value.trim() === '' || [...value].length > PRODUCT_LIMITS[field]) {
       const message = `must have 1 to ${PRODUCT_LIMITS[field]} characters, not only spaces`;
       problems.push({ field, message });
+    } else if ((field === 'name' || field === 'sku') && foldedKey(value).trim() === '') {
+      // Sorted and found by that key, it would be missing from lists, and could not be ordered.
+      problems.push({ field, message: 'must be made of characters that can be seen' });
     }
   }
   const { stock, price } = input;

@@ -3,7 +3,7 @@ import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
-import { prefixesOf } from '@gatehouse/kit/services';
+import { prefixesOf, SERVICES } from '@gatehouse/kit/services';
 import {
   createResourceService,
   type ResourceDependencies,
@@ -31,7 +31,7 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'commerce',
   prefixes: prefixesOf('commerce'),
   paths: [...SEARCH_PATHS, ...PRODUCT_PATHS, ...ORDER_PATHS],
-  consumers: [{ name: 'notifications_analytics', filter: 'commerce.order.*' }],
+  consumers: SERVICES.commerce.eventConsumers ?? [],
   document: {
     title: 'Gatehouse commerce',
     description: `
@@ -91,6 +91,7 @@ export function createCommerceService(
       logger: context.logger,
     });
     return {
+      erase: orderStore.makeAnonymous,
       routes(app, { mountOptions }) {
         mountOrderStatus(app, { orders, authenticate: mountOptions.authenticate });
         mountCategories(app, { products, authenticate: mountOptions.authenticate });

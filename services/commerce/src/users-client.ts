@@ -16,10 +16,7 @@ export function createUsersClient(internal: InternalClient): { exists(id: string
       const { status, body } = await internal.request('GET', `/existence/${encodeURIComponent(id)}`);
       const { exists } = Object(body) as { exists?: unknown };
       if (status !== 200 || typeof exists !== 'boolean') {
-        throw unavailable(
-          'Whether the user exists cannot be found out just now.',
-          new Error(`users answered ${status}`),
-        );
+        throw unavailable('The user cannot be checked at the moment.', new Error(`users answered ${status}`));
       }
       if (exists) known.set(id, true);
       return exists;

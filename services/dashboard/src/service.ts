@@ -22,8 +22,11 @@ import { createSessionsModule } from './sessions/module.ts';
 /** The developer dashboard: pages for people, made of what the public API answers them. */
 export function createDashboardService(config: DashboardConfig, parentLogger: Logger): Service {
   const logger = parentLogger.child({ service: DASHBOARD });
-  const { publicUrl, serviceUrls, masterKeys } = config;
-  const database = createDatabase({ uri: config.mongodbUri, name: DASHBOARD, logger });
+  const { publicUrl, serviceUrls, masterKeys, migrateAtStart } = config;
+  const database = createDatabase({
+    ...{ uri: config.mongodbUri, name: DASHBOARD, logger },
+    ...{ migrations: [], migrateAtStart },
+  });
   const { sessions, signOutUrl, collections } = createSessionsModule(database.connection, config, logger);
   const common = {
     ...config,
@@ -40,7 +43,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     routers: [
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
       assetRoutes(),
-      landingRoutes(config),
+      landingRoutes({ publicUrl, signUp: config.signUp === 'on' }),
       docsRoutes(config),
       pages.router,
     ],
@@ -55,6 +58,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
       database,
       createSweeper(database.connection, [...collections, IDEMPOTENCY_KEYS], { logger }),
     ]),
+    migrate: database.migrate,
     unready: database.unready,
   };
 }

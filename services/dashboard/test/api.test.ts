@@ -33,7 +33,7 @@ t.test('only a refused client has a wrong secret', async (t) => {
     [{ status: 400, body: error('invalid_request', 'DPoP is missing') }, 'ApiError 400: DPoP is missing'],
     [{ status: 429, body: error('slow_down', 'Too many') }, 'ApiError 429: Too many'],
     [{ status: 503, body: '<html>' }, 'ApiError 503: The API answered 503.'],
-    [{ status: 200, body: '<html>' }, 'ApiError 502: The answer of this part of Gatehouse cannot be read.'],
+    [{ status: 200, body: '<html>' }, 'ApiError 502: The response of this part of Gatehouse cannot be read.'],
   ];
   for (const [answer, outcome] of cases) t.equal(await tryWith(answer), outcome, answer.body);
 });

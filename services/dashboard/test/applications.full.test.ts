@@ -79,7 +79,7 @@ t.test('the settings of applications', async (t) => {
       [
         { backchannel_logout_uri: 'https://10.0.0.1/out' },
         'backchannel_logout_uri',
-        /^The address for sign-outs must use https and a host name\.$/,
+        /^The back-channel logout URI must use https and a host name\.$/,
       ],
     ];
     for (const [fields, at, message] of wrong) {
@@ -107,7 +107,7 @@ t.test('the settings of applications', async (t) => {
       token_endpoint_auth_method: 'private_key_jwt',
     });
     t.ok(isUnfolded(made));
-    t.match(textOf(await browser.get(`${made.url.pathname}/credentials`)), 'a key of its own');
+    t.match(textOf(await browser.get(`${made.url.pathname}/credentials`)), 'signs with its own key');
     const off = await browser.submit(made, { id_token_signed_response_alg: 'RS256' }, FORM);
     t.match(problemAt(off, 'id_token_signed_response_alg'), /must be ES256/);
 
@@ -130,15 +130,15 @@ t.test('the settings of applications', async (t) => {
     const made = await browser.submit(await newForm('machine'), fields, FORM);
     const path = made.url.pathname.replace('/credentials', '');
     const own = await browser.get(path);
-    t.match(textOf(own), 'An admin decides about it.');
+    t.match(textOf(own), 'Only an admin can change the trust.');
     t.notMatch(own.html, `${path}/trust`);
-    const trusted = await admin.browser.submit(await admin.browser.get(path), {}, '/trust"');
+    const trusted = await admin.browser.confirm(await admin.browser.get(path), '/trust');
     t.match(
       textOf(trusted),
-      /is trusted: it acts in its own right .* Granted by admin , \d+ \w+ \d{4}, \d\d:\d\d/,
+      /is trusted: it acts with its own scopes, .* granted by admin , \d+ \w+ \d{4}, \d\d:\d\d/,
     );
-    t.match(textOf(await browser.get(path)), 'Granted by an admin', 'its owner sees it, without the name');
-    const ended = await admin.browser.submit(trusted, {}, '/trust"');
+    t.match(textOf(await browser.get(path)), 'granted by an admin', 'its owner sees it, without the name');
+    const ended = await admin.browser.confirm(trusted, '/trust');
     t.match(textOf(ended), 'The trust has ended');
     t.match(await read(made), { trusted: false, trusted_by: null });
   });

@@ -94,6 +94,7 @@ export async function build(
     masterKeys: [randomBytes(32)],
     idleSeconds: 3600,
     sessionSeconds: 36_000,
+    signUp: 'on',
     ...configured,
   };
 

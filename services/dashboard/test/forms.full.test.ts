@@ -72,7 +72,7 @@ t.test('forms of the dashboard', async (t) => {
       await built.call(it.same.method, it.api, 'admin', it.same.body);
       const refused = await browser.submit(shown, fields, EDIT);
       t.equal(refused.status, 400, `${it.page}: both have changed the same field`);
-      t.match(alertOf(refused), /has been changed by somebody else meanwhile/);
+      t.match(alertOf(refused), /was changed by somebody else in the meantime/);
       t.match((await built.call('GET', it.api)).body, it.same.body, 'nothing is overwritten');
       await browser.submit(refused, fields, EDIT);
       t.match((await built.call('GET', it.api)).body, it.finally, 'who has been told may replace it');
@@ -82,13 +82,13 @@ t.test('forms of the dashboard', async (t) => {
   await t.test('a choice counts for the state that was shown', async (t) => {
     const { id } = await order((await product('Coffee')).id, 1);
     const path = `/v2/orders/${id}`;
-    const page = await browser.get(`/dashboard/orders/${id}`);
+    const page = await browser.get(`/dashboard/orders/${id}/cancel`);
     await built.call('PATCH', `${path}/status`, 'admin', { status: 'confirmed' });
-    const refused = await browser.submit(page, { status: 'cancelled', note: 'too late' }, EDIT);
+    const refused = await browser.submit(page, { note: 'too late' }, EDIT);
     t.equal(refused.status, 400);
     t.match(refused.html, 'too late');
     t.match((await built.call('GET', path)).body, { status: 'confirmed' });
-    await browser.submit(refused, { status: 'cancelled' }, EDIT);
+    await browser.submit(refused, {}, EDIT);
     t.match((await built.call('GET', path)).body, { status: 'cancelled' });
 
     const user = `/users/${built.people.ann.id}`;
@@ -184,7 +184,8 @@ t.test('forms of the dashboard', async (t) => {
       t.equal(await count(kind), after, action);
     }
     const withKey = await browser.get(path);
-    const rotate = () => browser.submit(withKey, { overlap: '3600' }, `action="${path}/keys/rotate"`);
+    const question = await browser.get(/href="([^"]+\/rotate)"/.exec(withKey.html)?.[1] ?? '');
+    const rotate = () => browser.submit(question, { overlap: '3600' }, 'name="confirmation"');
     await Promise.all([rotate(), rotate()]);
     t.equal(await count('api-keys'), 2, 'the old one, which still works, and the new one');
   });
@@ -253,7 +254,7 @@ t.test('forms of the dashboard', async (t) => {
     const ended = await browser.submit(page, { id: ' ' }, '/sessions/end"');
     t.equal(ended.status, 400);
     t.equal(await sessions(), before);
-    for (const path of ['/dead-letters/replay', '/dead-letters/remove', '/queues/change']) {
+    for (const path of ['/dead-letters/replay', '/queues/change']) {
       const html = page.html.replaceAll(/action="[^"]*\/sessions\/end"/g, `action="/dashboard${path}"`);
       t.equal((await browser.submit({ ...page, html }, { id: '' }, path)).status, 400, path);
     }
@@ -263,7 +264,7 @@ t.test('forms of the dashboard', async (t) => {
     const own = `/dashboard/users/${built.people.admin.id}`;
     const page = await browser.get(own);
     t.notMatch(page.html, `${own}/role"`);
-    for (const path of [`${own}/role`, `${own}/status`]) {
+    for (const path of [`${own}/role`, `${own}/activate`, `${own}/deactivate`, `${own}/delete`]) {
       const html = page.html.replaceAll(/action="[^"]*\/sessions\/end"/g, `action="${path}"`);
       const sent = await browser.submit({ ...page, html }, { role: 'user', status: 'inactive' }, path);
       t.equal(sent.status, 409, path);
@@ -279,11 +280,70 @@ t.test('forms of the dashboard', async (t) => {
     ] as const) {
       const { id } = await make('/api/v1/items', { name, value: 1 });
       const page = await browser.get(`/dashboard/items/${id}`);
-      t.equal((await browser.submit(page, { confirmation: 'blanks' }, '/delete"')).status, 400);
-      const deleted = await browser.submit(page, { confirmation: typed }, '/delete"');
+      t.equal((await browser.confirm(page, '/delete', { confirmation: 'blanks' })).status, 400);
+      const deleted = await browser.confirm(page, '/delete', { confirmation: typed });
       t.equal(heading(deleted), 'Items', JSON.stringify([name, typed]));
     }
   });
+
+  await t.test(
+    'what is wrong is said at its field, and loading the page anew sends nothing again',
+    async (t) => {
+      const machine = await make('/api/v1/applications', {
+        name: 'm',
+        type: 'machine',
+        scopes: ['read:data'],
+      });
+      const account = { username: 'new', email: 'new@example.org', password: 'correct horse', role: 'user' };
+      const cases: [
+        page: string,
+        form: string,
+        fields: Record<string, string>,
+        at: string,
+        sentence: RegExp,
+      ][] = [
+        [
+          '/users/new',
+          'name="email"',
+          { ...account, username: 'ann' },
+          'username',
+          /^The username is already taken\.$/,
+        ],
+        ['/users/new', 'name="email"', { ...account, password: 'short' }, 'password', /^The password must /],
+        [
+          `/applications/${machine.client_id}/credentials`,
+          'key_expires_in',
+          { name: 'k', key_expires_in: 'never' },
+          'scopes',
+          /scope/,
+        ],
+        [
+          '/notifications/new',
+          'name="message"',
+          { user_id: 'nobody', message: 'x' },
+          'user_id',
+          /no user with the username “nobody”/,
+        ],
+      ];
+      for (const [path, form, fields, at, sentence] of cases) {
+        const refused = await browser.submit(await browser.get(`/dashboard${path}`), fields, form);
+        t.equal(refused.status, 400, path);
+        t.match(refused.url.searchParams.get('refused'), /./, 'the answer is a page of its own');
+        const problem = new RegExp(`id="${at}-problem">([^<]*)<`).exec(refused.html)?.[1];
+        t.match(problem, sentence, path);
+        t.match(refused.html, `<a href="#${at}">`);
+        const again = await browser.get(refused.url.href);
+        t.equal(again.status, 200);
+        t.notMatch(again.html, 'field-problem');
+      }
+      const made = await browser.submit(
+        await browser.get('/dashboard/users/new'),
+        { ...account, role: 'editor' },
+        'name="email"',
+      );
+      t.match(made.html.replaceAll(/<[^>]+>/g, '').replaceAll(/\s+/g, ' '), /Roleeditor/);
+    },
+  );
 
   await t.test('a number is one in digits', async (t) => {
     const form = await browser.get('/dashboard/products/new');
@@ -304,7 +364,7 @@ t.test('forms of the dashboard', async (t) => {
     const secret = codeOf(bound, 'new-credential') ?? '';
     const page = await browser.get(bound.url.pathname.replace('/credentials', '/quick-start'));
     const tried = await browser.submit(page, { request: 'items', client_secret: secret }, 'client_secret');
-    t.match(alertOf(tried), 'bound to a key of its own (DPoP)');
+    t.match(alertOf(tried), 'bound to its own key (DPoP)');
     const { client_id: id } = await make('/api/v1/applications', {
       ...{ name: 'Plain', type: 'machine', scopes: ['read:data'] },
     });
@@ -327,7 +387,7 @@ t.test('forms of the dashboard', async (t) => {
     const csrf = /name="csrf" value="([^"]+)"/.exec(form)?.[1] ?? '';
     const body = new URLSearchParams({ csrf, name: 'kept', value: '"what was typed"' });
     const html = await (await fetch(path, { method: 'POST', headers: { cookie }, body })).text();
-    t.match(html, 'cannot be reached just now');
+    t.match(html, 'cannot be reached');
     t.match(html, 'what was typed');
     t.match(html, csrf, 'sent again, it is the same request');
   });

@@ -23,8 +23,8 @@ const LISTS: Record<string, List> = {
   items: { empty: 'There are no items yet.', search: 'q=x' },
   products: { empty: 'There are no products yet.', search: 'q=x&status=active', refused: 'status=nonsense' },
   orders: { empty: 'There are no orders yet.', search: 'status=pending', refused: 'status=nonsense' },
-  notifications: { empty: 'Nothing has been sent yet.', search: 'type=sms', refused: 'user=nobody' },
-  users: { search: 'q=x', refused: 'kind=nonsense' },
+  notifications: { empty: 'There are no notifications yet.', search: 'type=sms', refused: 'user=nobody' },
+  users: { search: 'q=x', refused: 'role=nonsense' },
   audit: { search: 'address=192.0.2.1', refused: 'from=nonsense' },
   'signing-keys': {},
   queues: {},
@@ -126,4 +126,36 @@ t.test('an application is found by its name, however many others have the same w
   await create('ann', 'Common');
   const log = await browser.get('/dashboard/audit?action=application.created&client=Common');
   t.match(log.html, '1 entry found');
+});
+
+t.test('a search finds what stands in the list', async (t) => {
+  const found = async (path: string) => {
+    const { html } = await browser.get(`/dashboard/${path}`);
+    const rows = html.slice(html.indexOf('<tbody>'), html.indexOf('</tbody>'));
+    return [...rows.matchAll(/<th scope="row">(.*?)<\/th>/gs)].map(([, cell = '']) =>
+      cell.replaceAll(/<[^>]+>/g, ''),
+    );
+  };
+  const { ann } = built.people;
+  await built.call('PATCH', `/v1/users/${ann.id}`, 'admin', { name: 'Ann-Sophie Lind' });
+  for (const query of ['q=nn', 'q=phie+li', 'q=ann@exam', `q=${ann.id}`]) {
+    t.same(await found(`users?${query}`), ['ann'], query);
+  }
+  t.same(await found('users?sort=username'), ['admin', 'ann', 'editor']);
+  t.same(await found('users?role=admin&status=active'), ['admin']);
+  t.match((await browser.get('/dashboard/users?q=nn')).html, 'Ann-Sophie Lind');
+
+  const product = { name: 'Pen', price: 1, currency: 'EUR', stock: 9 };
+  const { body: pen } = await built.call('POST', '/v2/products', 'admin', product);
+  const items = [{ product_id: pen.id, quantity: 1 }];
+  const order = { user_id: ann.id, items, currency: 'EUR' };
+  const { body: placed } = await built.call('POST', '/v2/orders', 'admin', order);
+  const id = String(placed.id);
+  for (const q of [id, id.slice(0, 12), 'ann', 'ANN@example.org', ann.id]) {
+    t.same(await found(`orders?q=${q}`), [id], q);
+  }
+  t.same(await found('orders?q=editor'), []);
+  const wanted = { name: 'Wanted', type: 'machine', scopes: ['read:data'] };
+  const { body: application } = await built.call('POST', '/api/v1/applications', 'ann', wanted);
+  t.same(await found(`applications?q=${application.client_id}`), [`Wanted${application.client_id}`]);
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
@@ -9,7 +10,7 @@ import {
 import t, { type Test } from 'tap';
 import { ASSETS } from '../src/pages/assets.ts';
 import { layout } from '../src/pages/layout.ts';
-import { plotGrid, rangePicker } from '../src/pages/plots.ts';
+import { type Plot, plotGrid, rangePicker } from '../src/pages/plots.ts';
 import { build, PASSWORD } from './build.ts';
 
 type Browser = Awaited<ReturnType<typeof startChromium>>;
@@ -92,7 +93,7 @@ async function inChromium(path: string): Promise<void> {
     t.equal(await page.locator('tbody tr').count(), 1);
     t.equal(await page.inputValue('#search-q'), 'edi', 'the field keeps its focus and its text');
     t.equal(await page.evaluate<string>('document.activeElement?.id'), 'search-q');
-    await page.selectOption('#search-kind', 'admin');
+    await page.selectOption('#search-role', 'admin');
     await page.getByText('Nothing matches this search.').waitFor();
     await page.goBack();
     await page.locator('tbody tr').first().waitFor();
@@ -122,7 +123,7 @@ async function inChromium(path: string): Promise<void> {
     await signIn(page);
     const href = paths.find((it) => it.endsWith('/usage')) ?? '';
     const answers = [
-      { status: 503, body: '<title>This is not available just now</title><main></main>' },
+      { status: 503, body: '<title>Temporarily unavailable</title><main></main>' },
       { status: 200, body: '<title>Usage</title><main><p>It cannot be shown.</p></main>' },
     ];
     for (const answer of answers) {
@@ -178,13 +179,81 @@ async function inChromium(path: string): Promise<void> {
       ...{ metric: 'requests', from: at(0), to: at(60), interval: 'minute', as_of: at(59), total: 1830 },
       data: Array.from({ length: 60 }, (_, i) => ({ at: at(i), value: i % 13 === 0 ? null : i })),
     };
-    const plots = [
-      {
-        title: 'Requests',
-        unit: 'count' as const,
-        lines: [{ name: 'Requests', outcome: { value: series } }],
-      },
+    const plots: Plot[] = [
+      { title: 'Requests', unit: 'count', lines: [{ name: 'Requests', outcome: { value: series } }] },
     ];
+    const address = await servePlots(t, plots);
+    for (const screen of SCREENS) {
+      const { page, complaints } = await visit(t, screen);
+      await page.goto(address);
+      await page.locator('.plot canvas').waitFor();
+      await page.locator('.plot summary').click();
+      t.equal(await page.locator('.plot tbody tr').count(), 60);
+      t.same(await accessibilityViolations(page), []);
+      t.same(complaints, []);
+    }
+  });
+
+  t.test(
+    'a plot shows single values, and reads them out by pointer and by key, in the zone of the reader',
+    async (t) => {
+      const at = (hour: number) => new Date(Date.UTC(2026, 0, 31, hour)).toISOString();
+      const outcomeOf = (values: (number | null)[]) => ({
+        value: {
+          ...{ metric: 'requests', from: at(0), to: at(24), interval: 'hour', as_of: at(24), total: 1 },
+          data: values.map((value, i) => ({ at: at(12 + i), value })),
+        },
+      });
+      const plots: Plot[] = [
+        { title: 'Requests', unit: 'count', lines: [{ name: 'Requests', outcome: outcomeOf([1204]) }] },
+        { title: 'Orders', unit: 'count', lines: [{ name: 'Orders', outcome: outcomeOf([0, 0, 7, 0, 0]) }] },
+        {
+          title: 'Latency',
+          unit: 'ms',
+          lines: [{ name: 'p95', outcome: outcomeOf([null, 31, null, null]) }],
+        },
+      ];
+      const address = await servePlots(t, plots);
+      const { page, complaints } = await visit(t, { ...SCREENS[0], timezoneId: 'Asia/Tokyo' });
+      await page.goto(address);
+      await page.locator('.plot canvas').nth(2).waitFor();
+      for (const title of ['Requests', 'Orders', 'Latency']) {
+        const inked = await page.evaluate<number>(`(() => {
+        const figure = [...document.querySelectorAll('.plot')].find((it) => it.textContent.includes('${title}'));
+        const canvas = figure.querySelector('canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const ink = getComputedStyle(figure).getPropertyValue('--accent').trim();
+        const rgb = [1, 3, 5].map((i) => parseInt(ink.slice(i, i + 2), 16));
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4) if (rgb.every((it, at) => data[i + at] === it)) count += 1;
+        return count;
+      })()`);
+        t.ok(inked > 8, `${title}: ${inked} pixels`);
+      }
+      const readout = (nth: number) => page.locator('.plot .readout').nth(nth).textContent();
+      await page.locator('.plot .canvas').first().hover();
+      t.equal(await readout(0), '31 Jan, 21:00: Requests 1,204');
+      await page.locator('.plot .canvas').nth(1).focus();
+      t.equal(await readout(1), '1 Feb, 01:00: Orders 0');
+      await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('ArrowLeft');
+      t.equal(await readout(1), '31 Jan, 23:00: Orders 7');
+      await page.getByRole('button', { name: 'Use UTC' }).click();
+      t.equal(await readout(1), '', 'the focus is elsewhere');
+      await page.locator('.plot .canvas').nth(1).focus();
+      t.equal(await readout(1), '31 Jan, 16:00: Orders 0');
+      await page.goto(address);
+      t.match(await page.locator('.time-zone').textContent(), 'UTC', 'the choice is kept');
+      t.equal(await page.locator('time').first().textContent(), '31 Jan 2026, 12:00');
+      await page.getByRole('button', { name: 'Use Asia/Tokyo' }).click();
+      t.equal(await page.locator('time').first().textContent(), '31 Jan 2026, 21:00');
+      t.same(await accessibilityViolations(page), []);
+      t.same(complaints, []);
+    },
+  );
+
+  /** Serves a page with these plots under the policy of the pages; returns its address. */
+  async function servePlots(t: Test, plots: readonly Plot[]): Promise<string> {
     const person = { id: 'usr_1', name: 'Ann', role: 'admin' as const };
     const body = [rangePicker('/dashboard', '1h'), plotGrid(plots)];
     const html = layout({ title: 'Plots', section: 'overview', charts: true, body }, { person, csrf: 'x' });
@@ -202,16 +271,9 @@ async function inChromium(path: string): Promise<void> {
       response.end(asset?.text ?? html);
     }).listen(0, '127.0.0.1');
     t.teardown(() => server.close());
-    for (const screen of SCREENS) {
-      const { page, complaints } = await visit(t, screen);
-      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-      await page.locator('.plot canvas').waitFor();
-      await page.locator('.plot summary').click();
-      t.equal(await page.locator('.plot tbody tr').count(), 60);
-      t.same(await accessibilityViolations(page), []);
-      t.same(complaints, []);
-    }
-  });
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
 
   /** Something to see; returns paths of pages. */
   async function seed(): Promise<string[]> {

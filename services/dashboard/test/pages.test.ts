@@ -1,6 +1,7 @@
 import type { Page } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
+import { landingPage } from '../src/pages/landing-page.ts';
 import { build, codeOf, heading } from './build.ts';
 
 const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;</title>`;
@@ -27,7 +28,7 @@ t.test('pages of the dashboard', async (t) => {
     const form = await browser.get('/dashboard/applications/new?type=machine');
     const refused = await browser.submit(form, { name: ' ', scopes: 'read:data' }, 'name="name"');
     t.equal(refused.status, 400);
-    t.match(alertOf(refused), /The name must consist of visible characters/);
+    t.match(alertOf(refused), /Enter a name\./);
     t.match(refused.html, /id="scopes-read:data"[^>]* checked/, 'what was filled in stays');
 
     const made = await browser.submit(refused, { name: 'Night job', scopes: 'read:data' }, 'name="name"');
@@ -35,7 +36,11 @@ t.test('pages of the dashboard', async (t) => {
     const secret = codeOf(made, 'new-credential') ?? '';
     t.equal(secret.length, 43);
     const id = made.url.pathname.split('/')[3] ?? '';
-    t.notMatch((await browser.get(made.url.href)).html, secret, 'the secret is shown once');
+    const row = new RegExp(`<th scope="row"><div><code dir="ltr">…${secret.slice(-4)}</code>(.*?)</div>`);
+    t.match(row.exec(made.html)?.[1], 'New', 'its row is marked');
+    const later = await browser.get(made.url.href);
+    t.notMatch(later.html, secret, 'the secret is shown once');
+    t.equal(row.exec(later.html)?.[1], '', 'and marked once');
 
     const token = (clientSecret: string) =>
       fetch(`${base}/oauth2/token`, {
@@ -50,14 +55,17 @@ t.test('pages of the dashboard', async (t) => {
 
     const rotated = await browser.submit(
       await browser.get(made.url.href),
-      { expires_in: '86400' },
+      { label: 'web 1', expires_in: '86400' },
       '/secrets"',
     );
     const second = codeOf(rotated, 'new-credential') ?? '';
     t.not(second, secret);
+    t.match(textOf(rotated), `web 1 …${second.slice(-4)} New`);
+    t.match(textOf(rotated), /\d\d:\d\d:\d\d/, 'times have seconds');
     t.same([(await token(secret)).status, (await token(second)).status], [200, 200], 'both work');
     t.notMatch(rotated.html, 'Add a secret', 'there is no room for a third');
-    await browser.submit(rotated, {}, '/secrets/remove');
+    const oldest = /secrets\/([^/"]+)\/remove/.exec(rotated.html)?.[1] ?? '';
+    await browser.confirm(rotated, `/secrets/${oldest}/remove`);
     t.same([(await token(secret)).status, (await token(second)).status], [401, 200], 'the first is removed');
 
     const path = `/dashboard/applications/${id}`;
@@ -70,10 +78,11 @@ t.test('pages of the dashboard', async (t) => {
     const call = (credential: string) =>
       fetch(`${base}/api/v1/items`, { headers: { authorization: `ApiKey ${credential}` } });
     t.equal((await call(key)).status, 200);
-    const replaced = await browser.submit(keyed, { overlap: '3600' }, '/keys/rotate');
+    t.match(textOf(keyed), `${key.slice(-4)} `);
+    const replaced = await browser.confirm(keyed, '/rotate', { overlap: '3600' });
     const next = codeOf(replaced, 'new-credential') ?? '';
     t.same([(await call(key)).status, (await call(next)).status], [200, 200], 'the keys overlap');
-    const revoked = await browser.submit(replaced, {}, '/keys/revoke');
+    const revoked = await browser.confirm(replaced, '/revoke');
     t.equal(noticeOf(revoked), 'The API key no longer works.');
     t.equal((await call(key)).status, 401);
 
@@ -91,16 +100,16 @@ t.test('pages of the dashboard', async (t) => {
       { request: 'items', client_secret: second },
       'client_secret',
     );
-    t.match(textOf(tried), /Answer: 200/);
+    t.match(textOf(tried), /Response: 200/);
     t.notMatch(tried.html, second, 'what was typed is not sent back');
     const wrong = await browser.submit(tried, { request: 'items', client_secret: 'wrong' }, 'client_secret');
     t.match(alertOf(wrong), 'not a valid secret');
 
     const settings = await browser.get(path);
-    const kept = await browser.submit(settings, { confirmation: 'Night' }, '/delete');
+    const kept = await browser.confirm(settings, '/delete', { confirmation: 'Night' });
     t.equal(kept.status, 400);
-    t.match(kept.html, 'This is not its name.');
-    const deleted = await browser.submit(settings, { confirmation: 'Night job' }, '/delete');
+    t.match(kept.html, 'The name does not match. Nothing was changed.');
+    const deleted = await browser.confirm(settings, '/delete', { confirmation: 'Night job' });
     t.match(noticeOf(deleted), 'The application is deleted.');
     t.equal((await browser.get(path)).status, 404);
   });
@@ -113,18 +122,69 @@ t.test('pages of the dashboard', async (t) => {
       { name: 'Web', redirect_uris: redirectUris, scopes: 'openid' },
       'name="name"',
     );
-    t.match(alertOf(refused), /Line 2 must use https/);
+    const sentence =
+      /Redirect URI 2 must use https\. http is allowed for 127\.0\.0\.1, \[::1\] and localhost only\.(?!\.)/;
+    t.match(textOf({ ...refused, html: alertOf(refused) ?? '' }), sentence);
     t.match(refused.html, '<a href="#redirect_uris">');
+    const several = {
+      name: 'Web',
+      redirect_uris: 'https://a.example/cb\r\n\r\nhttps://b c/cb\r\nhttp://d.example/cb',
+      scopes: 'openid',
+    };
+    const field = /id="redirect_uris-problem">([^<]*)</.exec(
+      (await browser.submit(form, several, 'name="name"')).html,
+    )?.[1];
+    t.match(
+      field,
+      /^Redirect URI 2 has a character that .* Redirect URI 3 must use https/,
+      'a line is a URI',
+    );
   });
 
-  await t.test('an application is given to somebody else', async (t) => {
+  await t.test('an application is offered to somebody else, who accepts or declines', async (t) => {
     const form = await browser.get('/dashboard/applications/new?type=machine');
     const made = await browser.submit(form, { name: 'Gift', scopes: 'read:data' }, 'name="name"');
     const settings = await browser.get(made.url.pathname.replace('/credentials', ''));
-    const refused = await browser.submit(settings, { to: 'nobody' }, '/transfer');
-    t.match(alertOf(refused), 'nobody to whom you can transfer');
-    const given = await browser.submit(settings, { to: built.people.ann.id }, '/transfer');
-    t.match(alertOf(given), 'its owner already');
+    const refused = await browser.confirm(settings, '/transfer', { to: 'nobody', confirmation: 'Gift' });
+    t.match(alertOf(refused), 'Enter an active user');
+    const given = await browser.confirm(settings, '/transfer', {
+      ...{ to: built.people.ann.id, confirmation: 'Gift' },
+    });
+    t.match(alertOf(given), 'Enter a user other than the owner.');
+
+    const path = settings.url.pathname;
+    await built.call('POST', '/kb/api/v1/users', 'admin', {
+      ...{ username: 'tess', email: 'tess@example.org', password: 'correct horse battery' },
+    });
+    const tess = await built.signedIn('tess');
+    const offer = () => browser.confirm(settings, '/transfer', { to: 'tess', confirmation: 'Gift' });
+    t.match(noticeOf(await offer()), 'stays yours until the new owner accepts');
+    t.match((await tess.browser.get('/dashboard/applications')).html, 'Applications offered to you');
+    const offerPage = async () => {
+      const { html } = await tess.browser.get('/dashboard/applications');
+      return tess.browser.get(/\/dashboard\/transfers\/trf_\w+/.exec(html)?.[0] ?? '');
+    };
+    const first = await offerPage();
+    t.match(
+      textOf(first),
+      /ann wants to transfer this application to you.*Gift.*read:data.*client_credentials/,
+    );
+    const declined = await tess.browser.submit(first, {}, '/decline');
+    t.match(noticeOf(declined), 'You declined');
+    t.notMatch(declined.html, 'Applications offered to you');
+    t.equal((await tess.browser.get(first.url.pathname)).status, 404);
+
+    const waiting = await offer();
+    t.match(textOf(waiting), 'It stays yours until they accept.');
+    const cancelled = await browser.submit(waiting, {}, '/transfer/cancel');
+    t.match(noticeOf(cancelled), 'The offer is cancelled.');
+    t.notMatch((await tess.browser.get('/dashboard/applications')).html, 'Applications offered to you');
+
+    await offer();
+    const accepted = await tess.browser.submit(await offerPage(), {}, '/accept');
+    t.equal(accepted.url.pathname, path);
+    t.match(noticeOf(accepted), 'The application is yours');
+    t.equal((await browser.get(path)).status, 404, 'the old owner no longer sees it');
   });
 
   await t.test('lists are searched, and walked by cursor', async (t) => {
@@ -139,8 +199,8 @@ t.test('pages of the dashboard', async (t) => {
     t.same(await people('q=ZOE2'), ['zoe2'], 'whatever the case');
     t.same(await people('q=zo3@ex'), ['zo3'], 'by address');
     t.same(await people(`q=${built.people.ann.id}`), ['ann'], 'by id');
-    t.same(await people('kind=admin'), ['admin']);
-    t.same(await people('kind=inactive'), []);
+    t.same(await people('role=admin'), ['admin']);
+    t.same(await people('status=inactive'), []);
     t.match((await admin.browser.get('/dashboard/users?q=nobody')).html, 'Nothing matches this search.');
 
     for (let i = 0; i < 21; i += 1) {
@@ -179,11 +239,11 @@ t.test('pages of the dashboard', async (t) => {
     t.match(textOf(page), /Customer ann/);
     t.match(textOf(page), /Tea €2.50 2 €5.00/);
     const changed = await admin.browser.submit(page, { status: 'confirmed', note: HOSTILE }, '/status');
-    t.equal(noticeOf(changed), 'The status is changed.');
+    t.equal(noticeOf(changed), 'The status of the order is changed.');
     t.notOk(changed.html.includes('<script>'));
     const own = await browser.get(`/dashboard/orders/${placed.id}`);
-    t.match(own.html, 'value="cancelled"', 'the customer may cancel it');
-    t.notMatch(own.html, 'value="processing"');
+    t.match(own.html, 'Cancel order', 'the customer may cancel it');
+    t.notMatch(own.html, 'Start processing');
   });
 
   await t.test('an admin finds a person, deactivates them, and reads it in the audit log', async (t) => {
@@ -191,7 +251,7 @@ t.test('pages of the dashboard', async (t) => {
     const id = built.people.editor.id;
     const page = await admin.browser.get(`/dashboard/users/${id}`);
     t.match(page.html, 'End all sessions');
-    const done = await admin.browser.submit(page, {}, '/status');
+    const done = await admin.browser.confirm(page, '/deactivate');
     t.match(noticeOf(done), 'The account is deactivated');
     t.match((await target.browser.get('/dashboard/items')).url.pathname, /^\/sign-in\//);
     const log = await admin.browser.get(`/dashboard/audit?subject=${id}&action=account.changed`);
@@ -268,11 +328,11 @@ t.test('pages of the dashboard', async (t) => {
 
   await t.test('signing keys are rotated', async (t) => {
     const page = await admin.browser.get('/dashboard/signing-keys');
-    const current = /name="kid" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
-    const soon = await admin.browser.submit(page, {}, '/rotate');
+    const soon = await admin.browser.confirm(page, '/rotate');
     t.equal(soon.status, 400, 'the next key has only just been published');
-    const rotated = await admin.browser.submit(page, { kid: current, force: 'yes' }, '/rotate');
-    t.equal(noticeOf(rotated), 'The next keys sign from now on.');
+    const current = /name="kid" value="([^"]+)"/.exec(soon.html)?.[1] ?? '';
+    const rotated = await admin.browser.confirm(page, '/rotate', { kid: current, force: 'yes' });
+    t.equal(noticeOf(rotated), 'The signing keys are rotated.');
   });
 
   await t.test(
@@ -287,7 +347,7 @@ t.test('pages of the dashboard', async (t) => {
       for (const path of ['/users', '/audit']) {
         const page = await browser.get(`/dashboard${path}`);
         t.equal(page.status, 403, path);
-        t.equal(heading(page), 'You have no access to this', path);
+        t.equal(heading(page), 'Access denied', path);
       }
       for (const path of ['/items/itm_nothing', '/applications/app_x', '/orders/x', '/users/x', '/nothing']) {
         const page = await admin.browser.get(`/dashboard${path}`);
@@ -359,6 +419,9 @@ t.test('pages of the dashboard', async (t) => {
     const page = await browser.get('/');
     t.equal(heading(page), 'Sign-in and an API in one place');
     t.match(page.html, 'href="/dashboard"');
+    const [, signUp = ''] = /<a [^>]*href="([^"]*)">Sign up</.exec(page.html) ?? [];
+    t.equal(heading(await built.browser().get(signUp)), 'Create an account');
+    t.notMatch(landingPage({ publicUrl: base, signUp: false }), 'Sign up', 'where nobody may');
     const answer = await fetch(`${base}/`, { headers: { accept: '*/*' } });
     t.match(answer.headers.get('vary'), /accept/i);
     t.match(await answer.json(), { name: 'Gatehouse', links: [{ href: '/dashboard' }] });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { formsOf } from '@gatehouse/testing/form-browser';
 import { createConnection } from 'mongoose';
 import t from 'tap';
@@ -114,9 +115,9 @@ t.test('requests for pages of the dashboard', async (t) => {
 
   await t.test('after signing in, one goes on to the nearest page of a form', async (t) => {
     const cases = [
-      ['/dashboard/items/itm_1/delete', '/dashboard/items/itm_1'],
-      ['/dashboard/signing-keys/rotate', '/dashboard/signing-keys'],
-      ['/dashboard/users/usr_1/sessions/end-all', '/dashboard/users/usr_1'],
+      ['/dashboard/items/itm_1/delete', '/dashboard/items/itm_1/delete'],
+      ['/dashboard/queues/change', '/dashboard/queues'],
+      ['/dashboard/users/usr_1/sessions/end', '/dashboard/users/usr_1'],
     ] as const;
     for (const [path, to] of cases) {
       const ended = await ask(path, { cookie: '', 'sec-fetch-site': 'same-origin' }, { name: 'x' });
@@ -138,6 +139,25 @@ t.test('requests for pages of the dashboard', async (t) => {
         t.same(formsOf(html), [], site);
       }
     }
+  });
+
+  await t.test('of forms without a session, a few are read at a time', async (t) => {
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+    const path = '/dashboard/items/new';
+    const slow = Array.from({ length: 64 }, () => {
+      const sent = request(base, { path, method: 'POST', headers, agent: false }).on('error', () => {});
+      sent.write('name=slow');
+      return sent;
+    });
+    t.teardown(() => slow.map((sent) => sent.destroy()));
+    const kept = async () => {
+      const response = await ask(path, { cookie: '', 'sec-fetch-site': 'same-origin' }, { name: 'kept' });
+      t.equal(response.status, 401);
+      return formsOf(await response.text())[0]?.fields.name;
+    };
+    while ((await kept()) !== undefined) await sleep(50);
+    for (const sent of slow) sent.destroy();
+    while ((await kept()) !== 'kept') await sleep(50);
   });
 
   await t.test('a session that ends while a form is being worked on keeps what was typed', async (t) => {

@@ -173,4 +173,10 @@ t.test('sessions of the dashboard', async (t) => {
     t.equal(heading(out), 'You are signed out');
     t.match((await browser.get('/dashboard')).url.pathname, /^\/sign-in\//);
   });
+
+  await t.test('signing out of the account ends the session of the dashboard', async (t) => {
+    const { browser } = await built.signedIn('ann');
+    await browser.submit(await browser.get('/account'), {}, '/account/sign-out');
+    t.match((await browser.get('/dashboard/items')).url.pathname, /^\/sign-in\//);
+  });
 });

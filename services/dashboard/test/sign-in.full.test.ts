@@ -149,7 +149,7 @@ t.test('sign-ins of the dashboard', async (t) => {
       const response = await ask(other + path, sent);
       t.equal(response.status, 503, path);
       t.ok(response.headers.has('retry-after'), path);
-      t.match(await response.text(), 'The dashboard is not available just now', path);
+      t.match(await response.text(), 'The dashboard is temporarily unavailable', path);
       t.same(response.headers.getSetCookie(), [], 'loading it again may help');
     }
     t.equal((await browser.get('/dashboard/items')).status, 200);

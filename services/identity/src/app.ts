@@ -8,6 +8,7 @@ import { requestInfo } from '@gatehouse/kit/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { PASSWORDS, REQUESTS } from './anonymous/bounds.ts';
 import { apiErrors, bearerError } from './http/api-errors.ts';
 import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
@@ -39,8 +40,16 @@ const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
 /** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
+/** Stored for somebody who has not signed in, as requests for the pages are (RFC 9126). */
+const PUSHED_REQUESTS = '/oauth2/par';
 /** Of the API, all but login and status answer errors with the body of /v2. */
-const ADMINISTRATION = ['/api/v1/applications', '/api/v1/sessions', '/api/v1/audit', '/api/v1/signing-keys'];
+const ADMINISTRATION = [
+  '/api/v1/applications',
+  '/api/v1/transfers',
+  '/api/v1/sessions',
+  '/api/v1/audit',
+  '/api/v1/signing-keys',
+];
 
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
@@ -96,13 +105,14 @@ function limitByAddress(
   browser: Pick<BrowserCookie, 'signedInBefore'>,
   shared: RateLimitStore | undefined,
 ): Middleware {
-  const token = createAddressLimiter({ name: 'token', quota: 600, seconds: 60 }, shared);
-  const password = createAddressLimiter({ name: 'password', quota: 60, seconds: 60 }, shared);
+  const token = createAddressLimiter(REQUESTS, shared);
+  const password = createAddressLimiter(PASSWORDS, shared);
   const crowd = createAddressLimiter({ name: 'known browsers', quota: 6000, seconds: 60 }, shared);
   return async (ctx, next) => {
-    const isStored = OAUTH_PAGES.includes(ctx.path);
-    if ((ctx.method !== 'POST' && !isStored) || ctx.path.startsWith('/internal/')) return next();
-    const takesPassword = ctx.path === '/api/v1/auth/login' || ctx.path.startsWith('/sign-in/');
+    const isPage = OAUTH_PAGES.includes(ctx.path);
+    if ((ctx.method !== 'POST' && !isPage) || ctx.path.startsWith('/internal/')) return next();
+    const { path } = ctx;
+    const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
     const limiter = takesPassword ? password : token;
     const { address } = requestInfo(ctx.req);
     const known = browser.signedInBefore(ctx);
@@ -111,6 +121,7 @@ function limitByAddress(
     if (known !== undefined) await crowd.count(address);
     ctx.set(await limiter.count(key));
     await next();
+    const isStored = isPage || path === PUSHED_REQUESTS;
     if (!isStored && ctx.status < 400) await limiter.refund(key);
   };
 }

@@ -8,6 +8,7 @@ import {
   readSettings,
   type Setting,
   SettingsError,
+  secret,
   serverSettings,
   text,
 } from '@gatehouse/kit/config';
@@ -19,8 +20,10 @@ import {
   natsUrlSetting,
   serviceSecretSetting,
   serviceUrlSetting,
+  signUpSetting,
 } from '@gatehouse/kit/service-settings';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import { tracingSettings } from '@gatehouse/kit/tracing-settings';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './applications/first-applications.ts';
@@ -32,6 +35,8 @@ export type IdentityConfig = {
   /** The issuer. */
   publicUrl: string;
   mongodbUri: string;
+  /** Whether the migrations of the database are applied at the start; on by default. */
+  migrateAtStart?: 'on' | 'off';
   /** Where this service reaches the users service. */
   usersUrl: string;
   /** The broadcast between processes, unless the service is given one. May contain credentials. */
@@ -79,12 +84,13 @@ const clientSecrets = Object.fromEntries(
 
 const own = {
   ...serverSettings,
+  ...tracingSettings,
   mongodbUri: mongodbUriSetting('identity'),
   usersUrl: serviceUrlSetting('users'),
   natsUrl: natsUrlSetting,
   masterKeys: described(
     'The keys that seal the stored signing keys, and sign cookies and forms. The first is used, all are accepted. ' +
-      'Keep a copy apart from the database.',
+      'Keep a copy apart from the database: without it the signing keys in there are lost, and no backup brings them back.',
     keys256('IDENTITY_MASTER_KEY'),
   ),
   accessTokenAlgorithm: described(
@@ -111,10 +117,7 @@ const own = {
     'After how many days the signing keys are replaced.',
     integer('IDENTITY_KEY_ROTATION_DAYS', { min: 1, max: 3650, default: 90 }),
   ),
-  signUp: described(
-    'Whether people may create accounts for themselves.',
-    oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
-  ),
+  signUp: signUpSetting,
   userInfo: described(
     'What `/userinfo` looks like for applications that do not pin it. With `openid`, `updated_at` is a number of ' +
       'seconds, and there is `preferred_username`.',
@@ -139,7 +142,7 @@ const own = {
   ),
   machineSecret: described(
     'Its secret, of 32 characters or more. Set together with `IDENTITY_MACHINE_ID`.',
-    optional(text('IDENTITY_MACHINE_SECRET')),
+    optional(secret('IDENTITY_MACHINE_SECRET')),
   ),
 };
 

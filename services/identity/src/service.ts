@@ -2,17 +2,21 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
+import { createConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import { createLifecycle } from '@gatehouse/kit/lifecycle';
 import type { Logger } from '@gatehouse/kit/logger';
 import { deriveKeys } from '@gatehouse/kit/sealing';
 import type { Service } from '@gatehouse/kit/service';
 import { prefixesOf } from '@gatehouse/kit/services';
+import { createBoundKeeper } from '@gatehouse/mongo/bounded';
 import { createDatabase } from '@gatehouse/mongo/database';
-import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
+import { createErasures } from '@gatehouse/mongo/erasures';
+import { createRateLimitStore, RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
 import { createSweeper } from '@gatehouse/mongo/sweeper';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createAccountChangeHandler } from './accounts/account-changes.ts';
 import { createUsersClient } from './accounts/users-client.ts';
+import { BOUNDS } from './anonymous/bounds.ts';
 import { auditRoutes } from './api/audit-routes.ts';
 import { authRoutes } from './api/auth-routes.ts';
 import { sessionRoutes } from './api/session-routes.ts';
@@ -20,6 +24,7 @@ import { signingKeyRoutes } from './api/signing-key-routes.ts';
 import { createIdentityApp } from './app.ts';
 import { applicationRoutes } from './applications/application-routes.ts';
 import { createApplicationsModule } from './applications/module.ts';
+import { transferRoutes } from './applications/transfer-routes.ts';
 import { createAudit } from './audit/audit.ts';
 import { createAuditStore } from './audit/audit-store.ts';
 import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './config.ts';
@@ -34,12 +39,16 @@ import { createServiceClients, createServiceTokens } from './internal/service-to
 import { createKeysModule } from './keys/module.ts';
 import { LOGIN_CLIENT } from './logins/logins.ts';
 import { createLoginsModule } from './logins/module.ts';
+import { IDENTITY_MIGRATIONS } from './migrations.ts';
 import { createOidcModule } from './oidc/module.ts';
 import { oauthRoutes } from './oidc/oauth-routes.ts';
 import { providerRoutes } from './oidc/provider-routes.ts';
 import { userInfoRoutes } from './oidc/user-info-routes.ts';
 import { openApiRoutes } from './openapi/openapi-routes.ts';
 import { createRevocationsModule } from './revocations/module.ts';
+import { createLogoutNotifications } from './sessions/logout-notifications.ts';
+import { createSessionEnds } from './sessions/session-ends.ts';
+import { createSignInGenerations } from './sessions/sign-in-generations.ts';
 import { createSignInModule } from './sign-in/module.ts';
 
 /** What a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
@@ -53,6 +62,8 @@ export type IdentityDependencies = {
 const CLOCK_MARGIN = 120;
 /** Longer than users takes to check a password when many are being checked. */
 const USERS_TIMEOUT_SECONDS = 10;
+/** Above every epoch of an account. */
+const ALL_EPOCHS = { epoch: Number.MAX_SAFE_INTEGER, signInEpoch: Number.MAX_SAFE_INTEGER };
 
 /** The identity service: signs people in, issues tokens, and publishes the keys to verify them. */
 export function createIdentityService(
@@ -69,7 +80,10 @@ export function createIdentityService(
     ...{ name: 'identity', logger, events: dependencies.events, nats: ownBroadcast?.connection },
   });
   const onTokenIssued = (clientId: string | undefined) => usage?.count('tokens_issued', clientId);
-  const database = createDatabase({ uri: config.mongodbUri, name: 'identity', logger });
+  const database = createDatabase({
+    ...{ uri: config.mongodbUri, name: 'identity', logger },
+    ...{ migrations: IDENTITY_MIGRATIONS, migrateAtStart: config.migrateAtStart },
+  });
   const { connection } = database;
   const auditStore = createAuditStore(connection);
   const [auditKey] = deriveKeys(masterKeys, 'audit');
@@ -112,19 +126,15 @@ export function createIdentityService(
     toServiceError: createToServiceError(logger, database.unavailable),
     logger,
   };
-  const endGrants = (clientId: string) => store.endGrantsOfClient(clientId);
   const managed = createApplicationsModule({
     ...common,
     firstApplications,
-    endGrants,
+    endGrants: (clientId) => store.endGrantsOfClient(clientId),
     notifyCredential({ owner, name }, credential) {
       if (owner === null) return;
       void signIn.mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
     },
-    notifyTransfer({ name: application }, { from, to }) {
-      if (from !== null) void signIn.mails.notify(from, { kind: 'application_given', application });
-      void signIn.mails.notify(to, { kind: 'application_received', application });
-    },
+    notify: (userId, kind, { name }) => void signIn.mails.notify(userId, { kind, application: name }),
   });
   const { applications, apiKeys, transfers } = managed;
   const { provider, store, handles } = createOidcModule({
@@ -133,13 +143,20 @@ export function createIdentityService(
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     acceptsService: createServiceClients(config.services),
     onTokenIssued,
+    signOuts: () => sessionEnds,
     logoutNetworks: config.logoutNetworks ?? [],
     pages: () => signIn.providerPages,
+    browserId: (ctx) => signIn.browser.id(ctx),
   });
   const { logins, ...loggingIn } = createLoginsModule(common);
+  const notifications = createLogoutNotifications({ provider: provider.current, logger });
+  const generations = createSignInGenerations(connection);
+  const sessionEnds = createSessionEnds({ store, logins, notifications, generations, audit });
   const signIn = createSignInModule({
     ...common,
     logins,
+    sessionEnds,
+    generations,
     apiKeys,
     applications,
     provider: provider.current,
@@ -164,6 +181,7 @@ export function createIdentityService(
     },
   });
   const { authenticate } = authentication;
+  const concurrency = createConcurrencyLimit();
 
   const isInForce = createCredentialState({
     findAccount: accounts.find,
@@ -181,6 +199,16 @@ export function createIdentityService(
     tokenLifetime: lifetimes.accessToken,
   });
 
+  const erasures = createErasures(connection, {
+    async erase(userId) {
+      await managed.removeAllOf(userId);
+      await sessionEnds.endBelow(userId, ALL_EPOCHS);
+      await signIn.removeLinksOf(userId);
+      await delegationStore.removeAllOf(userId);
+    },
+    logger,
+  });
+
   const routers = [
     oauthRoutes({ handles, verify: authentication.verifyAccessToken, audit, applications }),
     userInfoRoutes({ authenticate, accounts, applications, defaultProfile: config.userInfo }),
@@ -188,6 +216,7 @@ export function createIdentityService(
       ...common,
       authentication,
       logins,
+      sessionEnds,
       notices: signIn.notices,
       passwordLogin: config.passwordLogin === 'on',
       checkPassword: signIn.checkPassword,
@@ -195,10 +224,11 @@ export function createIdentityService(
       endGrant: store.endGrant,
       onTokenIssued,
     }),
-    sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, logins }),
-    auditRoutes({ authenticate, entries: auditStore.list }),
+    sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, sessionEnds, logins }),
+    auditRoutes({ authenticate, concurrency, entries: auditStore.list }),
     signingKeyRoutes({ authenticate, keys: keys.administration }),
-    applicationRoutes({ applications, keys: apiKeys, transfers, authenticate }),
+    applicationRoutes({ applications, keys: apiKeys, transfers, authenticate, concurrency }),
+    transferRoutes({ transfers, authenticate }),
     internalRoutes({
       authenticate: authentication.authenticateService,
       verifyCredential: authentication.verifyCredential,
@@ -209,8 +239,9 @@ export function createIdentityService(
       audit,
       resolveApiKey: apiKeys.resolve,
       ownedBy: applications.ownedBy,
+      requestErasure: erasures.request,
       accountChanged: createAccountChangeHandler({
-        ...{ revocations, store, logins, applications, audit },
+        ...{ revocations, sessionEnds, applications, audit },
         notices: signIn.notices,
         mails: signIn.mails,
       }),
@@ -227,7 +258,7 @@ export function createIdentityService(
   });
 
   const expiring = [store, signIn, managed, revoking, loggingIn].flatMap(({ collections }) => collections);
-  expiring.push(delegationStore.collection);
+  expiring.push(delegationStore.collection, generations.collection);
   if (sharedLimits !== undefined) expiring.push(RATE_LIMITS);
   let started = false;
   return {
@@ -239,18 +270,21 @@ export function createIdentityService(
       usage ?? {},
       database,
       { stop: signIn.stop },
+      { stop: notifications.stop },
       // Stopped after everything that records, since it writes what is still buffered.
       { stop: audit.stop },
-      { start: store.prepare },
       { start: managed.createFirst },
       // Before the keys, without which no token can be issued.
       revocations,
       keys.scheduler,
       feed,
+      createBoundKeeper(connection, [...BOUNDS, RATE_LIMIT_BOUND], { logger }),
+      erasures,
       createSweeper(connection, [...expiring, auditStore.collection], { logger }),
       ...managed.resumeTasks,
       { start: () => (started = true) },
     ]),
+    migrate: database.migrate,
     ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
     unready: async () => (started ? ((await database.unready()) ?? feed.unready()) : 'starting'),
   };

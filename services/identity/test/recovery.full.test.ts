@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { createLogger } from '@gatehouse/kit/logger';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
-import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
 const SECRET = 'a-secret-of-many-characters-for-the-tests';
 
-t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by itself', async (t) => {
+t.test('it serves once MongoDB is there, and responds with 503 while that is away', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-identity-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
   const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
@@ -21,7 +21,7 @@ t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by
 
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  const { child, ended } = spawnNode(MAIN, {
+  const identity = await spawnService(MAIN, {
     PORT: String(port),
     HOST: '127.0.0.1',
     PUBLIC_URL: 'https://id.example.org',
@@ -35,13 +35,9 @@ t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by
     IDENTITY_MACHINE_SECRET: SECRET,
     TRUSTED_PROXIES: '127.0.0.1',
   });
+  const { child, ended } = identity;
   t.teardown(() => child.kill('SIGKILL'));
-  const ready = () =>
-    fetch(`${base}/health/ready`).then(
-      ({ status }) => status,
-      () => 0,
-    );
-  const readiness = (status: number) => until(async () => (await ready()) === status, 20_000);
+  const readiness = (status: number) => until(async () => (await identity.readiness()) === status, 20_000);
   const token = async () => {
     const response = await fetch(`${base}/oauth/token`, {
       method: 'POST',
@@ -62,7 +58,7 @@ t.test('without its MongoDB it says 503 temporarily_unavailable, and recovers by
   };
 
   await readiness(503);
-  t.match(await token(), away, 'before it was ever there');
+  await t.rejects(token(), { cause: { code: 'ECONNREFUSED' } }, 'before it was ever there');
   const second = await startMongo();
   await readiness(200);
   t.match(await token(), { status: 200, body: { token_type: 'Bearer' } });

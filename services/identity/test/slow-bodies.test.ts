@@ -67,7 +67,7 @@ t.test('a form of a session that ends while it is on its way changes nothing', a
   t.match(await send('Early', async () => {}), { status: 303, headers: { location: '/account?done=saved' } });
   t.equal(await firstName(), 'Early');
   const sessions = await elsewhere.get('/account/sessions');
-  const endOthers = () => elsewhere.submit(sessions, {}, 'end-others');
+  const endOthers = () => elsewhere.confirm(sessions, 'end-others');
   t.equal((await send('Late', endOthers)).status, 403);
   t.equal(await firstName(), 'Early');
 });

@@ -38,6 +38,7 @@ t.test('what has expired is gone within a minute, and nobody waits for that', as
     client_id: `old-${i}`,
     hash: `old-${i}`,
     token_hash: `old-${i}`,
+    slot: i + 1,
   }));
   const [codes = '', ...others] = [
     'oidc_authorization_codes',

@@ -1,6 +1,8 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import type { StoredDocument } from '@gatehouse/mongo/collection';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { inBatches } from '@gatehouse/mongo/erasures';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
@@ -34,6 +36,7 @@ export function createItemStore(connection: Connection): ItemStore {
     write,
     duplicate: () => new ServiceError('conflict', 'This item already exists.'),
   });
+  const items = connection.collection<StoredDocument>('items');
   return {
     ...store,
     async update(id, changes, ifVersion) {
@@ -47,6 +50,8 @@ export function createItemStore(connection: Connection): ItemStore {
     async remove(id, ifVersion) {
       await store.remove(id, () => ({}), ifVersion);
     },
+    removeAllOf: (owner) =>
+      inBatches(items, { owner_id: owner }, (ids) => items.deleteMany({ _id: { $in: ids } })),
   };
 }
 

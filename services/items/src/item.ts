@@ -31,6 +31,8 @@ export type ItemStore = ListSource<ItemField, Item> & {
   update(id: string, changes: ItemChanges, ifVersion: IfVersion): Promise<Item>;
   /** As update. */
   remove(id: string, ifVersion: IfVersion): Promise<void>;
+  /** Removes all items of an owner. */
+  removeAllOf(owner: string): Promise<void>;
 };
 
 /** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */

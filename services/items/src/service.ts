@@ -41,8 +41,10 @@ export function createItemsService(
 ): Service {
   const { defaultProfile = PROFILE_PINS.items[0] } = config;
   return createResourceService(DEFINITION, config, logger, dependencies, ({ connection }) => {
-    const resource = createItemResource(createItemService(createItemStore(connection)));
+    const store = createItemStore(connection);
+    const resource = createItemResource(createItemService(store));
     return {
+      erase: store.removeAllOf,
       routes(app, { mountOptions }) {
         mountResource(app, resource, { ...mountOptions, defaults: { items: defaultProfile } });
       },

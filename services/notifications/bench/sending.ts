@@ -16,6 +16,7 @@ import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import type { Channel } from '../src/notifications/channels/channel.ts';
 import { createNotificationService } from '../src/notifications/notification-service.ts';
+import { createSenderTurns } from '../src/notifications/sender-turns.ts';
 import { createSender } from '../src/notifications/sending.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
 import { COLLECTION, UNENDED_INDEX } from '../src/notifications/store/notification-document.ts';
@@ -58,8 +59,9 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const { connection } = database;
 
   const notifications = { sent: 0 };
+  const attempts = createNotificationAttempts(connection);
   const ledger = createAttemptLedger({
-    attempts: createNotificationAttempts(connection),
+    attempts,
     onOutcome() {
       notifications.sent += 1;
     },
@@ -86,7 +88,8 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
     stop() {},
   };
   const handler = createSender({ ledger, channels: new Map([['sms', channel]]), logger });
-  const worker = queue.work({ lane: 'sms', handler, slots: CONCURRENCY, timeoutMs: 30_000 });
+  const overtaking = createSenderTurns({ attempts, queue: queue.name, jobEvent })('sms');
+  const worker = queue.work({ lane: 'sms', handler, overtaking, slots: CONCURRENCY, timeoutMs: 30_000 });
 
   const raw = { sent: 0 };
   const events = createJetStreamEvents({ connection: broadcast.connection });
@@ -113,7 +116,8 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   await until(() => raw.sent === 1, 10_000);
 
   const draft = { userId: 'usr_1', message: 'Your order is here.', type: 'sms', priority: 'normal' } as const;
-  const accept = () => service.create({ ...draft, id: newId('ntf') }, { person: undefined });
+  const accept = () =>
+    service.create({ ...draft, id: newId('ntf') }, { person: undefined, clientId: 'app_1' });
   async function insertAndPublish(): Promise<void> {
     const [_id, now] = [newId('ntf'), new Date()];
     await collection.insertOne({

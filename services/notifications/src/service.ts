@@ -97,6 +97,9 @@ export function createNotificationsService(
       },
       background: rooms.flatMap(({ background = [] }) => background),
       expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      async erase(...deleted) {
+        for (const { erase } of rooms) await erase?.(...deleted);
+      },
       onRevocation(revocation) {
         for (const { onRevocation } of rooms) onRevocation?.(revocation);
       },

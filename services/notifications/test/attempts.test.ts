@@ -31,7 +31,7 @@ async function add(): Promise<Notification> {
     ...{ id: `ntf_${made}`, userId: 'usr_1', message: 'Hello', type: 'sms', priority: 'low' },
     ...{ status: 'queued', reason: null, attempts: [], job: 1, version: 1, createdAt: now, updatedAt: now },
   };
-  await store.add(notification);
+  await store.add(notification, { sender: 'usr_editor', key: undefined });
   return notification;
 }
 const referenceOf = ({ id }: Notification, job = 1) => ({ notificationId: id, job });

@@ -8,6 +8,7 @@ import { createNotificationsService } from '../src/service.ts';
 export type NotificationBody = {
   id: string;
   user_id: string;
+  subject?: string;
   message: string;
   type: string;
   priority: string;

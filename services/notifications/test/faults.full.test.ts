@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
-import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { startTestService } from '@gatehouse/testing/test-service';
@@ -59,31 +59,21 @@ async function start(t: { teardown(fn: () => unknown): void }) {
   async function node(slots: number) {
     const port = await freePort();
     const base = `http://127.0.0.1:${port}`;
-    const begin = () => spawnNode(MAIN, { ...env, PORT: String(port), NOTIFICATIONS_SLOTS: String(slots) });
-    let running = begin();
+    const begin = () =>
+      spawnService(MAIN, { ...env, PORT: String(port), NOTIFICATIONS_SLOTS: String(slots) });
+    let running = await begin();
     const kill = async () => {
       running.child.kill('SIGKILL');
       await running.ended;
     };
     t.teardown(kill);
-    async function ready(): Promise<void> {
-      let answered = '';
-      const isReady = async () => {
-        const answer = await fetch(`${base}/health/ready`).catch(() => undefined);
-        answered = (await answer?.text()) ?? 'nothing';
-        return answer?.status === 200;
-      };
-      await until(isReady, 60_000).catch(() => {
-        throw new Error(`it is not ready, but answered ${answered}:\n${running.output()}`);
-      });
-    }
     return {
       base,
       kill,
-      ready,
+      ready: () => running.ready(),
       async start() {
-        running = begin();
-        await ready();
+        running = await begin();
+        await running.ready();
       },
     };
   }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 type Teardown = { teardown(fn: () => unknown): void };
 type Mode = 'accept' | 'reject' | 'throttle' | 'fail' | 'silence';
@@ -8,7 +9,7 @@ type Mode = 'accept' | 'reject' | 'throttle' | 'fail' | 'silence';
 /** An HTTP gateway for SMS that answers as Twilio does. */
 export async function startGateway(t: Teardown) {
   const received: { to: string; from: string; body: string; authorization: string; at: number }[] = [];
-  const state = { mode: 'accept' as Mode, retryAfter: '1' };
+  const state = { mode: 'accept' as Mode, retryAfter: '1', delayMs: 0 };
   let sids = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -20,6 +21,7 @@ export async function startGateway(t: Teardown) {
       authorization: request.headers.authorization ?? '',
       at: Date.now(),
     });
+    await sleep(state.delayMs);
     const reply = (status: number, body: object, headers: Record<string, string> = {}) =>
       response
         .writeHead(status, { 'content-type': 'application/json', ...headers })

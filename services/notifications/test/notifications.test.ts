@@ -44,6 +44,25 @@ t.test('the same Idempotency-Key makes one notification, whatever has become of 
   t.equal(capturedOf(first.body.id).length, 1);
 });
 
+const SUBJECTS: [subject: string, type: string, status: number][] = [
+  ['😀'.repeat(200), 'email', 202],
+  ['x'.repeat(201), 'email', 400],
+  ['Order\nBcc: eve@example.org', 'email', 400],
+  [' ', 'email', 400],
+  ['Your order', 'sms', 400],
+];
+
+t.test('an email may have a subject of its own', async (t) => {
+  const id = await notify({ message: 'It is on its way.', subject: 'Your order' });
+  t.match(await ended(id), { status: 'sent', subject: 'Your order' });
+  t.match(capturedOf(id), [/^Subject: Your order\n\nIt is on its way\.\n$/m]);
+  for (const [subject, type, status] of SUBJECTS) {
+    const response = await call('POST', NOTIFICATIONS, machine, { ...MESSAGE, subject, type });
+    t.equal(response.status, status, `${type}: ${subject}`);
+    if (status === 400) t.match(response.body, { error: { details: [{ field: 'subject' }] } });
+  }
+});
+
 t.test('the longest message', async (t) => {
   t.equal(
     (await call('POST', NOTIFICATIONS, machine, { ...MESSAGE, message: '😀'.repeat(4096) })).status,

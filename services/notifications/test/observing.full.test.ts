@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 import { createLogger } from '@gatehouse/kit/logger';
+import { startMailServer } from '@gatehouse/testing/mail-server';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { ALL, BOB, build } from './build.ts';
 import { startGateway } from './gateway.ts';
-import { startMailServer } from './mail-server.ts';
 
 let log = '';
 const destination = new Writable({

@@ -1,8 +1,8 @@
+import { startMailServer } from '@gatehouse/testing/mail-server';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { ALL, build } from './build.ts';
 import { startGateway } from './gateway.ts';
-import { startMailServer } from './mail-server.ts';
 
 const gateway = await startGateway(t);
 const port = await freePort();

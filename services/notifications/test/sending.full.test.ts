@@ -1,8 +1,8 @@
+import { startMailServer } from '@gatehouse/testing/mail-server';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { ANN, BOB, build } from './build.ts';
 import { startGateway } from './gateway.ts';
-import { startMailServer } from './mail-server.ts';
 
 const mail = await startMailServer(t);
 const gateway = await startGateway(t);
@@ -29,6 +29,10 @@ t.test('an email is sent by SMTP, to the address that users has', async (t) => {
   t.same(received?.to, ['ann@example.org']);
   t.match(received?.content, 'Subject: Your order has been shipped.\r\n');
   t.match(received?.content, 'It comes tomorrow.');
+  const own = await notify({ message: 'It comes tomorrow.', subject: 'Your order' });
+  await ended(own);
+  const second = mail.received.find(({ messageId }) => messageId.startsWith(own));
+  t.match(second?.content, 'Subject: Your order\r\n', 'or its own subject');
 });
 
 t.test('an SMS is sent by the gateway, to the number in the form of E.164', async (t) => {

@@ -1,10 +1,23 @@
 import { availableParallelism } from 'node:os';
-import { described, integer, optional, readSettings, SettingsError, text } from '@gatehouse/kit/config';
+import {
+  described,
+  integer,
+  optional,
+  readSettings,
+  type Setting,
+  SettingsError,
+  secret,
+  text,
+} from '@gatehouse/kit/config';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
+import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import { ERASING_SERVICES, type ServiceName } from '@gatehouse/kit/services';
 import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {
+  /** Where the services are reached that erase what they hold about deleted people. Those that are left out do not learn of them. */
+  serviceUrls?: Readonly<Partial<Record<ServiceName, string>>>;
   /** The number of passwords that are hashed or checked at a time. */
   hashConcurrency: number;
   /** The memory of one hash; 19 MiB by default. Not a setting: only tests that are not about hashes take less. */
@@ -23,7 +36,11 @@ export const USERS_DEFAULTS = {
   v2Profile: PROFILE_PINS.v2_users[0],
 } as const;
 
-export const settings = {
+const urls = Object.fromEntries(ERASING_SERVICES.map((name) => [name, serviceUrlSetting(name)])) as Partial<
+  Record<ServiceName, Setting<string>>
+>;
+
+const own = {
   ...resourceSettings('users'),
   hashConcurrency: {
     ...described(
@@ -43,8 +60,10 @@ export const settings = {
     optional(text('USERS_ADMIN_USERNAME')),
   ),
   adminEmail: described('Their email address.', optional(text('USERS_ADMIN_EMAIL'))),
-  adminPassword: described('Their password.', optional(text('USERS_ADMIN_PASSWORD'))),
+  adminPassword: described('Their password.', optional(secret('USERS_ADMIN_PASSWORD'))),
 };
+
+export const settings = { ...own, ...urls };
 
 /** Reads the settings of the users process; throws a SettingsError. */
 export function readUsersConfig(env: NodeJS.ProcessEnv) {
@@ -52,8 +71,9 @@ export function readUsersConfig(env: NodeJS.ProcessEnv) {
     adminUsername: username,
     adminEmail: email,
     adminPassword: password,
-    ...config
-  } = readSettings(settings, env);
+    ...values
+  } = readSettings(own, env);
+  const config = { ...values, serviceUrls: { identity: values.identityUrl, ...readSettings(urls, env) } };
   if (username !== undefined && email !== undefined && password !== undefined) {
     return { ...config, firstUsers: [{ username, email, password, role: 'admin' as const }] };
   }

@@ -28,7 +28,7 @@ export function createPasswords(options: {
   const limit = pLimit(concurrency);
   function limited<T>(work: () => Promise<T>): Promise<T> {
     if (limit.pendingCount >= maxWaiting) {
-      throw unavailable('Too many passwords are being set and checked just now.');
+      throw unavailable('Too many passwords are being checked at the moment.');
     }
     return limit(work);
   }

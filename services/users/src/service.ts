@@ -3,7 +3,7 @@ import { invalidFields } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { Service } from '@gatehouse/kit/service';
-import { prefixesOf } from '@gatehouse/kit/services';
+import { prefixesOf, type ServiceName } from '@gatehouse/kit/services';
 import { onceInDatabase } from '@gatehouse/mongo/once';
 import {
   createResourceService,
@@ -20,6 +20,7 @@ import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
 import { createUserResource } from './profiles/user-resource.ts';
 import { mountSecurityRoutes } from './security-routes.ts';
+import { USER_MIGRATIONS } from './store/user-migrations.ts';
 import { createUserStore } from './store/user-store.ts';
 import { type NewUser, TakenError } from './user.ts';
 import { createAccountEvents } from './user-events.ts';
@@ -36,6 +37,7 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
   prefixes: prefixesOf('users'),
   paths: USER_PATHS,
+  migrations: USER_MIGRATIONS,
   document: {
     title: 'Gatehouse users',
     description: `
@@ -67,6 +69,10 @@ export function createUsersService(
       connection,
       client: identity,
       revocations,
+      erasers: Object.entries(config.serviceUrls ?? {}).map(([name, url]) => ({
+        name,
+        client: context.clientOf(name as ServiceName, url),
+      })),
       logger: context.logger,
       transport,
     });
@@ -93,7 +99,6 @@ export function createUsersService(
         mountExistenceRoutes(app, { users, authenticate: authenticateInternal });
       },
       async prepare() {
-        await store.prepare();
         if (firstUsers.length > 0) {
           await onceInDatabase(connection, 'first users', () => createFirstUsers(users, firstUsers));
         }

@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { RequestedBy } from '@gatehouse/kit/requests';
+import { ERASING_SERVICES } from '@gatehouse/kit/services';
 import {
   type Account,
   type AccountChanged,
@@ -14,6 +15,9 @@ import {
 export const ACCOUNT_CHANGED = 'users.account.changed';
 /** Of changes that only the audit log is told of. What ends tokens never waits behind them. */
 export const ACCOUNT_RECORDED = 'users.account.recorded';
+
+/** The subject of the events on which a service erases what it holds about a deleted person. */
+export const erasureSubject = (service: string) => `users.erasure.${service}`;
 
 /** The subject of the event to identity. A new address ends nothing, but the previous one has to be notified. */
 export function subjectOf({ reason, previousEmail }: AccountChanged): AccountEvent['subject'] {
@@ -143,7 +147,7 @@ export function changeSecurity(
   }
 }
 
-/** A deletion, which ends tokens and sessions. */
+/** A deletion, which ends tokens and sessions, and by which every service erases what it holds about the person. */
 export function deleteUser(current: Account, { version, by }: Revision) {
   const { id, epoch, signInEpoch } = current;
   const accountChange: AccountChanged = {
@@ -154,7 +158,8 @@ export function deleteUser(current: Account, { version, by }: Revision) {
     ...omitUndefined({ by }),
   };
   const deleted: UserEvent = { subject: 'users.user.deleted', data: { user_id: id, version } };
-  return { accountChange, events: [accountEvent(accountChange), deleted] };
+  const erasures = ERASING_SERVICES.map((name) => ({ subject: erasureSubject(name), data: { user_id: id } }));
+  return { accountChange, events: [accountEvent(accountChange), deleted, ...erasures] };
 }
 
 type Reason = {

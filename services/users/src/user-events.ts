@@ -6,7 +6,7 @@ import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { RevocationSet } from '@gatehouse/tokens/revocations';
 import type { AccountChanged, UserStore } from './user.ts';
-import { ACCOUNT_CHANGED, ACCOUNT_RECORDED, subjectOf } from './user-changes.ts';
+import { ACCOUNT_CHANGED, ACCOUNT_RECORDED, erasureSubject, subjectOf } from './user-changes.ts';
 
 /** How long the request that makes a change waits until identity has received it. */
 const MAX_WAIT_MS = 500;
@@ -29,7 +29,8 @@ type AccountEvents = {
 /**
  * The events of users: `users.account.changed` tells identity that the epochs of an account were raised, or its verified
  * address replaced; `users.account.recorded` tells it what else the audit log is to have; `users.user.*` tell all
- * subscribers that a user was created, changed or deleted. Events are stored in the write that causes them, and delivered at
+ * subscribers that a user was created, changed or deleted; `users.erasure.*` make each service erase what it holds about a deleted
+ * user. Events are stored in the write that causes them, and delivered at
  * least once.
  */
 export function createAccountEvents(options: {
@@ -37,22 +38,35 @@ export function createAccountEvents(options: {
   /** For identity's internal routes. */
   client: InternalClient;
   revocations: RevocationSet;
+  /** The services that erase what they hold about deleted people, with clients of their internal routes. */
+  erasers?: readonly { name: string; client: InternalClient }[];
   logger: Logger;
   /** Takes `users.user.*`; without it they are dropped. */
   transport?: EventTransport | undefined;
 }): AccountEvents {
-  const { connection, client, revocations, logger, transport } = options;
+  const { connection, client, revocations, erasers = [], logger, transport } = options;
 
   async function tellIdentity({ id, at, data }: OutboxEvent): Promise<void> {
     const { status } = await client.request('POST', '/account-changes', { id, at, ...data });
     if (status >= 400) throw new Error(`identity has not taken the event: it answered ${status}`);
   }
 
+  const erasures = erasers.map(({ name, client }) => [
+    erasureSubject(name),
+    async ({ data }: OutboxEvent) => {
+      const { status } = await client.request('POST', '/erasures', data);
+      if (status >= 400) throw new Error(`${name} has not taken the event: it answered ${status}`);
+    },
+  ]);
+
   const publisher = createOutboxPublisher({
     collection: connection.collection('users'),
     logger,
     transport,
-    receivers: { [ACCOUNT_CHANGED]: tellIdentity, [ACCOUNT_RECORDED]: tellIdentity },
+    receivers: {
+      ...{ [ACCOUNT_CHANGED]: tellIdentity, [ACCOUNT_RECORDED]: tellIdentity },
+      ...Object.fromEntries(erasures),
+    },
   });
 
   return {
@@ -67,6 +81,9 @@ export function createAccountEvents(options: {
       // In this process at once, even if identity cannot be reached.
       const expiresAt = Math.floor(Date.now() / 1000) + MAX_TOKEN_SECONDS;
       revocations.add({ kind: 'subject', id: userId, epoch, expiresAt });
+      if (change.reason === 'deleted') {
+        for (const { name } of erasers) publisher.send(userId, erasureSubject(name));
+      }
       await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
     },
     publishing: (store) =>

@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
+import { IGNORABLE } from '@gatehouse/kit/folded-key';
 import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
 import { keepsToOneScript } from './username-scripts.ts';
 
@@ -100,18 +101,6 @@ const RULES = {
   status: oneOf(USER_STATUSES),
 };
 
-/**
- * The characters of Default_Ignorable_Code_Point, as in a class of a regular expression: that property is one that few
- * programs know besides those that run on JavaScript.
- */
-export const IGNORABLE = [
-  String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164`,
-  String.raw`\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8`,
-  // Beyond four digits, escapes are written differently in each language.
-  ...[0x1bca0, 0x1bca3, 0x1d173, 0x1d17a, 0xe0000, 0xe0fff].map(
-    (code, i) => String.fromCodePoint(code) + '-'.repeat(1 - (i % 2)),
-  ),
-].join('');
 const ALL_VISIBLE = `(?!.*[${IGNORABLE}])`;
 const PRINTABLE = String.raw`[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]`;
 /** A visible character: letters that are ignorable, and a symbol that is blank, are none. */

@@ -1,6 +1,6 @@
 import type { RateLimiter } from '@gatehouse/http/rate-limit';
 import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
+import { loginKey } from '@gatehouse/kit/folded-key';
 import { newId } from '@gatehouse/kit/ids';
 import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
@@ -24,7 +24,7 @@ import {
   userOf,
   WrongPasswordError,
 } from './user.ts';
-import { draftProblems, EMAIL_MAX, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
+import { draftProblems, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
 
 /** Hashes passwords for storage, and checks them against their hash. */
 export type Passwords = {
@@ -209,7 +209,7 @@ export function createUserService({
   return {
     async create(draft, createdBy) {
       assertValid(draftProblems(draft));
-      const { id = newId('usr'), username, email, password, claimsEmail = false } = draft;
+      const { id = newId('usr'), username, email, password, claimsEmail } = draft;
       // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
       const [taken] = await store.findTaken(omitUndefined({ username, email, claimsEmail }));
       if (taken !== undefined) throw new TakenError(taken);
@@ -218,7 +218,11 @@ export function createUserService({
         const chosen = username ?? derivedUsername(draft, attempt);
         const record = recordOf(draft, { id, username: chosen });
         try {
-          const events = await store.insert({ ...record, passwordHash }, { claimsEmail }, createdBy);
+          const events = await store.insert(
+            { ...record, passwordHash },
+            omitUndefined({ claimsEmail }),
+            createdBy,
+          );
           return published({ user: userOf(record), events });
         } catch (error) {
           const isLast = username !== undefined || attempt + 1 === MAX_DERIVATIONS;
@@ -242,7 +246,12 @@ export function createUserService({
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
       const hashed = password === undefined ? {} : { passwordHash: await hashNew(password) };
       const write = () =>
-        store.update(id, { ...changes, ...checked, ...hashed, claimsEmail: own }, ifVersion, by.changedBy);
+        store.update(
+          id,
+          { ...changes, ...checked, ...hashed, ...(own ? { claimsEmail: 'unconfirmed' } : {}) },
+          ifVersion,
+          by.changedBy,
+        );
       const mayBeTaken = changes.username !== undefined || changes.email !== undefined;
       return published(await (own && mayBeTaken ? countingTaken(id, write) : write()));
     },
@@ -318,14 +327,10 @@ function recordOf(draft: NewUser, { id, username }: { id: string; username: stri
   };
 }
 
-/** The key of a login. One that is too long to exist takes the same time as any other. */
 function loginOf(login: string): Login {
-  const key = (login.length > EMAIL_MAX ? '' : foldedKey(login)) || NO_SUCH_LOGIN;
+  const key = loginKey(login);
   return key.includes('@') ? { emailKey: key } : { usernameKey: key };
 }
-
-/** Not empty: the indexes hold no empty keys, so a search for one would scan the collection. */
-const NO_SUCH_LOGIN = ' ';
 
 /** An upper bound of a password's length in any Unicode form; a longer one is wrong without being hashed. */
 function bounded(password: string): string {

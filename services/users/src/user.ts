@@ -35,7 +35,8 @@ export type User = {
 
 /** The fields that lists of users are sorted and filtered by. */
 export const USER_FIELDS = ['id', 'username', 'email', 'role', 'status', 'createdAt', 'updatedAt'] as const;
-export type UserField = (typeof USER_FIELDS)[number];
+/** `text` is what a username, a name or an email address before its @ contains; lists are not sorted by it. */
+export type UserField = (typeof USER_FIELDS)[number] | 'text';
 
 /** A user as stored. A name that was not chosen is null, and derived on each read, so that it follows its sources. */
 export type UserRecord = Omit<User, 'name'> & { name: string | null };
@@ -70,8 +71,11 @@ export type NewUser = {
   status?: UserStatus;
 } & EmailClaim;
 
-/** With `claimsEmail`, an address that another user has and has not confirmed counts as free. */
-export type EmailClaim = { claimsEmail?: boolean };
+/**
+ * Whose address counts as free: with `unconfirmed`, that of another user who has not confirmed it, and with `any` also that of
+ * one who has, so that nobody learns of them. It stays theirs, and can be confirmed by nobody else.
+ */
+export type EmailClaim = { claimsEmail?: 'unconfirmed' | 'any' };
 
 /**
  * Fields to change; absent ones stay. A new email is unverified, and a new role or status ends tokens, as a

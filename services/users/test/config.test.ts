@@ -5,6 +5,9 @@ const REQUIRED = {
   PUBLIC_URL: 'https://id.example.com',
   USERS_MONGODB_URI: 'mongodb://localhost/users',
   IDENTITY_URL: 'http://identity:3000',
+  ITEMS_URL: 'http://items:3000',
+  COMMERCE_URL: 'http://commerce:3000',
+  NOTIFICATIONS_URL: 'http://notifications:3000',
   USERS_CLIENT_SECRET: 'secret',
   NATS_URL: 'nats://localhost',
 };

@@ -1,8 +1,9 @@
+import { IGNORABLE } from '@gatehouse/kit/folded-key';
 import { anyCharacter } from '@gatehouse/testing/any-character';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
-import { FIELD_LIMITS, fieldProblems, IGNORABLE } from '../src/user-fields.ts';
+import { FIELD_LIMITS, fieldProblems } from '../src/user-fields.ts';
 import { keepsToOneScript } from '../src/username-scripts.ts';
 
 // The published limits of fields against the rules: whatever one takes, the other takes.

@@ -20,7 +20,6 @@ async function setUp(t: Test, transport?: EventTransport) {
   t.teardown(() => database.stop());
   const store = createUserStore(database.connection);
   await database.start();
-  await store.prepare();
   const collection = database.connection.collection<Stored>('users');
 
   const told: Record<string, unknown>[] = [];

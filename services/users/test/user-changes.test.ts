@@ -227,6 +227,10 @@ t.test('a deletion ends tokens and sessions', async (t) => {
         data: { user_id: 'usr_ann', epoch: 6, sign_in_epoch: 3, reason: 'deleted' },
       },
       { subject: 'users.user.deleted', data: { user_id: 'usr_ann', version: 8 } },
+      ...['identity', 'items', 'commerce', 'notifications'].map((service) => ({
+        subject: `users.erasure.${service}`,
+        data: { user_id: 'usr_ann' },
+      })),
     ],
   });
 });

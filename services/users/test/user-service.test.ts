@@ -495,7 +495,7 @@ t.test(
     const email = 'Claimed@example.org';
     const first = await created({ email });
     await t.rejects(created({ email }), new TakenError('email'), 'an admin or a machine does not claim it');
-    const second = await created({ email: 'claimed@EXAMPLE.org', claimsEmail: true });
+    const second = await created({ email: 'claimed@EXAMPLE.org', claimsEmail: 'unconfirmed' });
     const third = await created();
     await t.rejects(users.update(third.id, { email }), new TakenError('email'));
     t.match(await users.update(third.id, { email }, undefined, { own: true }), {
@@ -509,8 +509,12 @@ t.test(
     t.match(await users.read(first.id), { email: null, emailVerified: false });
     const rejected = users.verifyEmail(second.id, 'claimed@EXAMPLE.org');
     await t.rejects(rejected, new TakenError('email'), 'what has been confirmed stays');
-    await t.rejects(created({ email, claimsEmail: true }), new TakenError('email'));
+    await t.rejects(created({ email, claimsEmail: 'unconfirmed' }), new TakenError('email'));
     await t.rejects(users.update(first.id, { email }, undefined, { own: true }), new TakenError('email'));
+    const stranger = await created({ email, claimsEmail: 'any' });
+    t.match(stranger, { email, emailVerified: false }, 'a sign-up is told nothing');
+    await t.rejects(users.verifyEmail(stranger.id, email), new TakenError('email'), 'and gets nothing');
+    t.match(await users.lookUp(email), { id: third.id, email, emailVerified: true });
 
     await users.update(third.id, { email: 'elsewhere@example.org' });
     t.match(await users.verifyEmail(second.id, 'claimed@EXAMPLE.org'), { emailVerified: true });
@@ -523,7 +527,7 @@ t.test(
 t.test('of many who confirm an address at once, one gets it', async (t) => {
   const email = 'many-claims@example.org';
   const claims = [];
-  for (let i = 0; i < 6; i += 1) claims.push(await created({ email, claimsEmail: true }));
+  for (let i = 0; i < 6; i += 1) claims.push(await created({ email, claimsEmail: 'unconfirmed' }));
   const results = await Promise.allSettled(claims.map(({ id }) => users.verifyEmail(id, email)));
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
 });

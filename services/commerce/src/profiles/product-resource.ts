@@ -1,7 +1,7 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
 import { documentedLimits } from '@gatehouse/http/schema';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
+import { foldedKey, IGNORABLE } from '@gatehouse/kit/folded-key';
 import { amountOf, CURRENCIES } from '@gatehouse/kit/money';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/lists/paging';
@@ -29,7 +29,8 @@ type TextField = 'name' | 'description' | 'category' | 'sku';
 const characters = (field: TextField) => `1 to ${PRODUCT_LIMITS[field]} characters`;
 /** What productProblems() says of a text, as JSON Schema keywords; and that no text of a body contains NUL. */
 export function textLimits(field: TextField) {
-  const pattern = String.raw`^[^\u0000]*[^\s\u0000][^\u0000]*$`;
+  const hidden = field === 'name' || field === 'sku' ? IGNORABLE : '';
+  const pattern = String.raw`^[^\u0000]*[^\s\u0000${hidden}][^\u0000]*$`;
   return { minLength: 1, maxLength: PRODUCT_LIMITS[field], pattern };
 }
 const limits = (field: TextField) => documentedLimits(textLimits(field));
@@ -53,12 +54,16 @@ const OptionalFields = {
   category: OrNull('category', `${characters('category')}, or null.`),
   stock: Type.Integer({
     minimum: 0,
-    maximum: PRODUCT_LIMITS.stock,
-    description: 'The pieces that can be ordered.',
+    description: `The pieces that can be ordered. At most ${PRODUCT_LIMITS.stock} can be set; cancelled orders may return more.`,
   }),
   sku: OrNull('sku', `${characters('sku')}, unique whatever its case, or null.`),
   status: Status,
 };
+const NewStock = Type.Integer({
+  minimum: 0,
+  maximum: PRODUCT_LIMITS.stock,
+  description: 'The pieces that can be ordered.',
+});
 const optional = <T extends Record<string, Parameters<typeof Type.Optional>[0]>>(fields: T) =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)])) as {
     [K in keyof T]: ReturnType<typeof Type.Optional<T[K]>>;
@@ -68,7 +73,7 @@ const Timestamp = Type.String({ format: 'date-time' });
 const product = view<Product, ReturnType<typeof productSchema>>(
   'Product',
   productSchema(),
-  ({ price, currency, createdAt, updatedAt, version: _, ...fields }) => ({
+  ({ price, currency, createdAt, updatedAt, version: _, minorVersion: __, ...fields }) => ({
     ...fields,
     price: amountOf(price, currency),
     currency,
@@ -124,13 +129,17 @@ const latest: Profile<ProductTypes> = {
   errorBody: v2Body,
   list: { rules: { ...rules, paging: 'page' }, envelope: pageEnvelopeWithPages, item: product },
   create: {
-    body: requestBody('NewProduct', Type.Object({ ...Fields, ...optional(OptionalFields) }), {
-      example: EXAMPLE,
-      read: ({ name, price, currency, description, category, stock, sku, status }) => ({
-        ...{ name, price, currency },
-        ...omitUndefined({ description, category, stock, sku, status }),
-      }),
-    }),
+    body: requestBody(
+      'NewProduct',
+      Type.Object({ ...Fields, ...optional({ ...OptionalFields, stock: NewStock }) }),
+      {
+        example: EXAMPLE,
+        read: ({ name, price, currency, description, category, stock, sku, status }) => ({
+          ...{ name, price, currency },
+          ...omitUndefined({ description, category, stock, sku, status }),
+        }),
+      },
+    ),
     answer: product,
   },
   read: product,

@@ -1,4 +1,5 @@
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { DELETED_USER_ID } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
 import { amountOf } from '@gatehouse/kit/money';
 import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
@@ -10,6 +11,7 @@ import {
 } from '@gatehouse/mongo/document-keys';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { inBatches } from '@gatehouse/mongo/erasures';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
 import { insertInSlot } from '@gatehouse/mongo/slots';
@@ -143,7 +145,26 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       if (next.status === 'cancelled') await returnStock(next).catch(() => {});
       return next;
     },
+
+    makeAnonymous,
   };
+
+  async function makeAnonymous(userId: string): Promise<void> {
+    const withoutNotes = {
+      $map: { input: '$history', in: { $mergeObjects: ['$$this', { note: null }] } },
+    };
+    await inBatches(orders, { user_id: userId }, (ids) =>
+      orders.updateMany({ _id: { $in: ids } }, [
+        {
+          $set: {
+            ...{ user_id: DELETED_USER_ID, pending: null, history: withoutNotes },
+            version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
+          },
+        },
+        { $unset: 'idempotency' },
+      ]),
+    );
+  }
 
   /** For lists, reads and changes the order does not exist yet. Returns whether it is within the limit. */
   async function insertIntent(

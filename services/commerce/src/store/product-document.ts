@@ -16,6 +16,8 @@ export type ProductDocument = VersionedDocument & {
   price_minor: number;
   currency: string;
   stock: number;
+  /** How often orders have changed the stock; they leave `version` as it is, so that they conflict with no edit. */
+  stock_version?: number;
   sku: string | null;
   sku_key: string;
   status: ProductStatus;
@@ -53,6 +55,7 @@ export const PRODUCT_FIELDS = {
   price_minor: 1,
   currency: 1,
   stock: 1,
+  stock_version: 1,
   sku: 1,
   status: 1,
   version: 1,
@@ -64,10 +67,16 @@ export const PRODUCT_FIELDS = {
 export const OFFER_FIELDS = { name: 1, price_minor: 1, currency: 1, stock: 1, status: 1 } as const;
 
 export function productOf({ _id: id, category, price_minor: price, ...stored }: ProductDocument): Product {
-  const { name, description, currency, stock, sku, status, version = 0 } = stored;
+  const { name, description, currency, stock, sku, status, version = 0, stock_version = 0 } = stored;
   return {
     ...{ id, name, description, category: category === '' ? null : category, price, currency, stock, sku },
-    ...{ status, version, createdAt: stored.created_at, updatedAt: stored.updated_at },
+    ...{
+      status,
+      version,
+      minorVersion: stock_version,
+      createdAt: stored.created_at,
+      updatedAt: stored.updated_at,
+    },
   };
 }
 

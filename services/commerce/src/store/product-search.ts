@@ -1,3 +1,4 @@
+import { allEnded } from '@gatehouse/kit/all-ended';
 import { ServiceError } from '@gatehouse/kit/errors';
 import type {
   Condition,
@@ -11,7 +12,6 @@ import type {
 } from '@gatehouse/kit/list-query';
 import { wordsOf } from '@gatehouse/kit/search-words';
 import type { DocumentCollection, IndexDefinition } from '@gatehouse/mongo/collection';
-import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
 import { LRUCache } from 'lru-cache';
 import type { Product, ProductField, StoredField } from '../product.ts';
 import { PRODUCT_FIELDS, PRODUCT_LISTS, type ProductDocument, productOf } from './product-document.ts';
@@ -36,6 +36,11 @@ const MAX_FACETS = 50;
 /** How long what was counted is kept, and for how many searches: the pages of a search have the same. */
 const COUNTED_MS = 2000;
 const MAX_KEPT = 100;
+/**
+ * How long the database may work on one search, in milliseconds. Where it takes longer, a filter matches so few of the
+ * products with the words that nearly all of them would have to be read.
+ */
+const MAX_SEARCH_MS = 3000;
 
 /** By what a search can be sorted besides relevance, as stored. */
 const SORTS: Partial<Record<ProductField, string>> = { id: '_id', price: 'price', createdAt: 'created_at' };
@@ -65,7 +70,12 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
   async function select(
     tiers: readonly Filter[],
     { field, isAscending }: { field: string; isAscending: boolean },
-    { limit, skip, beyond }: { limit: number; skip: number; beyond?: Bound | undefined },
+    {
+      limit,
+      skip,
+      beyond,
+      until,
+    }: { limit: number; skip: number; beyond?: Bound | undefined; until: number },
   ): Promise<Found[]> {
     const found: Found[] = [];
     let toSkip = skip;
@@ -83,7 +93,8 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
         .project<ProductDocument>({ ...PRODUCT_FIELDS, [field]: 1 })
         // What is skipped may lie in several lists.
         .limit(limit - found.length + toSkip)
-        .maxTimeMS(MAX_QUERY_MS)
+        // At least 1: of 0 the database takes that there is no limit.
+        .maxTimeMS(Math.max(1, Math.round(until - performance.now())))
         .toArray();
       found.push(...documents.slice(toSkip).map((document) => ({ document, tier })));
       toSkip = Math.max(0, toSkip - documents.length);
@@ -102,7 +113,7 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
           { $group: { _id: '$category', count: { $sum: 1 } } },
           { $sort: { count: -1, _id: 1 } },
         ],
-        { hint: WORDS_INDEX.options.name, maxTimeMS: MAX_QUERY_MS },
+        { hint: WORDS_INDEX.options.name, maxTimeMS: MAX_SEARCH_MS },
       )
       .toArray();
     const category = groups
@@ -139,20 +150,23 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
     const isAscending = sort.descending === isBackward;
     const tiers = tiersOf(conditions, byRelevance);
     const beyond = from && boundOf(from, byRelevance);
-    const [found, opposite, facets] = await Promise.all([
+    const counts = from === undefined ? await count(conditions) : undefined;
+    // One query shows that nothing is found, instead of one for each list.
+    if (counts?.total === 0) return { facets: counts.facets, items: [], hasNext: false, hasPrevious: false };
+    const until = performance.now() + MAX_SEARCH_MS;
+    const [found, opposite] = await allEnded([
       select(
         tiers,
         { field, isAscending },
-        { limit: page.limit + 1, skip: 'offset' in page ? page.offset : 0, beyond },
+        { limit: page.limit + 1, skip: 'offset' in page ? page.offset : 0, beyond, until },
       ),
       beyond === undefined
         ? []
         : select(
             tiers,
             { field, isAscending: !isAscending },
-            { limit: 1, skip: 0, beyond: { ...beyond, inclusive: !beyond.inclusive } },
+            { limit: 1, skip: 0, beyond: { ...beyond, inclusive: !beyond.inclusive }, until },
           ),
-      'offset' in page ? count(conditions).then(({ facets }) => facets) : undefined,
     ]);
     const shown = found.slice(0, page.limit);
     if (isBackward) shown.reverse();
@@ -168,7 +182,7 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
       hasNext: isBackward ? hasOpposite : hasMore,
       hasPrevious: isBackward ? hasMore : hasOpposite,
       ...(first && last && { first: positionOf(first), last: positionOf(last) }),
-      ...(facets === undefined ? {} : { facets }),
+      ...(counts && { facets: counts.facets }),
     };
   }
 

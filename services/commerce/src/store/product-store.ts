@@ -1,5 +1,6 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import { allowsVersion } from '@gatehouse/kit/if-version';
 import type { ListQuery } from '@gatehouse/kit/list-query';
 import { amountOf } from '@gatehouse/kit/money';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
@@ -75,7 +76,19 @@ export function createProductStore(connection: Connection): ProductStore {
           id,
           (current, revision) => {
             const next = { ...decide(current), ...revision };
-            return { next, events: [changed(next)] };
+            const { version, minorVersion = 0 } = current;
+            const isStockKept = next.stock === current.stock;
+            if (!isStockKept && !allowsVersion(ifVersion, version, minorVersion)) {
+              throw new ServiceError(
+                'precondition_failed',
+                'The stock of this product has been changed meanwhile.',
+              );
+            }
+            const unchanged = { stock_version: minorVersion === 0 ? { $in: [0, null] } : minorVersion };
+            return {
+              ...{ next, events: [changed(next)] },
+              ...(isStockKept ? { unwritten: ['stock'] } : ifVersion && { unchanged }),
+            };
           },
           ifVersion,
         ),
@@ -127,7 +140,7 @@ function isSearch({ conditions }: Pick<ListQuery, 'conditions'>): boolean {
 }
 
 /** The event of a product that was created or changed. */
-function changed({ createdAt, updatedAt, price, ...product }: Product) {
+function changed({ createdAt, updatedAt, price, minorVersion: _, ...product }: Product) {
   const data = {
     ...product,
     price: amountOf(price, product.currency),

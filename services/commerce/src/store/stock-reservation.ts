@@ -180,9 +180,9 @@ function productsOf(orders: readonly Pick<LinesOf, 'lines'>[]): string[] {
   return [...new Set(orders.flatMap(({ lines }) => lines.map(({ product_id }) => product_id)))];
 }
 
-/** Changes the stock of a product. The version keeps it from being overwritten. */
+/** Changes the stock of a product, and its entity tag, but not the version, so that it conflicts with no edit. */
 function moveStock(by: number) {
-  return { $inc: { stock: by, version: 1 }, $max: { updated_at: new Date() } };
+  return { $inc: { stock: by, stock_version: 1 }, $max: { updated_at: new Date() } };
 }
 
 /** The write that takes the stock of a line, and notes for which order. Fails if it does not suffice, which ends an ordered bulk write. */

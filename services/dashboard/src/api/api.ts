@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { JsonText } from '@gatehouse/http/json-body';
 import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
+import { type Bounds, createOutbound } from '@gatehouse/outbound/outbound';
 import { ApiError, apiErrorOf } from './api-error.ts';
 import { type Cause, causeHeaders } from './cause.ts';
 
@@ -38,14 +39,15 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /** Gives the token for a request; `refused` is the one that was refused, so that another is needed. */
 export type TokenSource = (refused?: string) => Promise<string>;
 
-type AskOptions = { timeout?: number; ifMatch?: string | null | undefined };
+type AskOptions = Bounds & { ifMatch?: string | null | undefined; key?: string | undefined };
 
-const TIMEOUT_MS = 10_000;
 /** How often, and after which time, it is asked what became of a request that is still running. */
 const MAX_ATTEMPTS = 10;
 const RUNNING_MS = 500;
-/** For a download as a whole. */
-const DOWNLOAD_MS = 10 * 60_000;
+/** A download is passed on as it comes. */
+const DOWNLOAD = { timeoutMs: 10 * 60_000, maxBytes: Number.POSITIVE_INFINITY };
+/** A page of what people can store is within this by far. */
+const outbound = createOutbound({ to: 'services', maxBytes: 32 * 1024 * 1024 });
 
 /**
  * Calls the public paths of the services over HTTP. A request that is refused for its token is made once more with a new
@@ -59,12 +61,19 @@ export function createApi(options: {
   const { serviceUrls, scheme } = options;
 
   return (tokens, cause, idempotencyKey) => {
+    let creations = 0;
+    /** Of the things that one form creates, each has a key of its own, and the same one when the form is sent again. */
+    function nextKey(): string | undefined {
+      creations += 1;
+      return idempotencyKey && creations > 1 ? `${idempotencyKey}-${creations}` : idempotencyKey;
+    }
+
     async function ask(
       method: Method,
       path: string,
       token?: string,
       body?: unknown,
-      { timeout = TIMEOUT_MS, ifMatch }: AskOptions = {},
+      { timeoutMs, maxBytes, ifMatch, key }: AskOptions = {},
     ): Promise<Response> {
       const url = urlOf(serviceUrls, path);
       const headers = {
@@ -73,17 +82,13 @@ export function createApi(options: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(ifMatch && { 'if-match': ifMatch }),
-        ...(method === 'POST' && idempotencyKey && { 'idempotency-key': idempotencyKey }),
+        ...(method === 'POST' && key && { 'idempotency-key': key }),
       };
       try {
-        return await fetch(url, {
-          ...{ method, headers, redirect: 'manual', signal: AbortSignal.timeout(timeout) },
-          ...(body === undefined
-            ? {}
-            : { body: body instanceof JsonText ? body.text : JSON.stringify(body) }),
-        });
+        const content = body instanceof JsonText ? body.text : JSON.stringify(body);
+        return await outbound.fetch(url, { method, headers, body: content, timeoutMs, maxBytes });
       } catch (error) {
-        throw new ApiError(0, 'This part of Gatehouse cannot be reached just now.', { cause: error });
+        throw new ApiError(0, 'This part of Gatehouse cannot be reached.', { cause: error });
       }
     }
 
@@ -105,8 +110,9 @@ export function createApi(options: {
       method: Method,
       path: string,
       body: unknown,
-      options: AskOptions,
+      { ifMatch }: AskOptions,
     ): Promise<Response> {
+      const options = { ifMatch, key: method === 'POST' ? nextKey() : undefined };
       for (let attempt = 1; ; attempt += 1) {
         const response = await request(method, path, body, options);
         const isRunning =
@@ -134,7 +140,7 @@ export function createApi(options: {
       try {
         return (text === '' ? undefined : JSON.parse(text)) as T;
       } catch (cause) {
-        throw new ApiError(502, 'The answer of this part of Gatehouse cannot be read.', { cause });
+        throw new ApiError(502, 'The response of this part of Gatehouse cannot be read.', { cause });
       }
     }
 
@@ -152,7 +158,7 @@ export function createApi(options: {
         return { status: response.status, text: await response.text() };
       },
       async fetch(path) {
-        const response = await request('GET', path, undefined, { timeout: DOWNLOAD_MS });
+        const response = await request('GET', path, undefined, DOWNLOAD);
         if (!response.ok) throw apiErrorOf(response, await response.text());
         return response;
       },

@@ -27,8 +27,15 @@ export type ApiApplication = {
 export type AppType = 'web' | 'spa' | 'native' | 'machine' | 'resource';
 /** To the minute, and from which IP address, if that is known. */
 export type LastUse = { last_used_at: string | null; last_used_address: string | null };
-export type ApiSecret = { id: string; created_at: string; expires_at: string | null } & LastUse;
-export type ApiKey = ApiSecret & {
+type Credential = {
+  id: string;
+  /** Null for one of an earlier version, or of the operator. */
+  last_four: string | null;
+  created_at: string;
+  expires_at: string | null;
+} & LastUse;
+export type ApiSecret = Credential & { label: string | null };
+export type ApiKey = Credential & {
   name: string;
   scopes: string[];
   prefix: string;

@@ -10,7 +10,7 @@ import { type ApiPage, cursorOf, filters } from './pages.ts';
 const MAX_PAGES = 10;
 
 /** What a field says that userIdOf() reads. */
-export const USER_HINT = 'Username, email or id';
+export const USER_HINT = 'Username, email or ID';
 
 /**
  * The id of the user that somebody named by an id, a username or an email address; empty for none. An id is not checked, since
@@ -60,8 +60,27 @@ export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
       const why =
         cursor === undefined
           ? `There is no application with the name “${named}”.`
-          : `Too many applications have “${named}” in their name: give a client id.`;
+          : `Too many applications have “${named}” in their name. Enter a client ID.`;
       throw new ApiError(400, why);
     },
   );
+}
+
+const CLIENT_ID = /^[\w.-]+$/;
+
+/** A page of the applications with a name, which begins with the one that has this client id. */
+export async function findApplications(
+  api: Api,
+  { q, owner, cursor }: { q: string; owner: string; cursor: string },
+): Promise<ApplicationPage> {
+  const query = { cursor, q: q || undefined, owner: owner || undefined };
+  const mayBeId = CLIENT_ID.test(q) && cursor === '';
+  const [page, exact] = await Promise.all([
+    api.get<ApplicationPage>('/api/v1/applications', query),
+    mayBeId ? api.get<ApiApplication>(applicationPath(q)).catch(() => undefined) : undefined,
+  ]);
+  if (exact === undefined || (owner !== '' && exact.owner !== owner)) return page;
+  const others = page.data.filter(({ client_id: id }) => id !== exact.client_id);
+  const total = (page.meta?.totalItems ?? 0) + (others.length === page.data.length ? 1 : 0);
+  return { ...page, data: [exact, ...others], meta: { ...page.meta, totalItems: total } };
 }

@@ -6,47 +6,50 @@ import { type ApiPage, beginsWith, filters } from './pages.ts';
 export type ListedUser = {
   id: string;
   username?: string;
+  name?: string;
   email: string | null;
   role?: string;
   status?: string;
   createdAt?: string;
 };
 
-const STATUSES = ['active', 'inactive'];
+/** The orders of the list, by their names in the URL. */
+const SORTS: ReadonlyMap<string, { sortBy: string; sortOrder: string }> = new Map([
+  ['oldest', { sortBy: 'createdAt', sortOrder: 'asc' }],
+  ['username', { sortBy: 'username', sortOrder: 'asc' }],
+  ['email', { sortBy: 'email', sortOrder: 'asc' }],
+]);
+const NEWEST_FIRST = { sortBy: 'createdAt', sortOrder: 'desc' };
 
 /**
- * A page of users, searched by an id or the beginning of a username or an email address, and kept to a role or a status. No
- * profile of the interface has both of these: the one that has what is asked for makes the list, and the other completes
- * its rows.
+ * A page of users, searched by an id, the beginning of an email address or a part of a username or a name, and kept to a role and a
+ * status. No profile of the interface has all that is shown: one makes the list, and others complete its rows.
  */
 export async function listUsers(
   api: Api,
-  { q, kind, cursor }: { q: string; kind: string; cursor: string },
+  search: { q: string; role: string; status: string; sort: string; cursor: string },
 ): Promise<ApiPage<ListedUser>> {
-  const withStatus = (query: Record<string, string>) =>
-    api.get<ApiPage<ListedUser>>('/v2/users', { cursor: '', ...query });
-  const withRole = (query: Record<string, string>) =>
-    api.get<ApiPage<ListedUser>>('/kb/api/v1/users', { cursor: '', ...query });
-  const ofStatus = STATUSES.includes(kind);
-  const newestFirst: Record<string, string> =
-    q === '' && !ofStatus ? { sortBy: 'createdAt', sortOrder: 'desc' } : {};
-  const query = {
-    cursor,
-    ...findBy(q),
-    ...filters({ [ofStatus ? 'status' : 'role']: kind }),
-    ...newestFirst,
-  };
-  const page = await (ofStatus ? withStatus(query) : withRole(query));
+  const { q, role, status, sort, cursor } = search;
+  const order = SORTS.get(sort) ?? NEWEST_FIRST;
+  const query = { cursor, ...findBy(q), ...filters({ role, status }), ...order };
+  const page = await api.get<ApiPage<ListedUser>>('/kb/api/v1/users', query);
   if (page.data.length === 0) return page;
-  const ids = { 'filter[id][in]': page.data.map(({ id }) => id).join(',') };
-  const others = await (ofStatus ? withRole(ids) : withStatus(ids));
-  const rows = new Map(others.data.map((user) => [user.id, user]));
-  return { ...page, data: page.data.map((user) => ({ ...rows.get(user.id), ...user })) };
+  const ids = { cursor: '', 'filter[id][in]': page.data.map(({ id }) => id).join(',') };
+  const others = await Promise.all(
+    ['/v2/users', '/users'].map((path) => api.get<ApiPage<ListedUser>>(path, ids)),
+  );
+  const rows = new Map(page.data.map((user) => [user.id, user]));
+  for (const { id, ...more } of others.flatMap(({ data }) => data)) {
+    const row = rows.get(id);
+    if (row !== undefined) rows.set(id, { ...more, ...row });
+  }
+  return { ...page, data: [...rows.values()] };
 }
 
 function findBy(q: string): Record<string, string> {
+  if (q === '') return {};
   if (isId('usr', q)) return filters({ id: q });
-  return beginsWith(q.includes('@') ? 'email' : 'username', q);
+  return q.includes('@') && !q.startsWith('@') ? beginsWith('email', q) : { q: q.replace(/^@/, '') };
 }
 
 /** One user, with the role and the entity tag. */

@@ -2,75 +2,166 @@
 /* global uPlot */
 
 const HEIGHT = 176;
+const BAR_SHARE = 0.8;
+/** Steps between the ticks of what is counted. */
+const WHOLE = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((it) => it * 10 ** i)).flat();
 
 /** The rows of a plot's table: times in seconds, and a list of values for each further column. */
 function readTable(table) {
   const rows = [...table.tBodies[0].rows];
   const times = rows.map((row) => Date.parse(row.cells[0].firstElementChild.dateTime) / 1000);
   const columns = [...table.tHead.rows[0].cells].slice(1);
-  const values = columns.map((_, at) =>
-    rows.map((row) => {
-      const text = row.cells[at + 1].dataset.value;
-      return text === undefined || text === '' ? null : Number(text);
-    }),
-  );
-  return { data: [times, ...values], names: columns.map((cell) => cell.textContent) };
+  const cells = columns.map((_, at) => rows.map((row) => row.cells[at + 1]));
+  const numberOf = ({ dataset: { value } }) => (value ? Number(value) : null);
+  return {
+    times,
+    values: cells.map((column) => column.map(numberOf)),
+    texts: cells.map((column) => column.map((cell) => cell.textContent)),
+    names: columns.map((cell) => cell.textContent),
+  };
 }
+
+const compact = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
 
 function draw(figure) {
   const target = figure.querySelector('.canvas');
-  const { data, names } = readTable(figure.querySelector('table'));
+  const readout = figure.querySelector('.readout');
+  const { times, values, texts, names } = readTable(figure.querySelector('table'));
+  const seconds = Number(figure.dataset.seconds);
+  const isBars = figure.classList.contains('bars');
   const style = getComputedStyle(figure);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const lines = [colour('--accent'), colour('--bad'), colour('--focus')];
+  const colours = [colour('--accent'), colour('--bad'), colour('--focus')];
   const axis = {
     stroke: colour('--soft-ink'),
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { stroke: colour('--line'), width: 1 },
     font: '12px system-ui, sans-serif',
   };
-  /** A time below its tick: the day, too, where it begins, and at the first tick. */
-  const timeAt = (seconds, i, step) => {
-    const date = new Date(seconds * 1000);
-    const time = date.toISOString().slice(11, 16);
-    const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-    if (step >= 86_400) return day;
-    return i === 0 || time === '00:00' ? `${time}\n${day}` : time;
+  // Days are those of UTC, whatever the zone of the reader.
+  const timeZone = seconds === 86_400 ? 'UTC' : document.documentElement.dataset.timeZone;
+  const textOf = (options) => {
+    const format = new Intl.DateTimeFormat('en-GB', { timeZone, ...options });
+    return (at) => format.format(new Date(at * 1000));
   };
-  const compact = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
+  const day = textOf({ day: 'numeric', month: 'short' });
+  const clock = textOf({ hour: '2-digit', minute: '2-digit' });
+  /** A time below its tick: the day, too, where it begins, and at the first tick. */
+  const tick = (at, i, step) => {
+    if (step >= 86_400) return day(at);
+    return i === 0 || clock(at) === '00:00' ? `${clock(at)}\n${day(at)}` : clock(at);
+  };
+  const read = (i) => {
+    const from = seconds === 86_400 ? day(times[i]) : `${day(times[i])}, ${clock(times[i])}`;
+    return `${from}: ${names.map((name, at) => `${name} ${texts[at][i]}`).join(', ')}`;
+  };
+  const width = (seconds * BAR_SHARE) / names.length;
+  const bars = (at) =>
+    uPlot.paths.bars({
+      align: 1,
+      disp: {
+        x0: {
+          unit: 1,
+          values: () => times.map((time) => time + (seconds * (1 - BAR_SHARE)) / 2 + at * width),
+        },
+        size: { unit: 1, values: () => [width] },
+      },
+    });
+  /** A value between two that are missing has no line to be seen by. */
+  const alone = (_, at) =>
+    times.flatMap((__, i) => {
+      const [before, value, after] = [values[at - 1][i - 1], values[at - 1][i], values[at - 1][i + 1]];
+      return value !== null && before == null && after == null ? [i] : [];
+    });
+
   target.replaceChildren();
-  return new uPlot(
+  const plot = new uPlot(
     {
       width: Math.max(target.clientWidth, 160),
       height: HEIGHT,
-      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+      tzDate: (at) => uPlot.tzDate(new Date(at * 1000), timeZone),
       legend: { show: false },
-      cursor: { y: false, points: { size: 6 } },
-      scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 4)] } },
+      cursor: {
+        y: false,
+        drag: { x: false },
+        points: { show: !isBars, size: 6 },
+        // A bar has the time from its beginning on.
+        dataIdx: (_, __, nearest, at) => {
+          const i = times.findLastIndex((time) => time <= at);
+          return isBars && i !== -1 ? i : nearest;
+        },
+      },
+      hooks: {
+        setCursor: [
+          ({ cursor: { idxs } }) => {
+            const i = idxs?.[1];
+            readout.textContent = i == null ? '' : read(i);
+          },
+        ],
+      },
+      scales: {
+        x: { range: () => [times[0], times.at(-1) + (isBars || times.length === 1 ? seconds : 0)] },
+        y: { range: (_, __, max) => [0, Math.max(max * 1.1, 4)] },
+      },
       axes: [
         {
           ...axis,
           space: 64,
-          values: (_, splits, __, ___, step) => splits.map((it, i) => timeAt(it, i, step)),
+          values: (_, splits, __, ___, step) => splits.map((at, i) => tick(at, i, step)),
         },
-        { ...axis, size: 44, values: (_, splits) => splits.map((it) => compact.format(it)) },
+        {
+          ...axis,
+          size: 44,
+          ...(isBars ? { incrs: WHOLE } : {}),
+          values: (_, splits) => splits.map((it) => compact.format(it)),
+        },
       ],
       series: [
         {},
-        ...names.map((label, at) => ({
-          label,
-          stroke: lines[at % lines.length],
-          width: 2,
+        ...names.map((label, at) => {
+          const stroke = colours[at % colours.length];
           // Told apart without colours, too.
-          dash: [undefined, [6, 4], [2, 3]][at % lines.length],
-          fill: names.length === 1 ? `${lines[0]}22` : undefined,
-          points: { show: data[0].length < 3 },
-        })),
+          return isBars
+            ? {
+                label,
+                stroke,
+                width: 1,
+                fill: at === 1 ? `${stroke}44` : stroke,
+                paths: bars(at),
+                points: { show: false },
+              }
+            : {
+                label,
+                stroke,
+                width: 2,
+                dash: [undefined, [6, 4], [2, 3]][at % 3],
+                points: { show: false, filter: alone },
+              };
+        }),
       ],
     },
-    data,
+    // A bar without a height is not drawn.
+    [times, ...(isBars ? values.map((column) => column.map((it) => it || null)) : values)],
     target,
   );
+  readWithKeys(target, { plot, times, seconds: isBars ? seconds : 0 });
+  return plot;
+}
+
+/** Moves through the times of a plot that has the focus. */
+function readWithKeys(target, { plot, times, seconds }) {
+  let at = times.length - 1;
+  const show = () => plot.setCursor({ left: plot.valToPos(times[at] + seconds / 2, 'x'), top: 0 });
+  const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -times.length, End: times.length };
+  target.onfocus = show;
+  target.onblur = () => plot.setCursor({ left: -10, top: -10 });
+  target.onkeydown = (event) => {
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    at = Math.min(times.length - 1, Math.max(0, at + step));
+    show();
+  };
 }
 
 const plots = new Map();
@@ -91,4 +182,5 @@ new ResizeObserver(() => {
 }).observe(document.body);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
 document.addEventListener('htmx:afterSettle', drawAll);
+document.addEventListener('timezonechange', drawAll);
 drawAll();

@@ -42,15 +42,23 @@ const SENT_MS = 10_000;
 function enableButtons() {
   for (const button of document.querySelectorAll('form[method=post] button')) button.disabled = false;
 }
-document.addEventListener('submit', ({ target: form }) => {
+document.addEventListener('submit', ({ target: form, submitter }) => {
   if (form.method !== 'post') return;
+  // A disabled button is not sent: its value is, in a field of its own.
+  form.querySelector('input[data-submitter]')?.remove();
+  if (submitter?.name) {
+    const chosen = Object.assign(document.createElement('input'), { type: 'hidden' });
+    Object.assign(chosen, { name: submitter.name, value: submitter.value });
+    chosen.dataset.submitter = '';
+    form.append(chosen);
+  }
   for (const button of form.querySelectorAll('button')) button.disabled = true;
   setTimeout(enableButtons, SENT_MS);
 });
 addEventListener('pageshow', enableButtons);
 
 // Where a part of the page cannot be loaded, what is shown stays, and says that it may be out of date.
-const STALE = 'This could not be loaded just now. What you see may be out of date.';
+const STALE = 'This page could not be refreshed. The data below may be out of date.';
 function sayStale(target) {
   if (!target?.isConnected || target.previousElementSibling?.matches('.stale')) return;
   const message = document.createElement('p');
@@ -74,15 +82,55 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
     sayStale(target);
   } else if (target.previousElementSibling?.matches('.stale')) target.previousElementSibling.remove();
 });
-// What is loaded anew every few seconds stays as it is while nobody looks, or while something in it is unfolded.
+// What is loaded anew every few seconds stays as it is while nobody looks, or while something in it is unfolded or read by its values.
 document.addEventListener('htmx:beforeRequest', (event) => {
   const { elt } = event.detail;
   if (!elt.getAttribute('hx-trigger')?.startsWith('every')) return;
-  if (document.hidden || elt.querySelector('details[open]')) event.preventDefault();
+  const isRead = elt.querySelector('details[open], .canvas:is(:focus, :hover)') !== null;
+  if (document.hidden || isRead) event.preventDefault();
 });
 // What loads anew by itself does not keep an unattended session.
 document.addEventListener('htmx:configRequest', ({ detail: { elt, headers } }) => {
   if (elt.getAttribute('hx-trigger')?.startsWith('every')) headers['X-Polling'] = 'true';
 });
-document.addEventListener('htmx:load', (event) => offerCopies(event.detail.elt));
+
+// Times come in UTC. They are shown in the reader's zone, unless UTC was chosen, which this browser remembers.
+const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const CHOICE = 'gatehouse-time-zone';
+let zone = OWN_ZONE;
+try {
+  if (localStorage.getItem(CHOICE) === 'UTC') zone = 'UTC';
+} catch {} // Storage may be off.
+function showTimes(root) {
+  const format = (timeStyle) =>
+    new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle, timeZone: zone });
+  const formats = { minute: format('short'), second: format('medium') };
+  const full = format('long');
+  for (const time of root.querySelectorAll('time.moment:not([data-precision=day])')) {
+    const date = new Date(time.dateTime);
+    time.textContent = formats[time.dataset.precision].format(date);
+    time.title = full.format(date);
+  }
+  document.documentElement.dataset.timeZone = zone;
+  const line = document.querySelector('.time-zone');
+  const button = line?.querySelector('button');
+  if (!button) return;
+  line.firstElementChild.textContent = zone;
+  button.hidden = OWN_ZONE === 'UTC';
+  button.textContent = zone === 'UTC' ? `Use ${OWN_ZONE}` : 'Use UTC';
+}
+document.querySelector('.time-zone button')?.addEventListener('click', () => {
+  zone = zone === 'UTC' ? OWN_ZONE : 'UTC';
+  try {
+    localStorage.setItem(CHOICE, zone === 'UTC' ? 'UTC' : '');
+  } catch {}
+  showTimes(document);
+  document.dispatchEvent(new Event('timezonechange'));
+});
+
+document.addEventListener('htmx:load', ({ detail: { elt } }) => {
+  offerCopies(elt);
+  showTimes(elt);
+});
 offerCopies(document);
+showTimes(document);

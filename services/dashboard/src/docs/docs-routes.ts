@@ -77,7 +77,7 @@ export function docsRoutes(options: { serviceUrls: ServiceUrls; publicUrl: strin
     ctx.type = 'application/json; charset=utf-8';
     if (missing.length > 0) {
       // A client that is generated from a part would lack the rest without anybody noticing.
-      const message = `The description of ${missing.join(', ')} cannot be had just now.`;
+      const message = `The description of ${missing.join(', ')} is temporarily unavailable.`;
       const { status, headers } = unavailable(message);
       ctx.status = status;
       ctx.set({ ...headers, 'cache-control': 'no-store' });

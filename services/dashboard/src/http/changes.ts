@@ -27,7 +27,7 @@ function shownBy(fields: Fields): Record<string, string> {
   try {
     return Object(JSON.parse(fields.text(SHOWN) || '{}')) as Record<string, string>;
   } catch {
-    throw new ApiError(400, 'The form was changed on its way here.');
+    throw new ApiError(400, 'The form was altered before it was submitted.');
   }
 }
 
@@ -36,10 +36,10 @@ function shownBy(fields: Fields): Record<string, string> {
  * sent: it still counts as filled with what it was filled with first, but for the fields in which the person has now been
  * told of another's change.
  */
-export function shownFields(values: Values, refused?: RefusedForm | undefined): { [SHOWN]: string } {
-  if (refused === undefined) return { [SHOWN]: JSON.stringify(digests(values)) };
+export function shownFields(values: Values, refused?: Partial<RefusedForm>): { [SHOWN]: string } {
+  if (refused?.fields === undefined) return { [SHOWN]: JSON.stringify(digests(values)) };
   const first = shownBy(refused.fields);
-  const told = refused.error.details.filter(({ field }) => Object.hasOwn(first, field));
+  const told = (refused.error?.details ?? []).filter(({ field }) => Object.hasOwn(first, field));
   const now = Object.fromEntries(told.map(({ field }) => [field, digest(values[field])]));
   return { [SHOWN]: JSON.stringify({ ...first, ...now }) };
 }
@@ -56,10 +56,11 @@ export function changes(fields: Fields, sent: Values, current: Values): Record<s
     return now !== first[name] && now !== digest(value);
   });
   if (taken.length > 0) {
-    throw new ApiError(409, 'Somebody else has changed this meanwhile.', {
+    throw new ApiError(409, 'Somebody else changed the same data in the meantime.', {
       details: taken.map(([field]) => ({
         field,
-        message: 'has been changed by somebody else meanwhile. Send the form again to replace it',
+        message:
+          'was changed by somebody else in the meantime. Submit the form again to overwrite that change',
       })),
     });
   }

@@ -9,6 +9,8 @@ import type { Session } from '../sessions/session.ts';
 /** More than any of our forms needs, in bytes: an item's value has 64 KiB, and each byte may be sent as three. */
 const FORM_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
+/** How many forms without a session are read at a time, since anybody can send them, from as many addresses as they have. */
+const MAX_WITHOUT_SESSION = 64;
 
 /** The fields of a submitted form. */
 export type Fields = {
@@ -49,6 +51,8 @@ export function createForms(masterKeys: KeyList) {
   const tokenOf = (key: Buffer, session: Session, nonce: string) =>
     `${nonce}.${createHmac('sha256', key).update(`${session.id}.${nonce}`).digest('base64url')}`;
 
+  let withoutSession = 0;
+
   return {
     /** A hidden token for the forms of a page of this session. */
     token: (session: Session) => tokenOf(keys[0], session, randomBytes(16).toString('base64url')),
@@ -56,11 +60,15 @@ export function createForms(masterKeys: KeyList) {
     async read(ctx: Context, session: Session | undefined): Promise<Fields> {
       // Browsers say so, and no site can make them say it of its own forms (Fetch Metadata §2.3).
       const isOurs = ctx.get('sec-fetch-site') === 'same-origin';
-      if (session === undefined && !isOurs) throw new CsrfError();
+      const isRead = isOurs && withoutSession < MAX_WITHOUT_SESSION;
+      if (session === undefined && !isRead) throw new CsrfError();
       if (ctx.is(FORM) !== FORM) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
-      const body = await readBody(ctx.req, FORM_LIMIT);
+      withoutSession += session === undefined ? 1 : 0;
+      const body = await readBody(ctx.req, FORM_LIMIT).finally(() => {
+        withoutSession -= session === undefined ? 1 : 0;
+      });
       const values = new URLSearchParams(body.toString('utf8'));
       const token = values.get('csrf') ?? '';
       const given = Buffer.from(token);

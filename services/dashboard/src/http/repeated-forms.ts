@@ -56,7 +56,7 @@ export function createRepeatedForms(options: {
         if (claim.state === 'claimed') return actAs(id, holder, act);
         await sleep(PAUSE_MS);
       }
-      throw new ServiceError('conflict', 'This form has been sent before, and is still being worked on.');
+      throw new ServiceError('conflict', 'This form was already submitted and is still being processed.');
     },
   };
 }

@@ -34,13 +34,13 @@ ${offered.map(({ title, names }) => html`<fieldset><legend>${title}</legend>${na
 
 const SECTIONS: { title: string; names: Setting[] }[] = [
   { title: 'Security profile', names: ['security_profile'] },
-  { title: 'How it authenticates', names: ['jwks'] },
+  { title: 'Client authentication', names: ['jwks'] },
   {
     title: 'Authorization requests',
     names: ['require_pushed_authorization_requests', 'legacy_implicit'],
   },
   { title: 'Tokens', names: ['dpop_bound_access_tokens', 'id_token_signed_response_alg'] },
-  { title: 'Sign-outs', names: ['backchannel_logout_uri'] },
+  { title: 'Sign-out', names: ['backchannel_logout_uri'] },
 ];
 
 function settingsOf(
@@ -56,8 +56,8 @@ function settingsOf(
     security_profile: box(
       'security_profile',
       securityProfile === 'fapi2',
-      'Hold it to the FAPI 2.0 Security Profile',
-      'For financial data and whatever is worth as much. The application authenticates with keys of its own, which you give below, pushes its authorization requests, and binds its tokens by DPoP. Choosing it turns these settings on.',
+      'Enforce the FAPI 2.0 Security Profile',
+      'For financial data and other data of high value. The application authenticates with its own keys, which you enter below, pushes its authorization requests, and binds its tokens with DPoP. The profile turns these settings on.',
       'fapi2',
     ),
     jwks: {
@@ -68,48 +68,48 @@ function settingsOf(
         value: jwks,
         rows: 5,
         problems,
-        hint: html`A JWK set, <code>{"keys": […]}</code>, of RSA, P-256 or Ed25519 keys; never private ones. With it, the application authenticates by signed assertions (private_key_jwt), and its client secrets are no longer accepted.`,
+        hint: html`A JWK set, <code>{"keys": […]}</code>, of public RSA, P-256 or Ed25519 keys. Never enter private keys. An application with public keys authenticates with signed assertions (private_key_jwt), and its client secrets are no longer accepted.`,
       }),
     },
     require_pushed_authorization_requests: box(
       'require_pushed_authorization_requests',
       values.pushedRequests,
-      'Accept pushed authorization requests only (PAR)',
+      'Require pushed authorization requests (PAR)',
       'The application sends the parameters from its server first, so that nobody can change or read them in the browser (RFC 9126).',
     ),
     legacy_implicit: box(
       'legacy_implicit',
       values.legacyImplicit,
       'Allow the implicit flow',
-      'Only for an old application that cannot be changed: its tokens pass through addresses, where they leak (RFC 9700 advises against it).',
+      'Only for an old application that cannot be changed. Its tokens are part of URLs, where they leak (RFC 9700 advises against this flow).',
     ),
     dpop_bound_access_tokens: box(
       'dpop_bound_access_tokens',
       values.dpopBound,
       'Bind access tokens to a key (DPoP)',
-      'A token that was stolen is of no use without the key. Your client library has to support DPoP (RFC 9449).',
+      'A stolen token is useless without the key. Your client library has to support DPoP (RFC 9449).',
     ),
     id_token_signed_response_alg: {
       isChanged: idTokenAlgorithm !== 'RS256',
       control: selectField({
         name: 'id_token_signed_response_alg',
-        label: 'ID tokens are signed with',
+        label: 'Signature algorithm of ID tokens',
         required: true,
         value: idTokenAlgorithm,
         options: ID_TOKEN_ALGORITHMS,
         problems,
-        hint: 'Logout tokens, too.',
+        hint: 'Logout tokens are signed with the same algorithm.',
       }),
     },
     backchannel_logout_uri: {
       isChanged: backchannelLogoutUri !== '',
       control: textField({
         name: 'backchannel_logout_uri',
-        label: 'Address for sign-outs',
+        label: 'Back-channel logout URI',
         value: backchannelLogoutUri,
         type: 'url',
         problems,
-        hint: 'Gatehouse calls it when somebody has signed out elsewhere, so that you can end their session with you (back-channel logout). It must use https and a public host name.',
+        hint: 'Gatehouse sends a logout token to this URI when a user signs out elsewhere, so that your application can end the user’s session. The URI must use https and a public host name.',
       }),
     },
   };

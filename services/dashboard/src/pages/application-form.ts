@@ -5,7 +5,7 @@ import { type AppType, hasSetting } from '../api/application-types.ts';
 import { advancedSettings } from './application-advanced.ts';
 import { SCOPES, TYPES } from './application-texts.ts';
 import type { ApplicationValues } from './application-values.ts';
-import { checkbox, formProblem, textArea, textField } from './fields.ts';
+import { checkbox, choices, formProblem, textArea, textField } from './fields.ts';
 
 const FIELDS = [
   ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'scopes', 'backchannel_logout_uri', 'jwks'],
@@ -14,10 +14,10 @@ const FIELDS = [
 ];
 
 const REDIRECT_HINT: Record<'web' | 'spa' | 'native', string> = {
-  web: 'Where people come back to after signing in, one address on each line. https, or http on 127.0.0.1 and localhost while you develop. They are compared letter by letter.',
-  spa: 'The pages of your application that people come back to, one on each line. https, or http on 127.0.0.1 and localhost while you develop.',
+  web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop. URIs are compared character by character.',
+  spa: 'The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop.',
   native:
-    'One on each line: an https address that opens your application, a scheme of your own such as com.example.app:/callback, or http://127.0.0.1/callback, for which any port is accepted.',
+    'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback, or http://127.0.0.1/callback, for which any port is accepted.',
 };
 
 /** The form of a new application, or of one that is to be changed. */
@@ -33,8 +33,8 @@ export function applicationForm(it: {
   const { type, values, error } = it;
   const problems = error?.details ?? [];
   const nameHint = hasSetting(type, 'redirect_uris')
-    ? 'People see it when they are asked to sign in.'
-    : 'By which you and the audit log know it.';
+    ? 'People see this name when they are asked to sign in.'
+    : 'The name appears in lists and in the audit log.';
   return html`${formProblem(error, FIELDS)}
 ${form(
   { action: it.action, csrf: it.csrf, hidden: { type, ...it.hidden } },
@@ -53,28 +53,31 @@ function addresses(
   problems: ApiError['details'],
 ): Html {
   return html`${textArea({ name: 'redirect_uris', label: 'Redirect URIs', value: values.redirectUris, rows: 3, problems, required: true, hint: REDIRECT_HINT[type] })}
-${textArea({ name: 'post_logout_redirect_uris', label: 'Addresses after signing out', value: values.postLogoutRedirectUris, rows: 2, problems, hint: 'Where people may be sent when they have signed out, one on each line.' })}`;
+${textArea({ name: 'post_logout_redirect_uris', label: 'Post-logout redirect URIs', value: values.postLogoutRedirectUris, rows: 2, problems, hint: 'Where people may be sent after they sign out. Enter one URI per line.' })}`;
 }
 
 function scopeChoice(type: AppType, chosen: readonly string[], problems: ApiError['details']): Html {
-  const problem = problems.find(({ field }) => field === 'scopes');
-  return html`<fieldset id="scopes"><legend>What it may do</legend>
-<p class="hint">The scopes that it can ask for. Ask for little: people decide whether to allow it, and you can add more later. It never gets more than your own role has.</p>
-${problem !== undefined && html`<p class="field-problem">The scopes ${problem.message}.</p>`}
-<div class="checks">${SCOPES.filter(({ personal }) => type !== 'machine' || !personal).map(({ name, what }) =>
-    checkbox({
-      name: 'scopes',
-      value: name,
-      checked: chosen.includes(name),
-      label: html`<code>${name}</code>`,
-      hint: what,
-    }),
-  )}</div></fieldset>`;
+  const asked = type === 'machine' ? '' : 'People are asked to allow these scopes. ';
+  return choices(
+    {
+      ...{ name: 'scopes', label: 'Permissions', problems },
+      hint: `The scopes that the application can request. ${asked}Choose only the scopes that it needs. You can add more later. The application never has more permissions than your own role.`,
+    },
+    SCOPES.filter(({ personal }) => type !== 'machine' || !personal).map(({ name, what }) =>
+      checkbox({
+        name: 'scopes',
+        value: name,
+        checked: chosen.includes(name),
+        label: html`<code>${name}</code>`,
+        hint: what,
+      }),
+    ),
+  );
 }
 
 /** The choice of a type, for a new application. */
 export function typeChoice(path: string): Html {
-  return html`<p>What you choose decides how it signs people in and whether it has a secret. It cannot be changed later.</p>
+  return html`<p>The type decides how people sign in and whether the application has a secret. It cannot be changed later.</p>
 <ul class="choices">${(Object.keys(TYPES) as AppType[]).map(
     (type) =>
       html`<li><a class="choice" href="${path}?type=${type}"><strong>${TYPES[type].name}</strong><span>${TYPES[type].what}</span><span class="hint">${TYPES[type].how}</span></a></li>`,

@@ -22,16 +22,16 @@ export const TYPES: Record<AppType, { name: string; short: string; what: string;
     how: 'People sign in by authorization code with PKCE in the system’s browser. There is no secret.',
   },
   machine: {
-    name: 'Machine',
+    name: 'Machine-to-machine application',
     short: 'machine',
-    what: 'It works by itself, with nobody in front of it: a job, a daemon, another service.',
-    how: 'It gets its tokens with a client secret (client credentials), or uses API keys.',
+    what: 'It runs without a person who signs in: a job, a daemon, another service.',
+    how: 'It gets tokens with a client secret (client credentials) or uses API keys.',
   },
   resource: {
-    name: 'API of your own',
-    short: 'API',
-    what: 'A resource server that others call with access tokens of this deployment.',
-    how: 'It asks with a client secret whether a token is valid (introspection). It gets no tokens itself.',
+    name: 'Resource server',
+    short: 'resource server',
+    what: 'Your own API, which clients call with access tokens of this deployment.',
+    how: 'It authenticates with a client secret and checks tokens by introspection. It gets no tokens itself.',
   },
 };
 
@@ -59,7 +59,7 @@ export const PINS: Record<
 > = {
   v1_users: {
     path: '/v1/users',
-    what: 'What a user looks like under /v1, and how the list is paged.',
+    what: 'The format of a user under /v1, and the paging of the list.',
     profiles: {
       A: {
         title: 'A: usernames, by offset',
@@ -98,7 +98,7 @@ answer as profile A)`,
   },
   v2_users: {
     path: '/v2/users',
-    what: 'How the list of users under /v2 is paged.',
+    what: 'The paging of the list of users under /v2.',
     profiles: {
       B2: {
         title: 'B2: by page',
@@ -123,7 +123,7 @@ answer as profile A)`,
   },
   items: {
     path: '/api/v1/items',
-    what: 'How the list of items is paged.',
+    what: 'The paging of the list of items.',
     profiles: {
       offset: {
         title: 'offset: an array',
@@ -147,7 +147,7 @@ answer as profile A)`,
   },
   userinfo: {
     path: '/userinfo',
-    what: 'The claims about a person, and how the time of their last change is written.',
+    what: 'The claims about a person, and the format of the time of the last change.',
     profiles: {
       interface: {
         title: 'interface: a timestamp as text',
@@ -158,7 +158,7 @@ answer as profile A)`,
     "2026-11-22T09:30:00.000Z" }`,
       },
       openid: {
-        title: 'openid: seconds, as OpenID Connect has it',
+        title: 'openid: seconds, as in OpenID Connect',
         shape: `{ "sub": "usr_…",
   "name": "Ann Lee",
   "preferred_username": "ann",

@@ -11,15 +11,25 @@ type Common = {
   required?: boolean;
 };
 
-/** The problem of a field, or of one of the values in it, such as redirect_uris.1. */
+/** What the values of a field are called one by one. */
+const ENTRIES: Record<string, string> = {
+  redirect_uris: 'Redirect URI',
+  post_logout_redirect_uris: 'Post-logout redirect URI',
+};
+
+/** The problem of a field, or those of the values in it, such as redirect_uris.1. */
 function problemAt(problems: readonly FieldProblem[], name: string): string | undefined {
   const own = problemOf(problems, name);
   if (own !== undefined) return own;
-  const inner = problems.find(({ field }) => field.startsWith(`${name}.`));
-  if (inner === undefined) return undefined;
-  const at = Number(inner.field.slice(name.length + 1));
-  const which = Number.isInteger(at) ? `Line ${at + 1}` : inner.field.slice(name.length + 1);
-  return `${which} ${inner.message}.`;
+  const inner = problems.filter(({ field }) => field.startsWith(`${name}.`));
+  if (inner.length === 0) return undefined;
+  return inner.map((problem) => entryProblem(problem, name)).join(' ');
+}
+
+function entryProblem({ field, message }: FieldProblem, name: string): string {
+  const at = Number(field.slice(name.length + 1));
+  const which = Number.isInteger(at) ? `${ENTRIES[name] ?? 'Line'} ${at + 1}` : field.slice(name.length + 1);
+  return `${which} ${message}.`;
 }
 
 /** A labelled control with its hint and its problem. */
@@ -79,6 +89,16 @@ export function selectField(
           html`<option value="${option}"${option === value && html` selected`}>${text}</option>`,
       )}</select>`,
   );
+}
+
+/** Boxes of which at least one is to be ticked, with what is wrong with the choice. */
+export function choices(it: Common, boxes: Content): Html {
+  const { name, label, hint, problems = [] } = it;
+  const problem = problemAt(problems, name);
+  return html`<fieldset id="${name}"${problem !== undefined && html` aria-describedby="${name}-problem"`}><legend>${label}</legend>
+${hint !== undefined && html`<p class="hint">${hint}</p>`}
+${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
+<div class="checks">${boxes}</div></fieldset>`;
 }
 
 /** A box to tick; several may share a name, and one that does not has its name as its id. */

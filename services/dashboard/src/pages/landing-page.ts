@@ -3,14 +3,17 @@ import { html } from '@gatehouse/ui/html';
 import { HEAD } from './assets.ts';
 import { codeBlock } from './parts.ts';
 
+/** `signUp`: whether people may create accounts for themselves. */
+export type LandingModel = { publicUrl: string; signUp: boolean };
+
 /** What this is, for somebody who opens the bare address. */
-export function landingPage(publicUrl: string): string {
+export function landingPage({ publicUrl, signUp }: LandingModel): string {
   return gatePage(
     {
       title: 'Sign-in and an API in one place',
       body: html`<h1>Sign-in and an API in one place</h1>
-<p>${PRODUCT} signs people in to your applications, gives each its access tokens, and serves users, items, products and orders over one HTTP interface.</p>
-<div class="buttons"><a class="primary" href="/dashboard">Open the dashboard</a><a class="secondary" href="/docs">Documentation</a></div>
+<p>${PRODUCT} signs people in to your applications, issues access tokens, and serves users, items, products and orders over one HTTP interface.</p>
+<div class="buttons landing-buttons"><a class="primary" href="/dashboard">Open the dashboard</a>${signUp && html`<a class="secondary" href="/account/sign-up">Sign up</a>`}<a class="secondary" href="/docs">Documentation</a></div>
 <dl class="landing-facts">
 <div><dt>For people</dt><dd>OpenID Connect with PKCE, consent, sessions that end everywhere at once</dd></div>
 <div><dt>For servers</dt><dd>client credentials, API keys, two live secrets for a change without downtime</dd></div>
@@ -19,7 +22,7 @@ export function landingPage(publicUrl: string): string {
 <h2>A first request</h2>
 <p class="hint">With a client ID and a secret from the dashboard:</p>
 ${codeBlock('first-request', `curl ${publicUrl}/oauth2/token \\\n  -u "$CLIENT_ID:$CLIENT_SECRET" \\\n  -d grant_type=client_credentials`)}
-<p class="small-print"><a href="/account">Your account</a>: profile, sessions, and the applications that may act for you.</p>`,
+<p class="small-print"><a href="/account">Your account</a>: profile, sessions, and the applications that have access to your account.</p>`,
     },
     HEAD,
   );

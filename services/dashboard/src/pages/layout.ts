@@ -43,9 +43,11 @@ const RANK = { user: 0, editor: 1, admin: 2 };
 
 /** A page with the navigation around it. */
 export function layout(view: View, { person, csrf }: Viewer): string {
-  const { title, trail = [], actions } = view;
+  const { title, trail = [], actions, failed } = view;
+  // Tabs and bookmarks tell a page from those beside it by what it is part of.
+  const parts = [view.part, title, trail.at(-1)?.title].filter((part) => part !== undefined);
   return htmlDocument(
-    view,
+    { title: parts.join(' – '), failed },
     html`<body class="dashboard">
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar"><a class="brand" href="/dashboard">${logo}${PRODUCT}</a>
@@ -60,6 +62,7 @@ ${trail.length > 0 && html`<nav class="trail" aria-label="Where you are"><ol>${t
 <div class="heading"><h1>${title}</h1>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>
 ${notice(view.notice)}
 ${view.body}
+<p class="time-zone hint">Time zone: <span>UTC</span> <button type="button" class="secondary" hidden>Use UTC</button></p>
 </main>
 </div>
 </body>`,

@@ -15,6 +15,8 @@ export type SearchField =
       name: string;
       label: string;
       options: readonly (readonly [value: string, text: string])[];
+      /** What no choice means, for an order of the rows, which is no search. */
+      none?: string;
     }
   | { kind: 'day'; name: string; label: string };
 
@@ -60,7 +62,7 @@ function searchField(field: SearchField, value: string): Html {
   const { kind, name, label } = field;
   const id = `search-${name}`;
   if (kind === 'choice') {
-    return html`<div class="field narrow"><label for="${id}">${label}</label><select id="${id}" name="${name}"><option value="">Any</option>${field.options.map(
+    return html`<div class="field narrow"><label for="${id}">${label}</label><select id="${id}" name="${name}"><option value="">${field.none ?? 'Any'}</option>${field.options.map(
       ([option, text]) =>
         html`<option value="${option}"${option === value && html` selected`}>${text}</option>`,
     )}</select></div>`;
@@ -71,7 +73,12 @@ function searchField(field: SearchField, value: string): Html {
   return html`<div class="field"><label for="${id}">${label}</label><input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${field.hint !== undefined && html` placeholder="${field.hint}"`}></div>`;
 }
 
-const isSearched = ({ values }: ListModel<never>) => Object.values(values).some((value) => value !== '');
+/** Options whose texts are their values. */
+export const choicesOf = (names: readonly string[]) => names.map((name) => [name, name] as const);
+
+function isSearched({ search, values }: ListModel<never>): boolean {
+  return search.some((field) => !('none' in field) && (values[field.name] ?? '') !== '');
+}
 
 function countText<T>(model: ListModel<T>): string {
   const { outcome, noun } = model;
@@ -82,7 +89,7 @@ function countText<T>(model: ListModel<T>): string {
   // Where nobody counts, a page knows its own rows only.
   const isPart = meta?.totalItems === undefined && (links?.next ?? links?.prev) !== undefined;
   const where = isPart ? ' on this page' : '';
-  return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${found}${where}. Times are in UTC.`;
+  return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${found}${where}.`;
 }
 
 function problem<T>(model: ListModel<T>, error: ApiError): Html {

@@ -1,4 +1,5 @@
-import { moment } from '@gatehouse/ui/formatting';
+import { DELETED_USER_ID } from '@gatehouse/kit/ids';
+import { ago, moment } from '@gatehouse/ui/formatting';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { LastUse } from '../api/application-types.ts';
@@ -38,8 +39,17 @@ export function statusTag(status: string): Html {
 
 /** A time that the API gave; a dash for none. */
 export function time(iso: string | null | undefined, none: Content = '–'): Content {
+  return timeBy('minute', iso, none);
+}
+
+/** The same with seconds, for logs. */
+export function exactTime(iso: string | null | undefined, none: Content = '–'): Content {
+  return timeBy('second', iso, none);
+}
+
+function timeBy(precision: 'minute' | 'second', iso: string | null | undefined, none: Content): Content {
   const date = new Date(iso ?? Number.NaN);
-  return Number.isNaN(date.getTime()) ? none : moment(date);
+  return Number.isNaN(date.getTime()) ? none : moment(date, precision);
 }
 
 const NUMBER = new Intl.NumberFormat('en-GB');
@@ -61,6 +71,11 @@ export function money(amount: number, currency: string): string {
 /** When something was used last, and from where. */
 export function lastUsed({ last_used_at: at, last_used_address: address }: LastUse, none = 'never'): Content {
   return html`${time(at, none)}${address !== null && html` <span class="hint">from ${address}</span>`}`;
+}
+
+/** The same in a sentence: "last used 3 minutes ago". */
+export function lastUseText({ last_used_at: at }: LastUse): Html {
+  return at === null ? html`never used` : html`last used ${ago(new Date(at))}`;
 }
 
 /** A text to be copied, such as an id. The id of its element must be unique on the page. */
@@ -115,8 +130,9 @@ export function tabs(
   )}</nav>`;
 }
 
-/** A link to a person, by name if it is known. */
+/** A link to a person, by name if it is known; somebody whose account is deleted has no page. */
 export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
+  if (id === DELETED_USER_ID) return html`deleted account`;
   const name = names.get(id);
   return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }

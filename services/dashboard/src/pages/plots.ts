@@ -7,12 +7,25 @@ import { money, notAvailable } from './parts.ts';
 export type Plot = {
   title: string;
   unit: 'count' | 'ms' | 'money';
-  /** Each line of the plot: its name, and its values over the same times. */
+  /** Each series of the plot: its name, and its values over the same times. */
   lines: readonly { name: string; outcome: Outcome<Series> }[];
 };
 
+/** What pages show of requests. */
+export const REQUEST_METRICS = [
+  'requests',
+  'errors',
+  'client_errors',
+  'latency_p50',
+  'latency_p95',
+  'latency_p99',
+  'tokens_issued',
+] as const;
+type RequestSeries = Record<(typeof REQUEST_METRICS)[number], Outcome<Series>>;
+
 const NUMBER = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
 const UNITS = { count: '', ms: ' ms', money: '' };
+const SECONDS: Readonly<Record<string, number>> = { minute: 60, hour: 3600, day: 86_400 };
 const MAX_CURRENCIES = 3;
 
 /** Links to the ranges of time that can be shown. */
@@ -43,14 +56,60 @@ export function totalText({ value: series }: Outcome<Series>, unit: Plot['unit']
   return NUMBER.format(isLong ? Math.round(series.total) : series.total) + UNITS[unit];
 }
 
-/** The share of requests that failed for reasons of ours. */
-export function errorRate(errors: Outcome<Series>, requests: Outcome<Series>): string | undefined {
-  const [failed, all] = [errors.value?.total, requests.value?.total];
-  if (failed == null || all == null || all === 0) return undefined;
-  return `${NUMBER.format((failed / all) * 100)} %`;
+/** The figures of requests. */
+export function requestFigures(
+  series: RequestSeries,
+): (readonly [name: string, value: string | undefined])[] {
+  const { requests, errors, client_errors: clientErrors } = series;
+  return [
+    ['Requests', totalText(requests, 'count')],
+    ['Error rate', rate([errors, clientErrors], requests)],
+    ['Server errors (5xx)', rate([errors], requests)],
+    ['Median', totalText(series.latency_p50, 'ms')],
+    ['p95', totalText(series.latency_p95, 'ms')],
+    ['p99', totalText(series.latency_p99, 'ms')],
+  ];
 }
 
-/** Plots of metrics. Each is drawn by a script from its table, which remains for those who do not see it. */
+/** The plots of requests. */
+export function requestPlots(series: RequestSeries): Plot[] {
+  return [
+    { title: 'Requests', unit: 'count', lines: [{ name: 'Requests', outcome: series.requests }] },
+    {
+      title: 'Errors',
+      unit: 'count',
+      lines: [
+        { name: 'Client errors (4xx)', outcome: series.client_errors },
+        { name: 'Server errors (5xx)', outcome: series.errors },
+      ],
+    },
+    {
+      title: 'Latency',
+      unit: 'ms',
+      lines: [
+        { name: 'Median', outcome: series.latency_p50 },
+        { name: 'p95', outcome: series.latency_p95 },
+        { name: 'p99', outcome: series.latency_p99 },
+      ],
+    },
+    { title: 'Tokens issued', unit: 'count', lines: [{ name: 'Tokens', outcome: series.tokens_issued }] },
+  ];
+}
+
+/** The share of requests that failed in these ways. */
+function rate(failures: readonly Outcome<Series>[], requests: Outcome<Series>): string | undefined {
+  const all = requests.value?.total;
+  const failed = failures.map(({ value }) => value?.total);
+  if (all == null || all === 0 || failed.some((total) => total == null)) return undefined;
+  return `${NUMBER.format((failed.reduce<number>((sum, total) => sum + (total ?? 0), 0) / all) * 100)} %`;
+}
+
+/** A part of a page that is loaded again every few seconds. Its id must be unique on the page. */
+export function refreshed(id: string, address: string, content: Html): Html {
+  return html`<div id="${id}" hx-get="${address}" hx-select="#${id}" hx-swap="outerHTML" hx-trigger="every 5s">${content}</div>`;
+}
+
+/** Plots of metrics: bars, or lines for latencies. A script draws each from its table, which remains for those who do not see it. */
 export function plotGrid(plots: readonly Plot[]): Html {
   return html`<div class="plots">${plots.map(onePlot)}</div>`;
 }
@@ -63,19 +122,24 @@ function onePlot({ title, unit, lines }: Plot): Html {
   const columns = lines.flatMap(({ name, outcome }) => (outcome.value ? columnsOf(name, outcome.value) : []));
   const times = [...new Set(first.value.data.map(({ at }) => at))];
   if (times.length === 0) {
-    return html`<div class="plot"><h2>${title}</h2><p class="hint">There was nothing in this time.</p></div>`;
+    return html`<div class="plot"><h2>${title}</h2><p class="hint">No data for this period.</p></div>`;
   }
   const total = lines.length === 1 ? totalText(first, unit) : undefined;
-  return html`<figure class="plot"><figcaption><h2>${title}${unit === 'ms' && ' in ms'}</h2>${total !== undefined && html`<span class="total">${total} in all</span>`}</figcaption>
+  const kind = unit === 'ms' ? 'lines' : 'bars';
+  const { interval } = first.value;
+  const byDay = interval === 'day';
+  return html`<figure class="plot ${kind}" data-seconds="${SECONDS[interval] ?? 60}"><figcaption><h2>${title}${unit === 'ms' && ' in ms'}</h2>${total !== undefined && html`<span class="total">Total ${total}</span>`}</figcaption>
 ${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map(({ name }) => html`<li>${name}</li>`)}</ul>`}
-<div class="canvas" aria-hidden="true"></div>
-<details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${`${title} as a table`}"><table><thead><tr><th scope="col">From (UTC)</th>${columns.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+<div class="drawing"><p class="readout" aria-live="polite"></p><div class="canvas" role="img" tabindex="0" aria-label="${`${title}: use the arrow keys to read the values`}"></div></div>
+<details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${`${title} as a table`}"><table><thead><tr><th scope="col">${byDay ? 'Day (UTC)' : 'From'}</th>${columns.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
 <tbody>${times.map(
     (at) =>
-      html`<tr><th scope="row">${moment(new Date(at))}</th>${columns.map(({ values }) => {
-        const value = values.get(at) ?? null;
-        return html`<td class="number" data-value="${value ?? ''}">${value === null ? '–' : NUMBER.format(value) + UNITS[unit]}</td>`;
-      })}</tr>`,
+      html`<tr><th scope="row">${moment(new Date(at), byDay ? 'day' : 'minute')}</th>${columns.map(
+        ({ values }) => {
+          const value = values.get(at) ?? null;
+          return html`<td class="number" data-value="${value ?? ''}">${value === null ? '–' : NUMBER.format(value) + UNITS[unit]}</td>`;
+        },
+      )}</tr>`,
   )}</tbody></table></div></details></figure>`;
 }
 
@@ -98,5 +162,8 @@ function columnsOf(name: string, series: Series): { name: string; values: Map<st
 /** Until when everything is counted. */
 export function freshness(outcome: Outcome<Series>): Html | false {
   const asOf = outcome.value?.as_of;
-  return asOf != null && html`<p class="hint">Everything up to ${moment(new Date(asOf))} UTC is counted.</p>`;
+  return (
+    asOf != null &&
+    html`<p class="hint">The figures are complete up to ${moment(new Date(asOf), 'second')}.</p>`
+  );
 }

@@ -12,8 +12,8 @@ export type Exchange = { request: string; status: number; ms: number; answer: st
 
 /** The requests that can be tried. */
 export const TRIES: Readonly<Record<string, { title: string; path: string }>> = {
-  userinfo: { title: 'Who am I? GET /userinfo', path: '/userinfo' },
-  permissions: { title: 'What may I do? GET /api/v1/auth/permissions', path: '/api/v1/auth/permissions' },
+  userinfo: { title: 'User information: GET /userinfo', path: '/userinfo' },
+  permissions: { title: 'Permissions: GET /api/v1/auth/permissions', path: '/api/v1/auth/permissions' },
   items: { title: 'Items: GET /api/v1/items?limit=2', path: '/api/v1/items?limit=2' },
   products: { title: 'Products: GET /v2/products?limit=2', path: '/v2/products?limit=2' },
   users: { title: 'Users: GET /v2/users?limit=2', path: '/v2/users?limit=2' },
@@ -30,14 +30,14 @@ export function quickStart(it: {
 }): Html {
   const { application, sample } = it;
   const isMachine = application.type === 'machine';
-  return html`<section><h2>What your code needs</h2>${facts([
+  return html`<section><h2>Settings for your code</h2>${facts([
     ['Issuer', copyable('issuer', sample.base)],
     ['Client ID', copyable('id', sample.clientId)],
     ...(isConfidential(application)
       ? ([
           [
             'Client secret',
-            html`<a href="${`/dashboard/applications/${encodeURIComponent(sample.clientId)}/credentials`}">Make or replace it</a>`,
+            html`<a href="${`/dashboard/applications/${encodeURIComponent(sample.clientId)}/credentials`}">Add or replace a secret</a>`,
           ],
         ] as const)
       : []),
@@ -61,7 +61,7 @@ function tryIt(it: Parameters<typeof quickStart>[0], isMachine: boolean): Html {
   return html`<section class="panel" id="try"><h2>Try it</h2>
 <p>${
     isMachine
-      ? 'The dashboard gets a token with the secret that you enter, and makes the request as this application. It keeps neither.'
+      ? 'The dashboard gets a token with the secret that you enter, and makes the request as this application. It stores neither the secret nor the token.'
       : 'The dashboard makes the request as you, with its own token.'
   }</p>
 ${problem !== undefined && html`<div class="alert" role="alert"><p class="alert-title">${problem}</p></div>`}
@@ -72,5 +72,5 @@ ${isMachine && textField({ name: 'client_secret', label: 'Client secret', type: 
 <div class="buttons"><button class="primary">Send the request</button></div>`,
   { class: 'wide-form' },
 )}
-${exchange !== undefined && html`<div class="exchange" role="status"><div><h3>Request</h3><pre tabindex="0" aria-label="Request"><code>${exchange.request}</code></pre></div><div><h3>Answer: ${exchange.status}, after ${exchange.ms} ms</h3><pre tabindex="0" aria-label="Answer"><code>${exchange.answer}</code></pre></div></div>`}</section>`;
+${exchange !== undefined && html`<div class="exchange" role="status"><div><h3>Request</h3><pre tabindex="0" aria-label="Request"><code>${exchange.request}</code></pre></div><div><h3>Response: ${exchange.status}, after ${exchange.ms} ms</h3><pre tabindex="0" aria-label="Response"><code>${exchange.answer}</code></pre></div></div>`}</section>`;
 }

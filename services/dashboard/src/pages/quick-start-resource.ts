@@ -1,6 +1,6 @@
 import { insecure, js, type Sample, SECRET, type Snippet, sh } from './quick-start-sample.ts';
 
-const TOKEN = ' TOKEN is what a caller has sent to your API.';
+const TOKEN = ' TOKEN is the access token that a client sent to your API.';
 
 export function resourceCurl({ base, clientId }: Sample): Snippet {
   return {

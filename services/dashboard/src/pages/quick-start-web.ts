@@ -14,7 +14,7 @@ export function webCurl(sample: Sample): Snippet {
   return {
     id: 'curl',
     title: 'curl',
-    before: `Open this address in a browser, sign in, and copy the code from the address that you come back to: ${authorizeUrl(sample)}`,
+    before: `Open this URL in a browser, sign in, and copy the code from the URL that you are redirected to: ${authorizeUrl(sample)}`,
     code: sh`# With the code, within a minute:
 TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
   -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
@@ -78,7 +78,7 @@ export function webPython(sample: Sample): Snippet {
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
-print("Open this address, sign in, and copy the code from the address that you come back to:")
+print("Open this URL, sign in, and copy the code from the URL that you are redirected to:")
 print(${authorizeUrl(sample)})
 form = urlencode({
     "grant_type": "authorization_code",

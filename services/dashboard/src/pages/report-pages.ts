@@ -1,4 +1,5 @@
 import { alertBox, form } from '@gatehouse/ui/form';
+import { moment } from '@gatehouse/ui/formatting';
 import { type Content, type Html, html } from '@gatehouse/ui/html';
 import { queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
@@ -59,13 +60,13 @@ export const REPORT_COLUMNS: Column<Report>[] = [
   { title: 'Period', show: period },
   { title: 'Rows', number: true, show: ({ rows }) => number(rows) },
   { title: 'Size', number: true, show: ({ bytes }) => size(bytes) },
-  { title: 'Asked for', show: ({ created_at: at }) => time(at) },
+  { title: 'Requested', show: ({ created_at: at }) => time(at) },
   { title: 'Kept until', show: ({ expires_at: at }) => time(at) },
 ];
 
 /** What can be reported. */
 export function reportChoice(types: readonly ReportType[]): Html {
-  return html`<p>A report is made in the background, and shows what you may see yourself.</p>
+  return html`<p>Reports are made in the background and contain only data that you can see.</p>
 <ul class="choices">${types.map(
     ({ type, description, columns }) =>
       html`<li><a class="choice" href="${REPORTS}/new?type=${type}"><strong>${type.charAt(0).toUpperCase() + type.slice(1)}</strong><span>${description}</span><span class="hint">${columns.join(', ')}</span></a></li>`,
@@ -83,14 +84,14 @@ export function reportForm(it: {
   const { type, description, formats, parameters } = it.type;
   const problems = error?.details ?? [];
   const names = Object.keys(parameters.filters);
-  return html`<p>${description} <a href="${REPORTS}/new">Choose another</a>.</p>
+  return html`<p>${description} <a href="${REPORTS}/new">Choose another type</a>.</p>
 ${formProblem(error, ['format', 'from', 'to', ...names.map(filterField)])}
 ${form(
   { action: `${REPORTS}/new`, csrf: it.csrf, hidden: { type } },
   html`${selectField({ name: 'format', label: 'Format', required: true, value: values.format, options: FORMATS.filter(([name]) => formats.includes(name)), problems })}
-<fieldset><legend>Which rows</legend>
-<div class="pair">${textField({ name: 'from', label: 'From', type: 'date', value: values.from, hint: 'This day is part of it.', problems })}
-${textField({ name: 'to', label: 'To', type: 'date', value: values.to, hint: 'This day is not part of it.', problems })}</div>
+<fieldset><legend>Period and filters</legend>
+<div class="pair">${textField({ name: 'from', label: 'From', type: 'date', value: values.from, hint: 'The first day, in UTC.', problems })}
+${textField({ name: 'to', label: 'To', type: 'date', value: values.to, hint: 'The last day, in UTC.', problems })}</div>
 ${Object.entries(parameters.filters).map(([name, allowed]) => {
   const common = { name: filterField(name), label: filterName(name), value: values.filters[name] ?? '' };
   if (allowed.length === 0) return textField({ ...common, problems });
@@ -106,12 +107,12 @@ ${Object.entries(parameters.filters).map(([name, allowed]) => {
 export function reportState(report: Report, csrf: string): Html {
   const path = pathOf(report);
   const { status, error, filters } = report;
-  const again = html`<a class="button secondary" href="${againPath(report)}">Make it again</a>`;
+  const again = html`<a class="button secondary" href="${againPath(report)}">Repeat report</a>`;
   const button = (text: string, look: string) =>
     form({ action: `${path}/cancel`, csrf }, html`<button class="${look}" id="end">${text}</button>`);
   return html`<div id="report" class="stack"${isOpen(report) && html` hx-get="${path}" hx-select="#report" hx-swap="outerHTML" hx-trigger="every 1s"`}>
-${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is not known.'}</p>`)}
-${status === 'expired' && html`<p class="empty">Its file has been removed, as files are kept for some days only.</p>`}
+${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is unknown.'}</p>`)}
+${status === 'expired' && html`<p class="empty">The file has expired.</p>`}
 <section class="panel">${facts([
     ['Status', statusTag(status)],
     ...(isOpen(report)
@@ -126,24 +127,38 @@ ${status === 'expired' && html`<p class="empty">Its file has been removed, as fi
     ...(report.bytes === null ? [] : ([['Size', size(report.bytes)]] as const)),
     ['Period', period(report)],
     ...Object.entries(filters).map(([name, value]) => [filterName(name), value] as const),
-    ['Asked for', time(report.created_at)],
+    ['Requested', time(report.created_at)],
     ...(report.completed_at === null ? [] : ([['Completed', time(report.completed_at)]] as const)),
     ...(report.expires_at === null ? [] : ([['Kept until', time(report.expires_at)]] as const)),
     ['Report ID', copyable('report-id', report.id)],
   ])}</section>
 <div class="row-buttons">${status === 'completed' && html`<a class="button primary" href="${`${path}/download`}">Download</a>${button('Remove the file', 'danger')}`}${isOpen(report) ? button('Cancel', 'danger') : status !== 'completed' && again}</div>
-${isOpen(report) && html`<noscript><p class="hint">Load this page again to see how far it is.</p></noscript>`}</div>`;
+${isOpen(report) && html`<noscript><p class="hint">Load this page again to see the progress.</p></noscript>`}</div>`;
 }
 
 function againPath({ type, format, from, to, filters }: Report): string {
   const fields = Object.entries(filters).map(([name, value]) => [filterField(name), value] as const);
-  const day = (iso: string | null) => iso?.slice(0, 10);
-  return `${REPORTS}/new${queryText({ type, format, from: day(from), to: day(to), ...Object.fromEntries(fields) })}`;
+  const days = { from: from?.slice(0, 10), to: to === null ? undefined : dayBefore(to) };
+  return `${REPORTS}/new${queryText({ type, format, ...days, ...Object.fromEntries(fields) })}`;
 }
 
 function period({ from, to }: Report): Content {
-  if (from === null && to === null) return 'everything';
-  return html`${from === null ? 'the beginning' : time(from)} – ${to === null ? 'now' : time(to)}`;
+  if (from === null && to === null) return 'all time';
+  const day = (iso: string) => moment(new Date(iso), 'day');
+  return html`${from === null ? 'the beginning' : day(from)} – ${to === null ? 'now' : day(dayBefore(to))}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The last day of a period that ends at this time, which is not part of it. */
+function dayBefore(end: string): string {
+  return new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
+}
+
+/** The end of a period of which this is the last day; what is no day is left to the API to refuse. */
+export function endOfDay(day: string): string {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(ms) ? day : new Date(ms + DAY_MS).toISOString().slice(0, 10);
 }
 
 /** A number of bytes in words. */

@@ -22,7 +22,7 @@ ${body}
 }
 
 export function signedOutPage(): string {
-  return gate('You are signed out', html`<p>You have left the dashboard of ${PRODUCT}.</p>`, {
+  return gate('You are signed out', html`<p>You have signed out of the ${PRODUCT} dashboard.</p>`, {
     href: '/dashboard/sign-in',
     title: 'Sign in again',
   });
@@ -32,7 +32,7 @@ export function signedOutPage(): string {
 export function sessionEndedPage(): string {
   return gate(
     'Your session has ended',
-    html`<p>What you sent was not done. Sign in again, and then send it once more.</p>`,
+    html`<p>Your change was not saved. Sign in and submit the form again.</p>`,
     { href: '/dashboard/sign-in', title: 'Sign in' },
   );
 }
@@ -53,16 +53,16 @@ export function sendAgainPage(it: {
   const signIn = `/dashboard/sign-in?${new URLSearchParams({ to: it.returnTo })}`;
   const isBack = person !== undefined;
   const title = isBack ? 'You have signed in again' : 'Your session has ended';
-  const kept = 'It is kept on this page, except for passwords and secrets.';
+  const kept = 'This page keeps your entries, except for passwords and secrets.';
   const body = isBack
-    ? html`<p>What you sent was not done, because the form was opened before that. ${kept} You are signed in as <bdi>${person}</bdi>.</p>`
-    : html`<p>What you sent was not done. ${kept} Sign in, which opens another tab; then come back to this one and send it again.</p>`;
+    ? html`<p>Your change was not saved, because you opened the form in an earlier session. ${kept} You are signed in as <bdi>${person}</bdi>.</p>`
+    : html`<p>Your change was not saved. ${kept} Sign in in the tab that opens, then come back to this one and submit the form again.</p>`;
   return gatePage(
     {
       title,
       body: html`<h1>${title}</h1>
 ${body}
-<div class="buttons">${!isBack && html`<a class="primary" href="${signIn}" target="_blank">Sign in</a>`}${form({ action, csrf }, [fields, html`<button class="${isBack ? 'primary' : 'secondary'}">Send it again</button>`])}</div>`,
+<div class="buttons">${!isBack && html`<a class="primary" href="${signIn}" target="_blank">Sign in</a>`}${form({ action, csrf }, [fields, html`<button class="${isBack ? 'primary' : 'secondary'}">Submit again</button>`])}</div>`,
     },
     HEAD,
   );
@@ -71,7 +71,7 @@ ${body}
 export function signInFailedPage(): string {
   return gate(
     'You are not signed in',
-    html`<p>The sign-in was cancelled, took too long, or was begun in another tab.</p>`,
+    html`<p>The sign-in was cancelled, took too long, or was started in another tab.</p>`,
     { href: '/dashboard/sign-in', title: 'Sign in' },
   );
 }
@@ -79,13 +79,9 @@ export function signInFailedPage(): string {
 /** Before anybody is known: something is wrong or missing. */
 export function errorPage(error: { status: number; message: string }, requestId: string): string {
   if (error.status === 404) {
-    return gate(
-      'There is no such page',
-      html`<p>The address may be mistyped, or the page is gone.</p>`,
-      HOME,
-    );
+    return gate('Page not found', html`<p>The address may be mistyped, or the page was removed.</p>`, HOME);
   }
-  const title = error.status === 503 ? 'The dashboard is not available just now' : 'Something went wrong';
+  const title = error.status === 503 ? 'The dashboard is temporarily unavailable' : 'Something went wrong';
   return gate(title, html`<p>${error.message}</p><p class="small-print">Request ${requestId}</p>`, HOME);
 }
 
@@ -103,15 +99,15 @@ function refusalTexts(error: ApiError): { title: string; text: string } {
   const { status, message, retryAfter } = error;
   if (status === 404) {
     return {
-      title: 'There is nothing here',
-      text: 'It does not exist, has been deleted, or belongs to somebody else.',
+      title: 'Page not found',
+      text: 'The object does not exist, was deleted, or belongs to another user.',
     };
   }
-  if (status === 403) return { title: 'You have no access to this', text: message };
+  if (status === 403) return { title: 'Access denied', text: message };
   if (status === 429) {
     const wait = retryAfter === undefined ? 'a moment' : duration(retryAfter);
     return { title: 'Too many requests', text: `Wait ${wait}, then load this page again.` };
   }
-  if (error.isUnavailable) return { title: 'This is not available just now', text: message };
-  return { title: 'That is not possible', text: message };
+  if (error.isUnavailable) return { title: 'Temporarily unavailable', text: message };
+  return { title: 'Request refused', text: message };
 }

@@ -1,5 +1,6 @@
 import { form } from '@gatehouse/ui/form';
-import { type Html, html } from '@gatehouse/ui/html';
+import { ago } from '@gatehouse/ui/formatting';
+import { type Content, type Html, html } from '@gatehouse/ui/html';
 import type { Outcome } from '../api/attempt.ts';
 import type { ListedUser } from '../api/user-list.ts';
 import { shownFields } from '../http/changes.ts';
@@ -17,9 +18,9 @@ export type ApiSession = {
 };
 
 export const ROLE_CHOICES = [
-  ['user', 'user: their own data, and applications of their own'],
-  ['editor', 'editor: reads and changes all data'],
-  ['admin', 'admin: everything, people included'],
+  ['user', 'user: manages their own data and applications'],
+  ['editor', 'editor: manages all data'],
+  ['admin', 'admin: manages all data, users and settings'],
 ] as const;
 
 export const USER_COLUMNS: Column<ListedUser>[] = [
@@ -28,6 +29,7 @@ export const USER_COLUMNS: Column<ListedUser>[] = [
     show: ({ id, username }) =>
       html`<a href="/dashboard/users/${encodeURIComponent(id)}"><bdi>${username ?? id}</bdi></a>`,
   },
+  { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
   { title: 'Email', show: ({ email }) => (email === null ? 'none' : html`<bdi>${email}</bdi>`) },
   { title: 'Role', show: ({ role }) => role },
   { title: 'Status', show: ({ status }) => status !== undefined && statusTag(status) },
@@ -56,7 +58,7 @@ export function authority(
   const isActive = user.status === 'active';
   if (isSelf) {
     return html`<section class="panel"><h2>Role and status</h2>
-<p class="hint">You cannot change your own. Another admin can.</p></section>`;
+<p class="hint">You cannot change your own role or status. Another admin can.</p></section>`;
   }
   return html`<section class="panel"><h2>Role and status</h2>
 <p>A change takes effect at once: tokens with the earlier role no longer work, and the person may have to sign in again.</p>
@@ -65,12 +67,22 @@ ${form(
   html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLE_CHOICES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
   { class: 'inline-form' },
 )}
-${form(
-  { action: `${path}/status`, csrf, hidden: { status: isActive ? 'inactive' : 'active' } },
+${
   isActive
-    ? html`<div class="buttons"><button class="danger">Deactivate</button></div><p class="hint">Ends all sessions and tokens, those of the person’s applications included. Nothing is deleted.</p>`
-    : html`<div class="buttons"><button class="primary">Activate</button></div><p class="hint">The person can sign in again.</p>`,
-)}</section>`;
+    ? html`<p><a class="button danger" href="${path}/deactivate">Deactivate account</a></p>`
+    : html`<p>The account is inactive: nobody can sign in to it.</p>${form({ action: `${path}/activate`, csrf }, html`<div class="buttons"><button class="primary">Activate account</button></div>`)}`
+}</section>`;
+}
+
+/** How many sessions would end, in a sentence. */
+export function openText({ value }: Outcome<{ data: readonly ApiSession[] }>): Content {
+  const open = value?.data ?? [];
+  const last = open
+    .map(({ last_used_at: at }) => at)
+    .sort()
+    .at(-1);
+  if (last === undefined) return 'There are no open sessions.';
+  return html`${open.length === 1 ? '1 open session ends' : html`${open.length} open sessions end`}. The last use was ${ago(new Date(last))}.`;
 }
 
 /** Where somebody is signed in. */
@@ -84,7 +96,7 @@ export function sessionSection(
   const { data } = outcome.value;
   const columns: Column<ApiSession>[] = [
     {
-      title: 'Where',
+      title: 'Browser or program',
       show: ({ client, type }) =>
         html`${describe(client)}${type === 'login' && html` <span class="tag">API</span>`}`,
     },
@@ -96,13 +108,13 @@ export function sessionSection(
       show: ({ id, client }) =>
         form(
           { action: `${path}/sessions/end`, csrf, hidden: { id } },
-          html`<button class="danger" aria-label="${`End the session of ${describe(client)}`}">End</button>`,
+          html`<button class="secondary" aria-label="${`End the session of ${describe(client)}`}">End</button>`,
         ),
     },
   ];
   return html`<section><h2>Sessions</h2>${
     data.length === 0
-      ? html`<p class="empty">Nobody is signed in to this account.</p>`
-      : html`${table(columns, data)}${form({ action: `${path}/sessions/end-all`, csrf }, html`<div class="buttons"><button class="danger">End all sessions</button></div>`)}`
+      ? html`<p class="empty">There are no open sessions.</p>`
+      : html`${table(columns, data)}<p><a class="button danger" href="${path}/sessions/end-all">End all sessions</a></p>`
   }</section>`;
 }

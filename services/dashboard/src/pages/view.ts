@@ -18,6 +18,8 @@ export type Section =
 /** A page of the dashboard, without what surrounds it. */
 export type View = {
   title: string;
+  /** Which of several pages with this title it is, for the title of the document. */
+  part?: string;
   /** The entry of the navigation that it belongs to; none on pages outside of it. */
   section?: Section;
   /** The pages above it, the topmost first. */

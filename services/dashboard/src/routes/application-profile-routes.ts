@@ -39,7 +39,7 @@ function view({ csrf, query }: Visit, application: ApiApplication, refused?: Ref
   const isDone = refused === undefined && query('done') === 'pinned';
   return applicationView(application, {
     path: '/profiles',
-    notice: isDone ? 'The profiles are saved. Tokens that are issued from now on have them.' : undefined,
+    notice: isDone ? 'The profiles are saved. They apply to new tokens.' : undefined,
     failed: refused !== undefined,
     body: profileForm({ target, pinned: application.profiles, error: refused?.error }),
   });

@@ -2,14 +2,14 @@ import { html } from '@gatehouse/ui/html';
 import type { ApiError } from '../api/api-error.ts';
 import {
   type ApiApplication,
-  type ApplicationPage,
   type AppType,
   applicationPath,
   isConfidential,
 } from '../api/application-types.ts';
 import { attempt } from '../api/attempt.ts';
-import { USER_HINT, userIdOf } from '../api/lookups.ts';
+import { findApplications, USER_HINT, userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
+import { transfersTo } from '../api/transfers.ts';
 import { applicationForm, typeChoice } from '../pages/application-form.ts';
 import { ownerText } from '../pages/application-settings-page.ts';
 import { TYPES } from '../pages/application-texts.ts';
@@ -17,6 +17,7 @@ import type { ApplicationValues } from '../pages/application-values.ts';
 import { refusalOf } from '../pages/fields.ts';
 import { type Column, list } from '../pages/list.ts';
 import { entryOf, lastUsed, statusTag, time } from '../pages/parts.ts';
+import { transferNotice } from '../pages/transfer-page.ts';
 import type { View } from '../pages/view.ts';
 import type { Person } from '../sessions/session.ts';
 import { newValues, sentValues, settingsOf } from './application-values.ts';
@@ -26,7 +27,7 @@ export const APPLICATIONS = '/dashboard/applications';
 const API = '/api/v1/applications';
 const NOTICES: Record<string, string> = {
   deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
-  transferred: 'The application belongs to its new owner.',
+  declined: 'You declined the application. It stays with its owner.',
 };
 
 /** Applications: the list, and making one. */
@@ -36,14 +37,9 @@ export function addApplicationRoutes({ get, postOnce }: DashboardRouter): void {
     const values = isAdmin ? { q: query('q'), owner: query('owner') } : { q: query('q') };
     const cursor = query('cursor');
     const outcome = await attempt(
-      userIdOf(api, values.owner ?? '').then((owner) =>
-        api.get<ApplicationPage>(API, {
-          cursor,
-          q: values.q || undefined,
-          owner: owner || undefined,
-        }),
-      ),
+      userIdOf(api, values.owner ?? '').then((owner) => findApplications(api, { ...values, owner, cursor })),
     );
+    const transfers = (await attempt(transfersTo(api))).value ?? [];
     const owners = (outcome.value?.data ?? []).map(({ owner }) => owner);
     const people: Names = isAdmin ? await namesOfUsers(api, owners) : new Map();
     return {
@@ -51,19 +47,20 @@ export function addApplicationRoutes({ get, postOnce }: DashboardRouter): void {
       section: 'applications',
       notice: entryOf(NOTICES, query('done')),
       actions: html`<a class="primary" href="${APPLICATIONS}/new">New application</a>`,
-      body: list({
-        path: APPLICATIONS,
-        noun: ['application', 'applications'],
-        search: [
-          { kind: 'text', name: 'q', label: 'Name', hint: 'Words of the name' },
-          ...(isAdmin ? ([{ kind: 'text', name: 'owner', label: 'Owner', hint: USER_HINT }] as const) : []),
-        ],
-        values,
-        cursor,
-        outcome,
-        columns: columns(isAdmin, person, people),
-        empty: html`<p><strong>You have no applications yet.</strong> An application is what gets access tokens: a website, an app on a phone, or a job on a server.</p><p><a class="button primary" href="${APPLICATIONS}/new">Create your first application</a></p>`,
-      }),
+      body: html`${transferNotice(transfers)}
+${list({
+  path: APPLICATIONS,
+  noun: ['application', 'applications'],
+  search: [
+    { kind: 'text', name: 'q', label: 'Name or client ID' },
+    ...(isAdmin ? ([{ kind: 'text', name: 'owner', label: 'Owner', hint: USER_HINT }] as const) : []),
+  ],
+  values,
+  cursor,
+  outcome,
+  columns: columns(isAdmin, person, people),
+  empty: html`<p><strong>You have no applications yet.</strong> A website, a phone app or a job on a server needs an application to get access tokens.</p><p><a class="button primary" href="${APPLICATIONS}/new">Create your first application</a></p>`,
+})}`,
     };
   });
 
@@ -134,6 +131,5 @@ function newApplicationView(csrf: string, type: AppType, values: ApplicationValu
   const { name, how } = TYPES[type];
   const body = html`<p>${how} <a href="${APPLICATIONS}/new">Choose another type</a>.</p>
 ${applicationForm({ action: `${APPLICATIONS}/new`, csrf, type, values, error, submit: 'Create application' })}`;
-  const title = name.startsWith('API') ? `New ${name}` : `New ${name.toLowerCase()}`;
-  return newView(title, body, error !== undefined);
+  return newView(`New ${name.toLowerCase()}`, body, error !== undefined);
 }

@@ -57,7 +57,11 @@ export function settingsOf(
   type: AppType,
   before?: Pick<ApiApplication, 'security_profile'>,
 ): Record<string, unknown> {
-  const lines = (text: string) => text.split(/\s+/).filter((line) => line !== '');
+  const lines = (text: string) =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
   const settings = {
     redirect_uris: lines(values.redirectUris),
     post_logout_redirect_uris: lines(values.postLogoutRedirectUris),

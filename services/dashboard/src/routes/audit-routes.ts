@@ -3,11 +3,11 @@ import { describeProgram } from '@gatehouse/ui/user-agent';
 import type { Api } from '../api/api.ts';
 import { attempt } from '../api/attempt.ts';
 import { clientIdsOf, USER_HINT, userIdOf } from '../api/lookups.ts';
-import { namesOfApplications, namesOfUsers } from '../api/names.ts';
+import { type Names, namesOfApplications, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import { ACTIONS } from '../pages/audit-texts.ts';
 import { list } from '../pages/list.ts';
-import { applicationLink, time, userLink } from '../pages/parts.ts';
+import { applicationLink, exactTime, userLink } from '../pages/parts.ts';
 import type { DashboardRouter } from './dashboard-router.ts';
 
 type Entry = {
@@ -44,39 +44,35 @@ export function addAuditRoutes({ get }: DashboardRouter): void {
     return {
       title: 'Audit log',
       section: 'audit',
-      body: html`<p>What people and applications did to accounts, applications, keys and queues, the latest first.</p>
+      body: html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>
 ${list({
   path: PATH,
   noun: ['entry', 'entries'],
   search: [
-    { kind: 'choice', name: 'action', label: 'What', options: Object.entries(ACTIONS) },
-    { kind: 'text', name: 'actor', label: 'Who did it', hint: USER_HINT },
-    { kind: 'text', name: 'subject', label: 'To whom', hint: USER_HINT },
-    { kind: 'text', name: 'client', label: 'Application', hint: 'Name or client id' },
+    { kind: 'choice', name: 'action', label: 'Action', options: Object.entries(ACTIONS) },
+    { kind: 'text', name: 'actor', label: 'Actor', hint: USER_HINT },
+    { kind: 'text', name: 'subject', label: 'Account', hint: USER_HINT },
+    { kind: 'text', name: 'client', label: 'Application', hint: 'Name or client ID' },
     { kind: 'text', name: 'address', label: 'Address', hint: 'IP address' },
-    { kind: 'day', name: 'from', label: 'Since' },
-    { kind: 'day', name: 'to', label: 'Until' },
+    { kind: 'day', name: 'from', label: 'Since (UTC)' },
+    { kind: 'day', name: 'to', label: 'Until (UTC)' },
   ],
   values,
   cursor,
   outcome,
   columns: [
-    { title: 'What', show: ({ action }) => ACTIONS[action] ?? action },
-    { title: 'When', show: ({ created_at: at }) => time(at) },
-    { title: 'Who did it', show: ({ actor }) => (actor === null ? '–' : userLink(actor, people)) },
-    {
-      title: 'To whom',
-      show: ({ subject, actor }) =>
-        subject === null ? '–' : subject === actor ? 'themselves' : userLink(subject, people),
-    },
+    { title: 'Action', show: ({ action }) => ACTIONS[action] ?? action },
+    { title: 'Time', show: ({ created_at: at }) => exactTime(at) },
+    { title: 'Actor', show: ({ actor }) => (actor === null ? '–' : userLink(actor, people)) },
+    { title: 'Object', show: (entry) => objectOf(entry, { people, applications }) },
     {
       title: 'Application',
       show: ({ client }) => (client === null ? '–' : applicationLink(client, applications)),
     },
-    { title: 'From', show: where },
+    { title: 'Address', show: where },
     { title: 'Details', show: details },
   ],
-  empty: html`<p><strong>Nothing has been recorded yet.</strong></p>`,
+  empty: html`<p><strong>There are no entries yet.</strong></p>`,
 })}`,
     };
   });
@@ -101,6 +97,18 @@ async function entriesOf(api: Api, values: Record<string, string>, cursor: strin
     }),
     ...(clients.length === 0 ? {} : { 'filter[client][in]': clients.join(',') }),
   });
+}
+
+const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
+
+/** What was acted on: an application, an account, or neither. */
+function objectOf(
+  { action, subject, actor, client }: Entry,
+  { people, applications }: { people: Names; applications: Names },
+): Content {
+  if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, applications);
+  if (subject === null) return '–';
+  return subject === actor ? 'own account' : userLink(subject, people);
 }
 
 function where({ address, user_agent: agent }: Entry): Content {

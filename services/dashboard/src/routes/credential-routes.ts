@@ -8,20 +8,29 @@ import {
   isConfidential,
 } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
-import { keySection, type NewCredential, newCredential, secretSection } from '../pages/credential-pages.ts';
-import { refusalOf } from '../pages/fields.ts';
-import { entryOf } from '../pages/parts.ts';
+import {
+  ending,
+  keySection,
+  type NewCredential,
+  newCredential,
+  OVERLAPS,
+  secretSection,
+} from '../pages/credential-pages.ts';
+import { refusalOf, selectField } from '../pages/fields.ts';
+import { entryOf, exactTime, lastUseText } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
-import type { DashboardRouter, Visit } from './dashboard-router.ts';
+import { addConfirmed } from './confirmed.ts';
+import { type DashboardRouter, notFound, type Visit } from './dashboard-router.ts';
 
 const NOTICES: Record<string, string> = {
-  created: 'The application is created. Copy its secret now; the quick start shows how to use it.',
+  created: 'The application is created. Copy its secret now. The quick start shows how to use it.',
   removed: 'The secret no longer works.',
   revoked: 'The API key no longer works.',
 };
 
 /** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
-export function addCredentialRoutes({ get, post, postOnce }: DashboardRouter): void {
+export function addCredentialRoutes(router: DashboardRouter): void {
+  const { get, postOnce } = router;
   const path = (visit: Visit) =>
     `/dashboard/applications/${encodeURIComponent(visit.param('id'))}/credentials`;
   const apiPath = (visit: Visit) => applicationPath(visit.param('id'));
@@ -36,18 +45,32 @@ export function addCredentialRoutes({ get, post, postOnce }: DashboardRouter): v
   );
 
   postOnce('/applications/:id/credentials/secrets', async (visit, fields) => {
+    const label = fields.text('label');
     try {
-      const body = lifetime(fields.text('expires_in'));
+      const body = { ...(label === '' ? {} : { label }), ...lifetime(fields.text('expires_in')) };
       const made = await visit.api.send<{ client_secret: string }>('POST', `${apiPath(visit)}/secrets`, body);
       return showFresh(visit, { kind: 'secret', text: made.client_secret });
     } catch (error) {
-      return view(visit, { secretError: refusalOf(error) });
+      return view(visit, { secretError: refusalOf(error), label });
     }
   });
 
-  post('/applications/:id/credentials/secrets/remove', async (visit, fields) => {
-    await visit.api.send('DELETE', `${apiPath(visit)}/secrets/${encodeURIComponent(fields.required('id'))}`);
-    return `${path(visit)}?done=removed`;
+  addConfirmed(router, '/applications/:id/credentials/secrets/:credential/remove', async (visit) => {
+    const [{ name }, secrets] = await Promise.all([applicationOf(visit), secretsOf(visit)]);
+    const secret = named(visit, secrets);
+    const isLast = secrets.length === 1;
+    return {
+      ...common(visit, name),
+      title: isLast ? 'Remove the last client secret?' : 'Remove this client secret?',
+      lost: html`<p>Client secret ${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : html`ending in ${ending(secret)}`}, created ${exactTime(secret.created_at)}, ${lastUseText(secret)}. Applications that use it stop working at once.</p>
+${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>: no tokens can be issued to the application until you add another.</p>`}`,
+      ...(isLast ? { name } : {}),
+      submit: 'Remove secret',
+      async act() {
+        await visit.api.send('DELETE', `${apiPath(visit)}/secrets/${encodeURIComponent(secret.id)}`);
+        return `${path(visit)}?done=removed`;
+      },
+    };
   });
 
   postOnce('/applications/:id/credentials/keys', async (visit, fields) => {
@@ -61,20 +84,63 @@ export function addCredentialRoutes({ get, post, postOnce }: DashboardRouter): v
     }
   });
 
-  postOnce('/applications/:id/credentials/keys/rotate', async (visit, fields) => {
-    const key = `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.required('id'))}`;
-    try {
-      const body = { overlap_seconds: Number(fields.text('overlap')) };
-      const made = await visit.api.send<{ api_key: string }>('POST', `${key}/rotate`, body);
-      return showFresh(visit, { kind: 'rotated_key', text: made.api_key });
-    } catch (error) {
-      return view(visit, { keyError: refusalOf(error) });
-    }
+  const keyPath = (visit: Visit, { id }: ApiKey) => `${apiPath(visit)}/api-keys/${encodeURIComponent(id)}`;
+
+  addConfirmed(router, '/applications/:id/credentials/keys/:credential/rotate', async (visit, sent) => {
+    const [{ name }, keys] = await Promise.all([applicationOf(visit), keysOf(visit)]);
+    const key = named(visit, keys);
+    return {
+      ...common(visit, name),
+      title: `Rotate the API key “${key.name}”?`,
+      lost: html`<p>A new key with the same scopes replaces it. The old key, ${lastUseText(key)}, stops working after the time that you choose below. Put the new key in place before then.</p>`,
+      fields: selectField({
+        ...{ name: 'overlap', label: 'The old key keeps working for', required: true, options: OVERLAPS },
+        value: sent?.fields.text('overlap') ?? '',
+      }),
+      submit: 'Rotate key',
+      async act(fields) {
+        const body = { overlap_seconds: Number(fields.required('overlap')) };
+        const made = await visit.api.send<{ api_key: string }>('POST', `${keyPath(visit, key)}/rotate`, body);
+        return showFresh(visit, { kind: 'rotated_key', text: made.api_key });
+      },
+    };
   });
 
-  post('/applications/:id/credentials/keys/revoke', async (visit, fields) => {
-    await visit.api.send('DELETE', `${apiPath(visit)}/api-keys/${encodeURIComponent(fields.required('id'))}`);
-    return `${path(visit)}?done=revoked`;
+  addConfirmed(router, '/applications/:id/credentials/keys/:credential/revoke', async (visit) => {
+    const [{ name }, keys] = await Promise.all([applicationOf(visit), keysOf(visit)]);
+    const key = named(visit, keys);
+    return {
+      ...common(visit, name),
+      title: `Revoke the API key “${key.name}”?`,
+      lost: html`<p>API key <bdi>${key.name}</bdi>${key.last_four !== null && html` ending in ${ending(key)}`}, ${lastUseText(key)}. Programs that use it stop working at once.</p>`,
+      submit: 'Revoke key',
+      async act() {
+        await visit.api.send('DELETE', keyPath(visit, key));
+        return `${path(visit)}?done=revoked`;
+      },
+    };
+  });
+
+  const applicationOf = (visit: Visit) => visit.api.get<ApiApplication>(apiPath(visit));
+  const secretsOf = async (visit: Visit) =>
+    (await visit.api.get<{ data: ApiSecret[] }>(`${apiPath(visit)}/secrets`)).data;
+  const keysOf = async (visit: Visit) =>
+    (await visit.api.get<{ data: ApiKey[] }>(`${apiPath(visit)}/api-keys`)).data;
+
+  /** The one that the path names. */
+  function named<T extends { id: string }>(visit: Visit, credentials: readonly T[]): T {
+    const found = credentials.find(({ id }) => id === visit.param('credential'));
+    if (found === undefined) throw notFound();
+    return found;
+  }
+
+  const common = (visit: Visit, application: string) => ({
+    section: 'applications' as const,
+    trail: [
+      { href: '/dashboard/applications', title: 'Applications' },
+      { href: path(visit), title: application },
+    ],
+    back: path(visit),
   });
 
   async function view(
@@ -83,21 +149,21 @@ export function addCredentialRoutes({ get, post, postOnce }: DashboardRouter): v
       notice?: string | undefined;
       secretError?: ApiError;
       keyError?: ApiError;
+      label?: string;
       values?: { name: string; scopes: readonly string[] };
     },
   ): Promise<View> {
-    const { api, csrf } = visit;
-    const { secretError, keyError, values } = shown;
+    const { secretError, keyError, values, label } = shown;
     const [application, secrets, keys] = await Promise.all([
-      api.get<ApiApplication>(apiPath(visit)),
-      api.get<{ data: ApiSecret[] }>(`${apiPath(visit)}/secrets`),
-      api.get<{ data: ApiKey[] }>(`${apiPath(visit)}/api-keys`),
+      applicationOf(visit),
+      secretsOf(visit),
+      keysOf(visit),
     ]);
-    const fresh = await visit.takeOnce();
-    const common = { application, action: path(visit), csrf };
+    const fresh = (await visit.takeOnce()).map((text) => JSON.parse(text) as NewCredential);
+    const target = { application, action: path(visit), csrf: visit.csrf, fresh };
     const section = {
-      ...common,
-      keys: keys.data,
+      ...target,
+      keys,
       error: keyError,
       ...(values === undefined ? {} : { values }),
     };
@@ -105,8 +171,8 @@ export function addCredentialRoutes({ get, post, postOnce }: DashboardRouter): v
       path: '/credentials',
       notice: shown.notice,
       failed: secretError !== undefined || keyError !== undefined,
-      body: html`${fresh.map((text, at) => newCredential(JSON.parse(text) as NewCredential, at))}
-${isConfidential(application) && secretSection({ ...common, secrets: secrets.data, error: secretError })}
+      body: html`${fresh.map(newCredential)}
+${isConfidential(application) && secretSection({ ...target, secrets, error: secretError, label })}
 ${keySection(section)}`,
     });
   }

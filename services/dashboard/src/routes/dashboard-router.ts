@@ -15,7 +15,10 @@ import { refusalView, sendAgainPage, sessionEndedPage } from '../pages/status-pa
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
 import type { Session } from '../sessions/session.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { RefusedPage, Sessions } from '../sessions/sessions.ts';
+
+/** The name in a query of a page that is kept: see Visit.putRefused. */
+const REFUSED = 'refused';
 
 /** A request for a page by somebody who is signed in. */
 export type Visit = {
@@ -34,6 +37,8 @@ export type Visit = {
   putOnce(path: string, text: string): Promise<void>;
   /** What was kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
   takeOnce(): Promise<string[]>;
+  /** Keeps the answer to a form for the page that follows; returns its name in the query of that page. */
+  putRefused(page: RefusedPage): Promise<string>;
 };
 
 type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
@@ -95,23 +100,31 @@ export function createDashboardRouter(options: {
       },
       putOnce: (path, text) => sessions.putOnce(session, path, text),
       takeOnce: async () => (ctx.method === 'GET' ? sessions.takeOnce(session, ctx.path) : []),
+      putRefused: (page) => sessions.putRefused(session, page),
     };
   }
 
-  function show(visit: Visit, view: View): void {
+  /** The answer to a form is kept for a page of its own: to load that anew does not send the form again. */
+  async function show(visit: Visit, view: View): Promise<void> {
     const { person, csrf, ctx } = visit;
-    sendPage(ctx, layout(view, { person, csrf }), view.status ?? (view.failed ? 400 : 200));
+    const status = view.status ?? (view.failed ? 400 : 200);
+    const html = layout(view, { person, csrf });
+    if (ctx.method !== 'POST') return sendPage(ctx, html, status);
+    seeOther(ctx, `${pageOf(ctx.path)}?${REFUSED}=${await visit.putRefused({ status, html })}`);
+  }
+
+  /** The page with the form that goes to a path: the nearest that there is, as some forms go to paths of their own. */
+  function pageOf(path: string): string {
+    let page = path;
+    while (page !== '/dashboard' && !router.match(page, 'GET').route)
+      page = page.slice(0, page.lastIndexOf('/'));
+    return page;
   }
 
   /** Answers a form of an earlier session with what was sent, if it surely came from a page of ours. */
   function sendAgain(ctx: Context, sent: SentFields | undefined, session?: Session): void {
-    // The page with the form: the nearest that there is, as some forms go to paths of their own.
-    let returnTo = ctx.path;
-    while (returnTo !== '/dashboard' && !router.match(returnTo, 'GET').route) {
-      returnTo = returnTo.slice(0, returnTo.lastIndexOf('/'));
-    }
     const csrf = session === undefined ? '' : forms.token(session);
-    const again = { action: ctx.path, returnTo, csrf, person: session?.person.name };
+    const again = { action: ctx.path, returnTo: pageOf(ctx.path), csrf, person: session?.person.name };
     const page = sent === undefined ? sessionEndedPage() : sendAgainPage({ ...again, sent });
     sendPage(ctx, page, session === undefined ? 401 : 403);
   }
@@ -123,12 +136,12 @@ export function createDashboardRouter(options: {
   }
 
   /** Answers with a page that says why the API refused, or sends the person to sign in again. */
-  function refuse(visit: Visit, error: unknown, onEnd: () => void): void {
+  async function refuse(visit: Visit, error: unknown, onEnd: () => void): Promise<void> {
     if (error instanceof SignInEnded || (error instanceof ApiError && error.status === 401)) {
       cookies.remove(visit.ctx, 'session');
       onEnd();
     } else if (error instanceof ApiError) {
-      show(visit, refusalView(error, requestInfo(visit.ctx.req).id));
+      await show(visit, refusalView(error, requestInfo(visit.ctx.req).id));
     } else throw error;
   }
 
@@ -146,10 +159,13 @@ export function createDashboardRouter(options: {
       const session = await sessionOf(ctx);
       if (session === undefined) return askToSignIn(ctx);
       const visit = visitOf(ctx, session);
+      const refused = visit.query(REFUSED);
+      const kept = refused === '' ? undefined : await sessions.takeRefused(session, refused);
+      if (kept !== undefined) return sendPage(ctx, kept.html, kept.status);
       try {
         await answer(visit);
       } catch (error) {
-        refuse(visit, error, () => askToSignIn(ctx));
+        await refuse(visit, error, () => askToSignIn(ctx));
       }
     });
   }
@@ -166,9 +182,9 @@ export function createDashboardRouter(options: {
       try {
         const outcome = await act(visit, fields);
         if (typeof outcome === 'string') seeOther(ctx, outcome);
-        else show(visit, outcome);
+        else await show(visit, outcome);
       } catch (error) {
-        refuse(visit, error, () => sendAgain(ctx, fields.sent));
+        await refuse(visit, error, () => sendAgain(ctx, fields.sent));
       }
     });
   }

@@ -6,8 +6,9 @@ import type { ApiPage } from '../api/pages.ts';
 import type { Lane } from '../api/queues.ts';
 import { formProblem, refusalOf } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { entryOf, time } from '../pages/parts.ts';
+import { entryOf, exactTime } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
+import { addConfirmed } from './confirmed.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 type DeadLetter = {
@@ -24,13 +25,15 @@ type DeadLetter = {
 const PATH = '/dashboard/dead-letters';
 const API = '/api/v1/dead-letters';
 const NOTICES: Record<string, string> = {
-  replayed: 'It is back in its queue, with all its attempts before it.',
-  removed: 'It is removed.',
-  gone: 'It is no longer here: somebody else has replayed or removed it.',
+  replayed: 'The job is back in its queue and starts with a full set of attempts.',
+  removed: 'The dead letter is removed.',
+  gone: 'Somebody else has already replayed or removed this dead letter.',
 };
 
 /** Jobs whose attempts all failed, for admins: replaying and removing them. */
-export function addDeadLetterRoutes({ get, post }: DashboardRouter): void {
+export function addDeadLetterRoutes(router: DashboardRouter): void {
+  const { get, post } = router;
+
   get('/dead-letters', (visit) => view(visit, { notice: entryOf(NOTICES, visit.query('done')) }));
 
   post('/dead-letters/replay', async (visit, fields) => {
@@ -43,9 +46,19 @@ export function addDeadLetterRoutes({ get, post }: DashboardRouter): void {
     }
   });
 
-  post('/dead-letters/remove', async (visit, fields) => {
-    await visit.api.send('DELETE', `${API}/${encodeURIComponent(fields.required('id'))}`);
-    return `${PATH}?done=removed`;
+  addConfirmed(router, '/dead-letters/:letter/remove', async (visit) => {
+    const path = `${API}/${encodeURIComponent(visit.param('letter'))}`;
+    const { id, queue, attempts, error, failed_at: at } = await visit.api.get<DeadLetter>(path);
+    return {
+      ...{ section: 'dead-letters', trail: [{ href: PATH, title: 'Dead letters' }], back: PATH },
+      title: 'Remove this dead letter?',
+      lost: html`<p>Job <code>${id}</code> of the queue ${queue}, which failed after ${attempts} attempts at ${exactTime(at)}: ${error}</p><p>The job will never run again. This cannot be undone.</p>`,
+      submit: 'Remove dead letter',
+      async act() {
+        await visit.api.send('DELETE', path);
+        return `${PATH}?done=removed`;
+      },
+    };
   });
 }
 
@@ -60,17 +73,12 @@ async function view(
     attempt(api.get<Lane[]>('/api/v1/queues')),
   ]);
   const queues = [...new Set(lanes.value?.map((it) => it.queue))];
-  const button = (action: string, { id }: DeadLetter, text: string, look: string) =>
-    form(
-      { action: `${PATH}/${action}`, csrf, hidden: { id } },
-      html`<button class="${look}" aria-label="${`${text} ${id}`}">${text}</button>`,
-    );
   return {
     title: 'Dead letters',
     section: 'dead-letters',
     notice: shown.notice,
     failed: shown.error !== undefined,
-    body: html`<p>Jobs whose attempts all failed. When the cause is gone, replay them: nothing is lost.</p>
+    body: html`<p>A dead letter is a job that failed in every attempt. Replay the job when the cause is fixed.</p>
 ${formProblem(shown.error, [])}
 ${list<DeadLetter>({
   path: PATH,
@@ -91,11 +99,14 @@ ${list<DeadLetter>({
     { title: 'Queue', show: ({ queue: name, lane, priority }) => `${name} / ${lane}, ${priority}` },
     { title: 'Last error', show: ({ error }) => error },
     { title: 'Attempts', number: true, show: ({ attempts }) => attempts },
-    { title: 'Failed', show: ({ failed_at: at }) => time(at) },
+    { title: 'Failed', show: ({ failed_at: at }) => exactTime(at) },
     {
       title: 'Change',
-      show: (letter) =>
-        html`<div class="row-buttons">${button('replay', letter, 'Replay', 'secondary')}${button('remove', letter, 'Remove', 'danger')}</div>`,
+      show: ({ id }) =>
+        html`<div class="row-buttons">${form(
+          { action: `${PATH}/replay`, csrf, hidden: { id } },
+          html`<button class="secondary" aria-label="${`Replay ${id}`}">Replay</button>`,
+        )}<a class="button danger" href="${`${PATH}/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove ${id}`}">Remove</a></div>`,
     },
   ],
   empty: html`<p><strong>There are no dead letters.</strong> Every job has succeeded or is still being tried. <a href="/dashboard/queues">See the queues</a>.</p>`,
@@ -105,7 +116,7 @@ ${list<DeadLetter>({
 
 /** What a job is about, by its ids. */
 function about(data: Record<string, unknown>): Content {
-  return html`<details><summary>About</summary><dl class="facts">${Object.entries(data).map(
+  return html`<details><summary>Details</summary><dl class="facts">${Object.entries(data).map(
     ([name, value]) =>
       html`<div><dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`,
   )}</dl></details>`;

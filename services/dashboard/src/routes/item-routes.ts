@@ -6,11 +6,12 @@ import { attempt } from '../api/attempt.ts';
 import { type ApiPage, beginsWith } from '../api/pages.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
-import { deleteForm, isConfirmed } from '../pages/application-pages.ts';
+import { deletionQuestion, deletionSection } from '../pages/deletion.ts';
 import { formProblem, refusalOf, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
 import { copyable, entryOf, facts, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
+import { addConfirmed } from './confirmed.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 type Item = { id: string; name: string; value: unknown; created_at?: string };
@@ -22,6 +23,7 @@ const PATH = '/dashboard/items';
 const API = '/api/v1/items';
 const TRAIL = [{ href: PATH, title: 'Items' }];
 const FIELDS = ['name', 'value'];
+const LOST = 'The item and its value are deleted for all users.';
 const NOTICES: Record<string, string> = {
   saved: 'The item is saved.',
   created: 'The item is created.',
@@ -29,7 +31,9 @@ const NOTICES: Record<string, string> = {
 };
 
 /** Items: named JSON values. */
-export function addItemRoutes({ get, post }: DashboardRouter): void {
+export function addItemRoutes(router: DashboardRouter): void {
+  const { get, post } = router;
+
   get('/items', async ({ api, query }) => {
     const [q, cursor] = [query('q'), query('cursor')];
     const outcome = await attempt(api.get<ApiPage<Item>>(API, { cursor, ...beginsWith('name', q) }));
@@ -41,7 +45,7 @@ export function addItemRoutes({ get, post }: DashboardRouter): void {
       body: list({
         path: PATH,
         noun: ['item', 'items'],
-        search: [{ kind: 'text', name: 'q', label: 'Name', hint: 'How it begins' }],
+        search: [{ kind: 'text', name: 'q', label: 'Name', hint: 'Beginning of the name' }],
         values: { q },
         cursor,
         outcome,
@@ -87,11 +91,16 @@ export function addItemRoutes({ get, post }: DashboardRouter): void {
     }
   });
 
-  post('/items/:id/delete', async (visit, fields) => {
-    const item = await read(visit);
-    if (!isConfirmed(fields, item.name)) return view(visit, item, { wrongName: true });
-    await visit.api.send('DELETE', pathOf(visit));
-    return `${PATH}?done=deleted`;
+  addConfirmed(router, '/items/:id/delete', async (visit) => {
+    const { id, name } = await read(visit);
+    const path = `${PATH}/${encodeURIComponent(id)}`;
+    return {
+      ...deletionQuestion({ path, what: 'item', name, lost: LOST, section: 'items', trail: TRAIL }),
+      async act() {
+        await visit.api.send('DELETE', pathOf(visit));
+        return `${PATH}?done=deleted`;
+      },
+    };
   });
 
   const pathOf = ({ id }: Visit) => `${API}/${id('itm')}`;
@@ -130,7 +139,7 @@ function itemForm(target: PageForm, values: Values, submit: string, error: ApiEr
 ${form(
   target,
   html`${textField({ name: 'name', label: 'Name', value: values.name, required: true, maxlength: 200, problems })}
-${textArea({ name: 'value', label: 'Value', value: values.value, required: true, rows: 8, problems, hint: 'JSON: an object, an array, a number, true, false, null, or a text in quotation marks. It is kept to the letter.' })}
+${textArea({ name: 'value', label: 'Value', value: values.value, required: true, rows: 8, problems, hint: 'JSON: an object, an array, a number, true, false, null, or a text in quotation marks. The value is stored exactly as you enter it.' })}
 <div class="buttons"><button class="primary">${submit}</button></div>`,
   { class: 'wide-form' },
 )}`;
@@ -149,10 +158,10 @@ function newItem(csrf: string, values: Values, error?: ApiError): View {
 function view(
   { csrf }: Visit,
   item: WholeItem,
-  shown: { refused?: RefusedForm; wrongName?: boolean; notice?: string | undefined },
+  shown: { refused?: RefusedForm; notice?: string | undefined },
 ): View {
   const path = `${PATH}/${encodeURIComponent(item.id)}`;
-  const { refused, wrongName = false } = shown;
+  const { refused } = shown;
   const { name, value } = item;
   const target = { action: path, csrf, hidden: shownFields({ name, value }, refused) };
   const values = refused === undefined ? item : valuesOf(refused.fields);
@@ -161,19 +170,12 @@ function view(
     section: 'items',
     trail: TRAIL,
     notice: shown.notice,
-    failed: refused !== undefined || wrongName,
+    failed: refused !== undefined,
     body: html`<section class="panel">${facts([
       ['Item ID', copyable('item-id', item.id)],
       ['Created', time(item.created_at)],
     ])}</section>
 <section>${itemForm(target, values, 'Save', refused?.error)}</section>
-${deleteForm({
-  action: `${path}/delete`,
-  csrf,
-  name: item.name,
-  what: 'item',
-  consequence: 'It is gone for everybody. This cannot be undone.',
-  wrong: wrongName,
-})}`,
+${deletionSection({ path, what: 'item', lost: LOST })}`,
   };
 }

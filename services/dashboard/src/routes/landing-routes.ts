@@ -3,10 +3,10 @@ import { SERVICES } from '@gatehouse/kit/services';
 import { PRODUCT } from '@gatehouse/ui/document';
 import Router from '@koa/router';
 import { sendPage } from '../http/respond.ts';
-import { LANDING_LINKS, landingPage } from '../pages/landing-page.ts';
+import { LANDING_LINKS, type LandingModel, landingPage } from '../pages/landing-page.ts';
 
 /** The bare address: a page for a person, and links for a program. */
-export function landingRoutes({ publicUrl }: { publicUrl: string }): Router {
+export function landingRoutes(model: LandingModel): Router {
   const router = new Router({ sensitive: true });
   const documents = Object.entries(SERVICES).flatMap(([name, { prefixes }]) =>
     prefixes
@@ -14,7 +14,7 @@ export function landingRoutes({ publicUrl }: { publicUrl: string }): Router {
       .map((href) => ({ rel: 'service-desc', href, title: `OpenAPI document of ${name}` })),
   );
   router.get('/', (ctx) => {
-    if (prefersHtml(ctx.req.headers.accept)) sendPage(ctx, landingPage(publicUrl));
+    if (prefersHtml(ctx.req.headers.accept)) sendPage(ctx, landingPage(model));
     else ctx.body = { name: PRODUCT, links: [...LANDING_LINKS, ...documents] };
     ctx.vary('accept');
   });

@@ -1,51 +1,49 @@
+import { form } from '@gatehouse/ui/form';
 import { html } from '@gatehouse/ui/html';
 import { loadSeries, RANGES, rangeOf } from '../api/analytics.ts';
 import type { ApplicationPage } from '../api/application-types.ts';
 import { attempt } from '../api/attempt.ts';
+import type { ApiPage } from '../api/pages.ts';
+import { createSampleData } from '../api/sample-data.ts';
 import {
-  errorRate,
   figures,
   freshness,
   type Plot,
   plotGrid,
+  REQUEST_METRICS,
   rangePicker,
+  refreshed,
+  requestFigures,
+  requestPlots,
   totalText,
 } from '../pages/plots.ts';
 import type { DashboardRouter } from './dashboard-router.ts';
 
-const METRICS = [
-  'requests',
-  'errors',
-  'client_errors',
-  'latency_p50',
-  'latency_p95',
-  'tokens_issued',
-  'logins',
-  'orders',
-  'revenue',
-  'notifications',
-] as const;
+const METRICS = [...REQUEST_METRICS, 'logins', 'orders', 'revenue', 'notifications'] as const;
 const OF_EVERYBODY = new Set(['orders', 'revenue', 'notifications']);
 
 /** The first page: how things have been going. */
-export function addOverviewRoutes({ get }: DashboardRouter): void {
-  get('/', async ({ api, person, query }) => {
+export function addOverviewRoutes(
+  { get, postOnce }: DashboardRouter,
+  { sampleData = false }: { sampleData?: boolean },
+): void {
+  postOnce('/sample-data', async ({ api, person }) => {
+    await createSampleData(api, person.id);
+    return '/dashboard?done=samples';
+  });
+
+  get('/', async ({ api, person, query, csrf }) => {
     const range = rangeOf(query('range'));
     const sees = (metric: string) => person.role !== 'user' || !OF_EVERYBODY.has(metric);
-    const [series, mine] = await Promise.all([
+    const mayFill = sampleData && person.role === 'admin';
+    const [series, mine, products] = await Promise.all([
       loadSeries(api, METRICS.filter(sees), { range }),
       attempt(api.get<ApplicationPage>('/api/v1/applications', { limit: 1 })),
+      mayFill ? attempt(api.get<ApiPage<unknown>>('/v2/products', { limit: 1 })) : undefined,
     ]);
     const line = (name: string, metric: (typeof METRICS)[number]) => ({ name, outcome: series[metric] });
     const plots: Plot[] = [
-      { title: 'Requests', unit: 'count', lines: [line('Requests', 'requests')] },
-      {
-        title: 'Errors',
-        unit: 'count',
-        lines: [line('Ours (5xx)', 'errors'), line('The caller’s (4xx)', 'client_errors')],
-      },
-      { title: 'Latency', unit: 'ms', lines: [line('Median', 'latency_p50'), line('95 %', 'latency_p95')] },
-      { title: 'Tokens issued', unit: 'count', lines: [line('Tokens', 'tokens_issued')] },
+      ...requestPlots(series),
       { title: 'Sign-ins', unit: 'count', lines: [line('Sign-ins', 'logins')] },
       ...(sees('orders')
         ? ([
@@ -57,48 +55,62 @@ export function addOverviewRoutes({ get }: DashboardRouter): void {
     ];
     const isNew = mine.value?.data.length === 0;
     const isAway = Object.values(series).every(({ error }) => error !== undefined);
-    const whose = person.role === 'user' ? 'What your applications did' : 'What all applications did';
+    const whose = person.role === 'user' ? 'Usage of your applications' : 'Usage of all applications';
     return {
       title: 'Overview',
       section: 'overview',
       charts: true,
-      body: html`${isNew && welcome()}
+      notice: query('done') === 'samples' ? 'The sample data is created.' : undefined,
+      body: html`${isNew && welcome()}${products?.value?.data.length === 0 && sampleOffer(csrf)}
 ${rangePicker('/dashboard', range)}
-<p>${whose} in the ${RANGES[range].title.toLowerCase()}. Times are in UTC.</p>
-${
-  !isAway &&
-  figures([
-    ['Requests', totalText(series.requests, 'count')],
-    ['Error rate', errorRate(series.errors, series.requests)],
-    ['95 % within', totalText(series.latency_p95, 'ms')],
-    ['Sign-ins', totalText(series.logins, 'count')],
-    ...(sees('orders')
-      ? ([
-          ['Orders', totalText(series.orders, 'count')],
-          ['Revenue', totalText(series.revenue, 'money')],
-        ] as const)
-      : []),
-  ])
-}
-${isAway ? plotGrid(plots.slice(0, 1)) : plotGrid(plots)}
-${freshness(series.requests)}
-<section><h2>What you can do here</h2>
+<p>${whose} in the ${RANGES[range].title.toLowerCase()}.</p>
+${refreshed(
+  'figures',
+  `/dashboard?range=${range}`,
+  html`${
+    !isAway &&
+    figures([
+      ...requestFigures(series),
+      ['Sign-ins', totalText(series.logins, 'count')],
+      ...(sees('orders')
+        ? ([
+            ['Orders', totalText(series.orders, 'count')],
+            ['Revenue', totalText(series.revenue, 'money')],
+          ] as const)
+        : []),
+    ])
+  }
+${plotGrid(isAway ? plots.slice(0, 1) : plots)}
+${freshness(series.requests)}`,
+)}
+<section><h2>Shortcuts</h2>
 <ul class="choices">${SHORTCUTS.map(([href, title, what]) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${what}</span></a></li>`)}</ul></section>`,
     };
   });
 }
 
 const SHORTCUTS: [href: string, title: string, what: string][] = [
-  ['/dashboard/applications/new', 'Create an application', 'Sign people in, or give a server its access.'],
+  [
+    '/dashboard/applications/new',
+    'Create an application',
+    'Sign people in, or give a server access to the API.',
+  ],
   [
     '/dashboard/applications',
-    'Find credentials',
-    'Client ids, secrets and API keys; rotate them without downtime.',
+    'Manage credentials',
+    'Client IDs, secrets and API keys, and their rotation without downtime.',
   ],
-  ['/dashboard/items', 'Look at data', 'Items, products and orders, as the API serves them.'],
+  ['/dashboard/items', 'View data', 'Items, products and orders, as the API returns them.'],
   ['/docs', 'Read the documentation', 'Guides, and every operation with a request to copy.'],
 ];
 
+function sampleOffer(csrf: string) {
+  return html`<section class="panel"><h2>Sample data</h2><p>This deployment has no products yet. Create three products, two items and three orders to see the pages with data.</p>${form(
+    { action: '/dashboard/sample-data', csrf },
+    html`<div class="buttons"><button class="secondary">Create sample data</button></div>`,
+  )}</section>`;
+}
+
 function welcome() {
-  return html`<section class="panel"><h2>Your first application</h2><p>An application has a client ID, and what it needs to get access tokens. Its quick start brings you to the first request in minutes.</p><p><a class="button primary" href="/dashboard/applications/new">Create an application</a></p></section>`;
+  return html`<section class="panel"><h2>Your first application</h2><p>An application has a client ID and credentials for access tokens. Its quick start shows how to send the first request in minutes.</p><p><a class="button primary" href="/dashboard/applications/new">Create an application</a></p></section>`;
 }

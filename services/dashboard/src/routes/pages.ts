@@ -1,3 +1,4 @@
+import { addApplicationOwnershipRoutes } from './application-ownership-routes.ts';
 import { addApplicationProfileRoutes } from './application-profile-routes.ts';
 import { addApplicationRoutes } from './application-routes.ts';
 import { addApplicationSettingsRoutes } from './application-settings-routes.ts';
@@ -14,14 +15,17 @@ import { addQueueRoutes } from './queue-routes.ts';
 import { addQuickStartRoutes } from './quick-start-routes.ts';
 import { addReportRoutes } from './report-routes.ts';
 import { addSigningKeyRoutes } from './signing-key-routes.ts';
+import { addTransferRoutes } from './transfer-routes.ts';
 import { addUsageRoutes } from './usage-routes.ts';
 import { addUserRoutes } from './user-routes.ts';
 
 /** All pages and forms for those who are signed in. */
-export function addPages(pages: DashboardRouter, config: { publicUrl: string }): void {
-  addOverviewRoutes(pages);
+export function addPages(pages: DashboardRouter, config: { publicUrl: string; sampleData?: boolean }): void {
+  addOverviewRoutes(pages, config);
   addApplicationRoutes(pages);
   addApplicationSettingsRoutes(pages);
+  addTransferRoutes(pages);
+  addApplicationOwnershipRoutes(pages);
   addApplicationProfileRoutes(pages);
   addCredentialRoutes(pages);
   addQuickStartRoutes(pages, config);

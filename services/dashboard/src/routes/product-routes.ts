@@ -5,11 +5,12 @@ import { attempt } from '../api/attempt.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
-import { deleteForm, isConfirmed } from '../pages/application-pages.ts';
+import { deletionQuestion, deletionSection } from '../pages/deletion.ts';
 import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
-import { copyable, entryOf, facts, money, statusTag, time } from '../pages/parts.ts';
+import { copyable, entryOf, facts, money, number, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
+import { addConfirmed } from './confirmed.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 type Product = {
@@ -31,6 +32,7 @@ type Values = Record<(typeof FIELDS)[number], string>;
 const PATH = '/dashboard/products';
 const API = '/v2/products';
 const TRAIL = [{ href: PATH, title: 'Products' }];
+const LOST = 'The product can no longer be found or ordered. Orders that contain the product do not change.';
 const NOTICES: Record<string, string> = {
   saved: 'The product is saved.',
   created: 'The product is created.',
@@ -42,7 +44,9 @@ const EMPTY: Values = {
 };
 
 /** Products: everybody sees them; editors and admins change them. */
-export function addProductRoutes({ get, post }: DashboardRouter): void {
+export function addProductRoutes(router: DashboardRouter): void {
+  const { get, post } = router;
+
   get('/products', async ({ api, query, person }) => {
     const values = { q: query('q'), category: query('category'), status: query('status') };
     const { q, category, status } = values;
@@ -66,7 +70,7 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
         path: PATH,
         noun: ['product', 'products'],
         search: [
-          { kind: 'text', name: 'q', label: 'Words', hint: 'Name, category, SKU or description' },
+          { kind: 'text', name: 'q', label: 'Search', hint: 'Name, category, SKU or description' },
           {
             kind: 'choice',
             name: 'category',
@@ -128,11 +132,16 @@ export function addProductRoutes({ get, post }: DashboardRouter): void {
     }
   });
 
-  post('/products/:id/delete', async (visit, fields) => {
-    const product = await read(visit);
-    if (!isConfirmed(fields, product.name)) return view(visit, product, { wrongName: true });
-    await visit.api.send('DELETE', apiPath(visit));
-    return `${PATH}?done=deleted`;
+  addConfirmed(router, '/products/:id/delete', async (visit) => {
+    const { id, name } = await read(visit);
+    const path = `${PATH}/${encodeURIComponent(id)}`;
+    return {
+      ...deletionQuestion({ path, what: 'product', name, lost: LOST, section: 'products', trail: TRAIL }),
+      async act() {
+        await visit.api.send('DELETE', apiPath(visit));
+        return `${PATH}?done=deleted`;
+      },
+    };
   });
 
   const apiPath = ({ id }: Visit) => `${API}/${id('prd')}`;
@@ -198,10 +207,10 @@ function newProduct(csrf: string, values: Values, error?: ApiError): View {
 function view(
   { csrf, person }: Visit,
   product: Product,
-  shown: { refused?: RefusedForm; wrongName?: boolean; notice?: string | undefined },
+  shown: { refused?: RefusedForm; notice?: string | undefined },
 ): View {
   const path = `${PATH}/${encodeURIComponent(product.id)}`;
-  const { refused, wrongName = false } = shown;
+  const { refused } = shown;
   const current = Object.fromEntries(FIELDS.map((name) => [name, product[name]]));
   const values =
     refused === undefined
@@ -213,11 +222,11 @@ function view(
     section: 'products',
     trail: TRAIL,
     notice: shown.notice,
-    failed: refused !== undefined || wrongName,
+    failed: refused !== undefined,
     body: html`<section class="panel">${facts([
       ['Product ID', copyable('product-id', product.id)],
       ['Price', money(product.price, product.currency)],
-      ['Stock', product.stock],
+      ['Stock', number(product.stock)],
       ['Status', statusTag(product.status)],
       ['Created', time(product.created_at)],
       ['Changed', time(product.updated_at)],
@@ -225,15 +234,8 @@ function view(
 ${
   person.role === 'user'
     ? html`<section><h2>Description</h2><p>${product.description ?? 'None.'}</p></section>`
-    : html`<section><h2>Change it</h2>${productForm(target, values, 'Save', refused?.error)}</section>
-${deleteForm({
-  action: `${path}/delete`,
-  csrf,
-  name: product.name,
-  what: 'product',
-  consequence: 'It can no longer be found or ordered. Orders that have it keep it.',
-  wrong: wrongName,
-})}`
+    : html`<section><h2>Edit product</h2>${productForm(target, values, 'Save', refused?.error)}</section>
+${deletionSection({ path, what: 'product', lost: LOST })}`
 }`,
   };
 }

@@ -13,8 +13,8 @@ import type { DashboardRouter, Visit } from './dashboard-router.ts';
 const PATH = '/dashboard/queues';
 const API = '/api/v1/queues';
 const NOTICES: Record<string, string> = {
-  paused: 'The lane is paused within seconds. Its jobs stay in it until it is resumed.',
-  resumed: 'The lane is resumed, and its jobs are worked on again.',
+  paused: 'The lane is paused. Its jobs wait until you resume it.',
+  resumed: 'The lane is resumed.',
 };
 
 /** The queues of background work, for admins: how full they are, pausing and resuming their lanes. */
@@ -40,7 +40,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
     section: 'queues',
     notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
-    body: html`<p>Messages, reports and other work in the background. Each queue has lanes, one for each way out, so that a provider that fails holds up nothing else. Pause a lane to keep its jobs where they are, for example while a provider is down for maintenance. What is in progress is worked on, or waits to be tried again; what was cancelled or given another priority still counts until a worker comes to it. An attempt that is postponed counts against no job: its provider cannot be reached, or another job comes first.</p>
+    body: html`<p>Queues hold messages, reports and other background work. Each queue has one lane per provider, so a failing provider delays no other lane. Pause a lane to hold its jobs, for example during maintenance of a provider. Jobs in progress include those that wait for a retry. Cancelled jobs are counted until a worker removes them. An attempt that is postponed because the provider cannot be reached, or because another job comes first, does not count as an attempt.</p>
 ${formProblem(error, [])}
 ${
   outcome.error === undefined

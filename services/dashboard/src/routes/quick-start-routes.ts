@@ -10,7 +10,7 @@ import type { DashboardRouter, Visit } from './dashboard-router.ts';
 const MAX_ANSWER = 4000;
 
 const BOUND =
-  'The tokens of this application are bound to a key of its own (DPoP), so that the dashboard cannot use them.';
+  'The tokens of this application are bound to its own key (DPoP). The dashboard cannot use them.';
 
 /** How to use an application, and a request to try. */
 export function addQuickStartRoutes(

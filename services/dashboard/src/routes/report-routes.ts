@@ -5,9 +5,10 @@ import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import { refusalOf } from '../pages/fields.ts';
-import { list } from '../pages/list.ts';
+import { choicesOf, list } from '../pages/list.ts';
 import { notAvailable } from '../pages/parts.ts';
 import {
+  endOfDay,
   FORMATS,
   filterField,
   REPORT_COLUMNS,
@@ -29,7 +30,6 @@ const TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage']
 const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled', 'expired'];
 /** What a download keeps of the API's answer. */
 const DOWNLOAD_HEADERS = ['content-type', 'content-length', 'content-disposition'];
-const choices = (names: readonly string[]) => names.map((name) => [name, name] as const);
 
 /** Reports: starting one, following its progress, downloading it. */
 export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
@@ -47,8 +47,8 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
         path: REPORTS,
         noun: ['report', 'reports'],
         search: [
-          { kind: 'choice', name: 'type', label: 'What', options: choices(TYPES) },
-          { kind: 'choice', name: 'status', label: 'Status', options: choices(STATUSES) },
+          { kind: 'choice', name: 'type', label: 'Type', options: choicesOf(TYPES) },
+          { kind: 'choice', name: 'status', label: 'Status', options: choicesOf(STATUSES) },
           {
             kind: 'choice',
             name: 'format',
@@ -60,7 +60,7 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
         cursor,
         outcome: await attempt(api.get<ApiPage<Report>>(API, { ...newest, ...filters(values) })),
         columns: REPORT_COLUMNS,
-        empty: html`<p><strong>You have not requested any reports yet.</strong> A report collects orders, products, users, notifications or usage over a time as CSV, JSON or PDF.</p><p><a class="button primary" href="${REPORTS}/new">Make a report</a></p>`,
+        empty: html`<p><strong>You have not requested any reports yet.</strong> A report collects orders, products, users, notifications or usage over a period as CSV, JSON or PDF.</p><p><a class="button primary" href="${REPORTS}/new">Make a report</a></p>`,
       }),
     };
   });
@@ -83,7 +83,7 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
       );
       const body = {
         type,
-        ...values,
+        ...{ ...values, to: endOfDay(values.to) },
         filters: Object.fromEntries(given.filter(([, value]) => value !== '')),
       };
       const sent = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== ''));

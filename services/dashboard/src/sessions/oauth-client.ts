@@ -1,4 +1,5 @@
 import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { isRole, type Role } from '@gatehouse/tokens/scopes';
 import * as oauth from 'openid-client';
 import { type Cause, causeHeaders } from '../api/cause.ts';
@@ -31,8 +32,8 @@ export type OAuthClient = {
   signOutUrl: string;
 };
 
-const AWAY = 'Your sign-in cannot be checked just now. Try again in a moment.';
-const TIMEOUT_MS = 10_000;
+const AWAY = 'Your sign-in cannot be checked. Try again in a moment.';
+const outbound = createOutbound({ to: 'services' });
 const SCOPE =
   'openid profile email read:profile read:users write:users read:data write:data read:all manage:apps';
 
@@ -62,20 +63,17 @@ export function createOAuthClient(options: {
     // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
     oauth.allowInsecureRequests(config);
     if (cause !== undefined) {
-      config[oauth.customFetch] = (url, options) => ask(url, options as RequestInit, cause);
+      config[oauth.customFetch] = (url, options) => ask(url, options as OutboundInit, cause);
     }
     return config;
   }
 
   /** A request to identity. Throws `unavailable` unless it is answered, be it with a refusal. */
-  async function ask(url: string, init: RequestInit, cause: Cause): Promise<Response> {
+  async function ask(url: string, init: OutboundInit, cause: Cause): Promise<Response> {
     let answer: Response;
     try {
-      const response = await fetch(url, {
-        ...init,
-        headers: { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
+      const headers = { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) };
+      const response = await outbound.fetch(url, { ...init, headers });
       answer = new Response(await response.arrayBuffer(), response);
     } catch (error) {
       throw unavailable(AWAY, error);

@@ -12,6 +12,8 @@ type SessionDocument = {
   sealed: string;
   /** Texts that are shown once, each on its page. */
   shown_once?: { page: string; sealed: string }[];
+  /** The last page that refused a form, until it is shown. */
+  refused?: { id: string; sealed: string };
   created_at: Date;
   expires_at: Date;
   ends_at: Date;
@@ -30,7 +32,10 @@ export function createSessionStore(connection: Connection): SessionStore & { col
       await sessions.insertOne({ _id: id, ...session, ...times });
     },
     async find(id) {
-      const found = await sessions.findOne({ _id: id, expires_at: { $gt: new Date() } });
+      const found = await sessions.findOne(
+        { _id: id, expires_at: { $gt: new Date() } },
+        { projection: { shown_once: 0, refused: 0 } },
+      );
       return found === null ? undefined : sessionOf(found);
     },
     async replace(id, sealed) {
@@ -47,6 +52,17 @@ export function createSessionStore(connection: Connection): SessionStore & { col
         .find({ owner }, { projection: { _id: 1 }, sort: { created_at: -1 }, skip: keep })
         .toArray();
       if (old.length > 0) await sessions.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
+    },
+    async putRefused(id, refused) {
+      await sessions.updateOne({ _id: id }, { $set: { refused } });
+    },
+    async takeRefused(id, refused) {
+      const before = await sessions.findOneAndUpdate(
+        { _id: id, 'refused.id': refused },
+        { $unset: { refused: 1 } },
+        { projection: { refused: 1 } },
+      );
+      return before?.refused?.sealed;
     },
     async putOnce(id, page, sealed) {
       const entries = { $each: [{ page, sealed }], $slice: -MAX_SHOWN_ONCE };

@@ -42,6 +42,9 @@ export type SessionStore = {
   remove(id: string): Promise<void>;
   /** Removes the oldest of an owner, except as many as `keep`. */
   removeOldest(owner: string, keep: number): Promise<void>;
+  /** Keeps a page that refused a form, in place of any other of the session. */
+  putRefused(id: string, refused: { id: string; sealed: string }): Promise<void>;
+  takeRefused(id: string, refused: string): Promise<string | undefined>;
   /** Keeps a text for the next view of a page in the session, beside those that it has already. */
   putOnce(id: string, page: string, sealed: string): Promise<void>;
   /** The texts for that page, the oldest first; of several calls, one gets them. */

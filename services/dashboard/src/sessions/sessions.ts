@@ -28,7 +28,13 @@ export type Sessions = {
   putOnce(session: Session, page: string, text: string): Promise<void>;
   /** What was kept for a page, the oldest first. */
   takeOnce(session: Session, page: string): Promise<string[]>;
+  /** Keeps a page that refused a form, in place of any other of the session; returns the name by which it can be taken once. */
+  putRefused(session: Session, page: RefusedPage): Promise<string>;
+  takeRefused(session: Session, name: string): Promise<RefusedPage | undefined>;
 };
+
+/** A page that says what has to be corrected. */
+export type RefusedPage = { status: number; html: string };
 
 /** How long a sign-in may take, in milliseconds. */
 const PENDING_MS = 10 * 60_000;
@@ -152,6 +158,17 @@ export function createSessions(options: {
     },
     end,
     putOnce: ({ id }, page, text) => store.putOnce(id, page, sealer.seal(text, `${id} once ${page}`)),
+    async putRefused({ id }, page) {
+      const name = randomBytes(8).toString('base64url');
+      await store.putRefused(id, { id: name, sealed: sealer.seal(JSON.stringify(page), `${id} refused`) });
+      return name;
+    },
+    async takeRefused({ id }, name) {
+      const sealed = await store.takeRefused(id, name);
+      return sealed === undefined
+        ? undefined
+        : (JSON.parse(sealer.open(sealed, `${id} refused`)) as RefusedPage);
+    },
     async takeOnce({ id }, page) {
       const texts = await store.takeOnce(id, page);
       return texts.map((sealed) => sealer.open(sealed, `${id} once ${page}`));

@@ -29,10 +29,8 @@ const CASES: [name: string, text: string, expected: string][] = [
 ];
 
 t.test('commands go to the deployment whose pages they are on', async (t) => {
-  const [quickStart] = readLibrary('https://id.example.org').filter(({ href }) =>
-    href.endsWith('/quick-start'),
-  );
-  const text = quickStart === undefined ? '' : render(quickStart.body);
+  const [guide] = readLibrary('https://id.example.org').filter(({ href }) => href.endsWith('/build-on-it'));
+  const text = guide === undefined ? '' : render(guide.body);
   t.match(text, 'https://id.example.org/oauth2/token');
   t.notMatch(text, 'localhost:3000');
 });

@@ -85,7 +85,7 @@ t.test('pages of the documentation', async (t) => {
     t.match(html, '<mark>products</mark>');
     const hostile = await (await get(`/docs/search?q=${encodeURIComponent(HOSTILE)}`)).text();
     t.notMatch(hostile, /<script>|<img/);
-    t.match(await (await get('/docs/search?q=zzzzqqqq')).text(), 'Nothing has these words');
+    t.match(await (await get('/docs/search?q=zzzzqqqq')).text(), 'No page matches your search.');
     t.equal((await get('/docs/search')).status, 200);
     t.equal((await get('/docs/search?q=a&q=b')).status, 200);
   });
@@ -99,10 +99,7 @@ t.test('pages of the documentation', async (t) => {
     ]) {
       const response = await get(path);
       t.equal(response.status, 404, path);
-      t.equal(
-        heading({ html: await response.text() } as Parameters<typeof heading>[0]),
-        'There is no such page',
-      );
+      t.equal(heading({ html: await response.text() } as Parameters<typeof heading>[0]), 'Page not found');
     }
   });
 
@@ -113,10 +110,10 @@ t.test('pages of the documentation', async (t) => {
       t.equal(json.status, 503);
       t.ok(Number(json.headers.get('retry-after')) > 0);
       t.equal(json.headers.get('cache-control'), 'no-store');
-      const message = 'The description of notifications cannot be had just now.';
+      const message = 'The description of notifications is temporarily unavailable.';
       t.same(await json.json(), { error: { code: 'unavailable', message } });
       const page = await (await get('/docs/api')).text();
-      t.match(page, 'What notifications serves cannot be described just now.');
+      t.match(page, 'The description of notifications cannot be loaded.');
       t.match(page, 'href="/docs/api/v1-users"');
     },
   );

@@ -54,6 +54,8 @@ t.test('what is about a word comes before what mentions it', async (t) => {
     ['idempotent', '/docs/guides/users-api#idempotency-key'],
     ['Idempotency-Key', '/docs/guides/users-api#idempotency-key'],
     ['paging', '/docs/guides/paging'],
+    ['pagination', '/docs/guides/paging'],
+    ['throttling', '/docs/guides/errors#rate-limits'],
     ['errors', '/docs/guides/errors'],
     ['rate limits', '/docs/guides/errors#rate-limits'],
   ] as const) {

@@ -30,14 +30,15 @@ const HARMLESS: ReadonlySet<string> = new Set(['created', 'username', 'email']);
  */
 export function createAccountChangeHandler(options: {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
-  store: { endSignIns(accountId: string, belowEpoch: number): Promise<void> };
-  logins: { endBelow(accountId: string, epoch: number): Promise<void> };
+  sessionEnds: {
+    endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
+  };
   applications: { ownerChanged(accountId: string, epoch: number): Promise<void> };
   notices: Pick<Notices, 'passwordChanged'>;
   audit: Pick<Audit, 'record'>;
   mails: Pick<AccountMails, 'notifyEmailChanged'>;
 }): (change: AccountChange) => Promise<void> {
-  const { revocations, store, logins, applications, notices, audit, mails } = options;
+  const { revocations, sessionEnds, applications, notices, audit, mails } = options;
   return async (change) => {
     const { user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by } = change;
     // Where an admin is, or a machine, is no business of the person's.
@@ -48,8 +49,7 @@ export function createAccountChangeHandler(options: {
     }
     if (!HARMLESS.has(reason)) {
       await revocations.write([{ kind: 'subject', id, epoch }]);
-      await store.endSignIns(id, sign_in_epoch);
-      await logins.endBelow(id, epoch);
+      await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
       // A password has no bearing on what the person's applications may do.
       if (reason === 'password') await notices.passwordChanged({ id, epoch }, occasion);
       else await applications.ownerChanged(id, epoch);

@@ -1,8 +1,9 @@
 import { ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
+import { loginKey } from '@gatehouse/kit/folded-key';
 import type { Logger } from '@gatehouse/kit/logger';
 import type { MailSender } from '@gatehouse/mail/mail';
 import {
+  addressClaimedMail,
   emailChangedMail,
   type Notice,
   newPasswordMail,
@@ -20,7 +21,10 @@ const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
 
 /** The mails about a person's account. One that cannot be sent is logged, and not an error. */
 export type AccountMails = {
-  /** Sends a link to the account's address, if it has one that is not verified. */
+  /**
+   * Sends a link to the account's address, if it has one that is not verified; where another account has verified it, the owner
+   * is told of the attempt instead. Nothing tells the two apart but the mail.
+   */
   sendVerification(account: Account): Promise<void>;
   /** Sends a link to the verified address of the account with this login, if there is one. */
   sendNewPassword(login: string): Promise<void>;
@@ -37,7 +41,7 @@ export function createAccountMails(options: {
   mail: MailSender;
   logger: Logger;
   /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
-  countMail(recipient: string, kind: 'new_password' | Notice['kind']): Promise<unknown>;
+  countMail(recipient: string, kind: 'new_password' | 'verify_email' | Notice['kind']): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
@@ -65,6 +69,12 @@ export function createAccountMails(options: {
       attempt('verification', async () => {
         const { email, username } = account;
         if (email === null || account.email_verified) return;
+        // Counted for whoever reads the mail: strangers can make accounts with any address.
+        await options.countMail(loginKey(email), 'verify_email');
+        const owner = await accounts.lookUp(email);
+        if (owner !== undefined) {
+          return mail.send({ to: owner.email ?? email, ...addressClaimedMail({ username: owner.username }) });
+        }
         const link = await linkTo(
           '/account/verify-email',
           account,
@@ -83,7 +93,7 @@ export function createAccountMails(options: {
         if (email === null || !account.email_verified) return;
         if (account.status !== 'active') return;
         // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
-        await options.countMail(foldedKey(email), 'new_password');
+        await options.countMail(loginKey(email), 'new_password');
         const link = await linkTo(
           '/account/new-password',
           account,

@@ -1,6 +1,12 @@
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { type Connection, type InferSchemaType, Schema } from 'mongoose';
-import type { LinkPurpose, OneTimeLink, OneTimeLinkStore, StoredLink } from './one-time-link.ts';
+import {
+  LINK_PURPOSES,
+  type LinkPurpose,
+  type OneTimeLink,
+  type OneTimeLinkStore,
+  type StoredLink,
+} from './one-time-link.ts';
 
 const COLLECTION = 'one_time_links';
 
@@ -58,14 +64,24 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
     async take(purpose, tokenHash) {
       return linkOf(await links.findOneAndDelete(unexpired(purpose, tokenHash)).lean());
     },
+    async removeAllOf(userId) {
+      for (const purpose of LINK_PURPOSES) {
+        await links.deleteOne({ _id: idPrefix(purpose, userId) });
+        await links.deleteMany({ _id: idsByAddress(purpose, userId) });
+      }
+    },
     async removeAfter(purpose, userId, time) {
-      const ids = idPrefix(purpose, userId);
-      await links.deleteMany({ _id: { $gte: `${ids}:`, $lt: `${ids};` }, expires_at: { $gt: time } });
+      await links.deleteMany({ _id: idsByAddress(purpose, userId), expires_at: { $gt: time } });
     },
   };
 }
 
 const idPrefix = (purpose: LinkPurpose, userId: string) => `${purpose}:${userId}`;
+/** The ids of those links of a person and purpose that are told apart by their address. */
+const idsByAddress = (purpose: LinkPurpose, userId: string) => ({
+  $gte: `${idPrefix(purpose, userId)}:`,
+  $lt: `${idPrefix(purpose, userId)};`,
+});
 
 /** Whoever changes the address again must not void the link to the first one: each address has its own. */
 function idOf({ purpose, userId, email }: StoredLink): string {

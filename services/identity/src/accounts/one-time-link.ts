@@ -1,7 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /** What a link is for; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
-export type LinkPurpose = 'new_password' | 'verify_email' | 'undo_email_change' | 'end_credentials';
+export const LINK_PURPOSES = [
+  'new_password',
+  'verify_email',
+  'undo_email_change',
+  'end_credentials',
+] as const;
+export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
 /**
  * What a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`
@@ -32,6 +38,8 @@ export type OneTimeLinkStore = {
   find(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
   /** Finds and removes it. Of several concurrent calls, one gets it. */
   take(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
+  /** Removes all links of a person. */
+  removeAllOf(userId: string): Promise<void>;
   /** Removes the person's links of this purpose that expire after the time. */
   removeAfter(purpose: LinkPurpose, userId: string, time: Date): Promise<void>;
 };

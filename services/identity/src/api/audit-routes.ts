@@ -1,3 +1,4 @@
+import type { ConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/lists/paging';
@@ -67,11 +68,15 @@ export const auditEndpoint = createListEndpoint<AuditField, AuditRecord>({
 export function auditRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   entries: ListSource<AuditField, AuditRecord>;
+  concurrency: ConcurrencyLimit;
 }): Router {
   const router = new Router({ prefix: AUDIT_PATH, sensitive: true });
   router.get('/', async (ctx) => {
-    requireFirstPartyAdmin(await options.authenticate(ctx), 'The entries of the audit log');
-    const { headers, text } = await auditEndpoint.reply(ctx.query, options.entries);
+    const caller = await options.authenticate(ctx);
+    requireFirstPartyAdmin(caller, 'The entries of the audit log');
+    const { headers, text } = await auditEndpoint.reply(ctx.query, options.entries, {
+      limited: (work) => options.concurrency.run(caller, work),
+    });
     ctx.set({ ...headers, 'cache-control': 'no-store' });
     ctx.type = 'application/json';
     ctx.body = text;

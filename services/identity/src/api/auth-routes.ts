@@ -14,6 +14,7 @@ import { LOGIN_CLIENT, type Logins, MAX_LOGIN_AGE } from '../logins/logins.ts';
 import type { Lifetimes } from '../oidc/provider.ts';
 import type { TokenSigner } from '../oidc/token-signer.ts';
 import type { Revocations } from '../revocations/revocations.ts';
+import type { SessionEnds } from '../sessions/session-ends.ts';
 import type { PasswordCheck } from '../sign-in/password-check.ts';
 
 export type AuthRoutesOptions = {
@@ -27,6 +28,7 @@ export type AuthRoutesOptions = {
   signer(): TokenSigner;
   authentication: Pick<Authentication, 'authenticate' | 'countUnauthenticated' | 'verifySignature'>;
   logins: Logins;
+  sessionEnds: Pick<SessionEnds, 'isOver'>;
   notices: Pick<Notices, 'signedIn'>;
   revocations: Pick<Revocations, 'write'>;
   endGrant(id: string): Promise<void>;
@@ -97,18 +99,27 @@ export function authRoutes(options: AuthRoutesOptions): Router {
       );
     }
     const { username, password } = readLogin(await readJson(ctx));
-    const account = await options.checkPassword(ctx, {
+    const verified = await options.checkPassword(ctx, {
       login: username,
       password,
       client: LOGIN_CLIENT,
       isKnownDevice: () => false,
     });
-    if (account === undefined) {
+    if (verified === undefined) {
       throw new ServiceError('unauthenticated', 'The username or the password is not right.');
     }
+    const { account, generation } = verified;
     const id = logins.newId();
     const { tokenId, answer } = await sign(account, id, Math.floor(Date.now() / 1000));
     await logins.begin({ id, account, tokenId }, originOf(ctx));
+    // After it is stored: from then on, whatever ends all sessions finds this login.
+    if (await options.sessionEnds.isOver({ accountId: account.id, generation })) {
+      await logins.end(account.id, id);
+      throw new ServiceError(
+        'unauthenticated',
+        'All sessions of the account have just been ended: log in again.',
+      );
+    }
     await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
     options.onTokenIssued(LOGIN_CLIENT);
     ctx.body = answer;

@@ -5,9 +5,10 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import type { Account, Accounts } from '../accounts/account.ts';
-import { type Audit, originOf } from '../audit/audit.ts';
+import { originOf } from '../audit/audit.ts';
 import { requireFirstParty } from '../http/first-party.ts';
 import type { Logins } from '../logins/logins.ts';
+import type { SessionEnds } from '../sessions/session-ends.ts';
 import type { BrowserSessions } from '../sign-in/browser-sessions.ts';
 
 export const SessionQuery = Type.Object({
@@ -39,11 +40,11 @@ const readQuery = queryValidator(SessionQuery);
 export function sessionRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   accounts: Pick<Accounts, 'find'>;
-  sessions: Pick<BrowserSessions, 'list' | 'end' | 'endAll'>;
-  logins: Pick<Logins, 'list' | 'end' | 'endAll'>;
-  audit: Pick<Audit, 'record'>;
+  sessions: Pick<BrowserSessions, 'list'>;
+  sessionEnds: Pick<SessionEnds, 'end' | 'endAll'>;
+  logins: Pick<Logins, 'list'>;
 }): Router {
-  const { accounts, sessions, logins, audit } = options;
+  const { accounts, sessions, sessionEnds, logins } = options;
   const router = new Router({ prefix: '/api/v1/sessions', sensitive: true });
 
   router.use(async (ctx, next) => {
@@ -64,14 +65,8 @@ export function sessionRoutes(options: {
     return { caller, account };
   }
 
-  async function recordEnd(ctx: Context, caller: Caller, account: Account): Promise<void> {
-    await audit.record({
-      action: 'session.ended',
-      origin: originOf(ctx),
-      actor: caller.subject,
-      subject: account.id,
-    });
-  }
+  const entryOf = (ctx: Context, { subject: actor }: Caller) =>
+    ({ action: 'session.ended', origin: originOf(ctx), actor }) as const;
 
   router.get('/', async (ctx) => {
     const { caller, account } = await accountOf(ctx);
@@ -98,17 +93,14 @@ export function sessionRoutes(options: {
 
   router.delete('/', async (ctx) => {
     const { caller, account } = await accountOf(ctx);
-    await Promise.all([sessions.endAll(account.id), logins.endAll(account.id)]);
-    await recordEnd(ctx, caller, account);
+    await sessionEnds.endAll(account.id, entryOf(ctx, caller));
     ctx.status = 204;
   });
 
   router.delete('/:id', async (ctx) => {
     const { caller, account } = await accountOf(ctx);
-    const id = String(ctx.params.id);
-    const ended = (await logins.end(account.id, id)) || (await sessions.end(account.id, id));
+    const ended = await sessionEnds.end(account.id, String(ctx.params.id), entryOf(ctx, caller));
     if (!ended) throw new ServiceError('not_found', 'There is no such session.');
-    await recordEnd(ctx, caller, account);
     ctx.status = 204;
   });
   return router;

@@ -38,6 +38,13 @@ export const KeyRotation = Type.Object({
   force: Type.Optional(
     Type.Boolean({ description: 'Also when the next key has been published for less than 15 minutes.' }),
   ),
+  compromised: Type.Optional(
+    Type.Boolean({
+      description:
+        'A key may have been stolen: all keys of the same algorithms are dropped at once, the next ones included, and what ' +
+        'they have signed is no longer accepted.',
+    }),
+  ),
 });
 const readRotation = strictBodyValidator(KeyRotation);
 
@@ -74,8 +81,8 @@ export function signingKeyRoutes(options: {
 
   router.post('/rotate', async (ctx) => {
     const { id } = await adminOf(ctx);
-    const { kids, force = false } = readRotation(await readJson(ctx));
-    await keys.rotate(kids, { force, by: id, origin: originOf(ctx) });
+    const { kids, force = false, compromised = false } = readRotation(await readJson(ctx));
+    await keys.rotate(kids, { force, compromised, by: id, origin: originOf(ctx) });
     ctx.body = await all();
   });
   return router;

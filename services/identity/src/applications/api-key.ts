@@ -13,6 +13,8 @@ export type ApiKey = {
   scopes: readonly string[];
   /** SHA-256 of the whole key, base64url. */
   hash: string;
+  /** Its last characters; null for a key of an earlier version. */
+  lastFour: string | null;
   /** In seconds; null for a key that never expires. */
   lifetime: number | null;
   createdAt: Date;
@@ -22,9 +24,9 @@ export type ApiKey = {
   rotatedTo: string | null;
 };
 
-/** A key as it is stored, from the id and the hash of its text. Its lifetime begins now. */
+/** A key as it is stored, from what is kept of its text. Its lifetime begins now. */
 export function apiKeyOf(
-  { id, hash }: { id: string; hash: string },
+  { id, hash, lastFour }: Pick<ApiKey, 'id' | 'hash' | 'lastFour'>,
   like: Pick<ApiKey, 'clientId' | 'owner' | 'name' | 'scopes' | 'lifetime'>,
 ): ApiKey {
   const now = Date.now();
@@ -32,6 +34,7 @@ export function apiKeyOf(
   return {
     id,
     hash,
+    lastFour,
     clientId,
     owner,
     name,

@@ -3,6 +3,7 @@ import { ServiceError } from '@gatehouse/kit/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ApiKey, apiKeyOf, MAX_KEYS, type ResolvedApiKey } from './api-key.ts';
+import { type Application, lastFourOf, mayHaveApiKeys } from './application.ts';
 import { excessProblems, nameProblems } from './application-rules.ts';
 import type { ApplicationDependencies } from './applications.ts';
 import { createLastUsedRecorder } from './last-used.ts';
@@ -57,6 +58,12 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
     );
   }
 
+  function requireBearer(application: Application): void {
+    if (mayHaveApiKeys(application)) return;
+    const reason = 'its access tokens are bound to a key (DPoP), and API keys work without a proof';
+    throw new ServiceError('conflict', `The application gets no API keys: ${reason}.`);
+  }
+
   async function findKey(clientId: string, id: string): Promise<ApiKey> {
     const key = await keys.find(clientId, id);
     if (key === undefined) throw new ServiceError('not_found', 'There is no such API key.');
@@ -66,6 +73,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
   return {
     async create(manager, clientId, { name, scopes, expiresIn }) {
       const application = await findManaged(store, manager, clientId);
+      requireBearer(application);
       const { within } = await ownerPermissions(application, accounts.find);
       const allowed = within(application.scopes);
       const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
@@ -101,6 +109,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
 
     async rotate(manager, clientId, id, overlapSeconds) {
       const application = await findManaged(store, manager, clientId);
+      requireBearer(application);
       const old = await findKey(clientId, id);
       const taken = new ServiceError(
         'conflict',
@@ -137,6 +146,7 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
       if (key === undefined || application === undefined) return undefined;
       // It may have been made while the application was transferred.
       if (key.owner !== undefined && key.owner !== application.owner) return undefined;
+      if (!mayHaveApiKeys(application)) return undefined;
       const { owner, active, within } = await ownerPermissions(application, accounts.find);
       if (!active) return undefined;
       recordUse(key.id, address);
@@ -164,5 +174,5 @@ export function createApiKeys(options: ApplicationDependencies): ApiKeys {
 
 function make(like: Parameters<typeof apiKeyOf>[1]): NewKey {
   const { key, ...parts } = newApiKey();
-  return { ...apiKeyOf(parts, like), key };
+  return { ...apiKeyOf({ ...parts, lastFour: lastFourOf(key) }, like), key };
 }

@@ -1,3 +1,4 @@
+import type { ConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import { invalidFields } from '@gatehouse/http/schema';
 import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
@@ -26,7 +27,7 @@ import type { ApplicationDraft, Applications } from './applications.ts';
 import type { Manager } from './ownership.ts';
 import { readPublicKeys } from './public-keys.ts';
 import type { Transfers } from './transfers.ts';
-import { ApplicationView, applicationView, keyView, secretView } from './views.ts';
+import { ApplicationView, applicationView, keyView, secretView, transferView } from './views.ts';
 
 const DAY = 86_400;
 const Lifetime = Type.Integer({ minimum: 60, maximum: 3650 * DAY });
@@ -57,7 +58,10 @@ export const Draft = Type.Object({
   type: oneOf(APPLICATION_TYPES),
   scopes: Texts,
 });
-export const Secret = Type.Object({ expires_in: Type.Optional(Lifetime) });
+export const Secret = Type.Object({
+  label: Type.Optional(Type.String({ description: 'What to call it, such as the server that uses it.' })),
+  expires_in: Type.Optional(Lifetime),
+});
 export const Key = Type.Object({ name: Type.String(), scopes: Texts, expires_in: Type.Optional(Lifetime) });
 export const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
 
@@ -93,6 +97,7 @@ export function applicationRoutes(options: {
   keys: ApiKeys;
   transfers: Transfers;
   authenticate(ctx: Context): Promise<Caller>;
+  concurrency: ConcurrencyLimit;
 }): Router {
   const { applications, keys, transfers } = options;
   const router = new Router({ prefix: ROOT, sensitive: true });
@@ -104,11 +109,7 @@ export function applicationRoutes(options: {
     await next();
   });
 
-  async function managerOf(ctx: Context): Promise<Manager> {
-    const caller = await options.authenticate(ctx);
-    const person = requireFirstParty(caller, 'Applications');
-    return { ...person, clientId: caller.clientId, origin: originOf(ctx) };
-  }
+  const managing = (ctx: Context) => managerOf(ctx, options.authenticate);
 
   function created(ctx: Context, path: string, body: object): void {
     ctx.status = 201;
@@ -119,7 +120,7 @@ export function applicationRoutes(options: {
   const idOf = (ctx: Context) => String(ctx.params.client_id);
 
   router.post('/', async (ctx) => {
-    const manager = await managerOf(ctx);
+    const manager = await managing(ctx);
     const body = readDraft(await readJson(ctx));
     const draft = { ...changesOf(body), type: body.type } as ApplicationDraft;
     const { application, secret } = await applications.create(manager, draft);
@@ -130,38 +131,53 @@ export function applicationRoutes(options: {
   });
 
   router.get('/', async (ctx) => {
-    const manager = await managerOf(ctx);
-    const { headers, text } = await applicationList.reply(ctx.query, applications.source(manager));
+    const caller = await options.authenticate(ctx);
+    const source = applications.source(managerFrom(ctx, caller));
+    const { headers, text } = await applicationList.reply(ctx.query, source, {
+      limited: (work) => options.concurrency.run(caller, work),
+    });
     ctx.set(headers);
     ctx.type = 'application/json';
     ctx.body = text;
   });
 
   router.get('/:client_id', async (ctx) => {
-    ctx.body = applicationView(await applications.read(await managerOf(ctx), idOf(ctx)));
+    ctx.body = applicationView(await applications.read(await managing(ctx), idOf(ctx)));
   });
 
   router.patch('/:client_id', async (ctx) => {
-    const manager = await managerOf(ctx);
+    const manager = await managing(ctx);
     const changes = changesOf(readChanges(await readJson(ctx)));
     ctx.body = applicationView(await applications.change(manager, idOf(ctx), changes));
   });
 
   router.delete('/:client_id', async (ctx) => {
-    await applications.remove(await managerOf(ctx), idOf(ctx));
+    await applications.remove(await managing(ctx), idOf(ctx));
     ctx.status = 204;
   });
 
   router.post('/:client_id/transfer', async (ctx) => {
-    const manager = await managerOf(ctx);
+    const manager = await managing(ctx);
     const { to } = readTransfer(await readJson(ctx));
-    ctx.body = applicationView(await transfers.transfer(manager, idOf(ctx), to));
+    const result = await transfers.offer(manager, idOf(ctx), to);
+    // An admin who takes it for themselves has it at once.
+    ctx.status = 'application' in result ? 202 : 200;
+    ctx.body = 'application' in result ? transferView(result) : applicationView(result);
+  });
+
+  router.get('/:client_id/transfer', async (ctx) => {
+    ctx.body = transferView(await transfers.pending(await managing(ctx), idOf(ctx)));
+  });
+
+  router.delete('/:client_id/transfer', async (ctx) => {
+    await transfers.cancel(await managing(ctx), idOf(ctx));
+    ctx.status = 204;
   });
 
   router.post('/:client_id/secrets', async (ctx) => {
-    const manager = await managerOf(ctx);
-    const { expires_in: expiresIn } = readSecret((await readJson(ctx)) ?? {});
-    const added = await applications.addSecret(manager, idOf(ctx), { expiresIn });
+    const manager = await managing(ctx);
+    const { expires_in: expiresIn, label } = readSecret((await readJson(ctx)) ?? {});
+    const added = await applications.addSecret(manager, idOf(ctx), { expiresIn, label });
     created(ctx, `/${idOf(ctx)}/secrets/${added.id}`, {
       ...secretView(added),
       client_secret: added.secret,
@@ -169,43 +185,57 @@ export function applicationRoutes(options: {
   });
 
   router.get('/:client_id/secrets', async (ctx) => {
-    const secrets = await applications.listSecrets(await managerOf(ctx), idOf(ctx));
+    const secrets = await applications.listSecrets(await managing(ctx), idOf(ctx));
     ctx.body = { data: secrets.map(secretView) };
   });
 
   router.delete('/:client_id/secrets/:id', async (ctx) => {
-    await applications.removeSecret(await managerOf(ctx), idOf(ctx), String(ctx.params.id));
+    await applications.removeSecret(await managing(ctx), idOf(ctx), String(ctx.params.id));
     ctx.status = 204;
   });
 
   router.post('/:client_id/api-keys', async (ctx) => {
-    const manager = await managerOf(ctx);
+    const manager = await managing(ctx);
     const { expires_in: expiresIn, name, scopes } = readKey(await readJson(ctx));
     const key = await keys.create(manager, idOf(ctx), { name: name.trim(), scopes, expiresIn });
     created(ctx, `/${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
   });
 
   router.get('/:client_id/api-keys', async (ctx) => {
-    const list = await keys.list(await managerOf(ctx), idOf(ctx));
+    const list = await keys.list(await managing(ctx), idOf(ctx));
     ctx.body = { data: list.map(keyView) };
   });
 
   router.get('/:client_id/api-keys/:id', async (ctx) => {
-    ctx.body = keyView(await keys.read(await managerOf(ctx), idOf(ctx), String(ctx.params.id)));
+    ctx.body = keyView(await keys.read(await managing(ctx), idOf(ctx), String(ctx.params.id)));
   });
 
   router.delete('/:client_id/api-keys/:id', async (ctx) => {
-    await keys.revoke(await managerOf(ctx), idOf(ctx), String(ctx.params.id));
+    await keys.revoke(await managing(ctx), idOf(ctx), String(ctx.params.id));
     ctx.status = 204;
   });
 
   router.post('/:client_id/api-keys/:id/rotate', async (ctx) => {
-    const manager = await managerOf(ctx);
+    const manager = await managing(ctx);
     const { overlap_seconds: overlap } = readRotation(await readJson(ctx));
     const key = await keys.rotate(manager, idOf(ctx), String(ctx.params.id), overlap);
     created(ctx, `/${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
   });
   return router;
+}
+
+/** The person who manages applications by this request. Throws `unauthenticated` and `forbidden`. */
+export async function managerOf(
+  ctx: Context,
+  authenticate: (ctx: Context) => Promise<Caller>,
+): Promise<Manager> {
+  return managerFrom(ctx, await authenticate(ctx));
+}
+
+/** The same, for a caller who is known already. Throws `forbidden`. */
+function managerFrom(ctx: Context, caller: Caller): Manager {
+  const person = requireFirstParty(caller, 'Applications');
+  return { ...person, clientId: caller.clientId, origin: originOf(ctx) };
 }
 
 /** The changes that a body asks for. What is absent from it is absent from the result. */

@@ -25,8 +25,9 @@ export type Settings = Omit<
 export function nameProblems(name: string): FieldProblem[] {
   if ([...name].length > MAX_NAME)
     return [{ field: 'name', message: `must have at most ${MAX_NAME} characters` }];
-  if (INVISIBLE.test(name) || !/[\p{L}\p{N}\p{P}\p{S}]/u.test(name)) {
-    return [{ field: 'name', message: 'must consist of visible characters' }];
+  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(name)) return [{ field: 'name', message: 'Enter a name.' }];
+  if (INVISIBLE.test(name)) {
+    return [{ field: 'name', message: 'must not contain invisible characters' }];
   }
   return [];
 }
@@ -50,7 +51,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   refuse(
     signsPeopleIn(settings) && settings.redirectUris.length === 0,
     'redirect_uris',
-    `must have one or more for an application of type ${type}`,
+    'Add at least one redirect URI.',
   );
   refuse(
     legacyImplicit && type !== 'spa' && type !== 'web',
@@ -133,7 +134,7 @@ export function excessProblems(
   holder: 'its owner' | 'the application',
 ): FieldProblem[] {
   const field = 'scopes';
-  if (scopes.length === 0) return [{ field, message: 'must name at least one' }];
+  if (scopes.length === 0) return [{ field, message: 'Choose at least one scope.' }];
   if (new Set(scopes).size < scopes.length) return [{ field, message: 'must not contain duplicates' }];
   const excess = scopes.filter((scope) => !allowed.includes(scope)).join(' ');
   if (excess === '') return [];

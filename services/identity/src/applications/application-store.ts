@@ -26,6 +26,8 @@ import { createApplicationLists } from './application-store-list.ts';
 type SecretDocument = {
   id: string;
   hash: string;
+  label?: string | null;
+  last_four?: string | null;
   created_at: Date;
   expires_at?: Date | null;
   last_used_at?: Date | null;
@@ -59,6 +61,7 @@ type ApplicationDocument = {
   last_used_at?: Date;
   last_used_address?: string | null;
   epoch: number;
+  consent_epoch?: number;
   created_at: Date;
   updated_at?: Date;
   deleted_at?: Date;
@@ -66,12 +69,16 @@ type ApplicationDocument = {
   owner_epoch?: number;
   /** 1 from when the epoch is raised until the revocation has been written. */
   revocation_due?: 1;
+  /** 1 from when it gets another owner until its API keys and what people have allowed it have ended. */
+  transfer_due?: 1;
 };
 
 const secret = new Schema<SecretDocument>(
   {
     id: { type: String, required: true },
     hash: { type: String, required: true },
+    label: { type: String, default: null },
+    last_four: { type: String, default: null },
     created_at: { type: Date, required: true },
     expires_at: { type: Date, default: null },
     last_used_at: { type: Date, default: null },
@@ -105,11 +112,13 @@ const schema = new Schema<ApplicationDocument>(
     last_used_at: { type: Date },
     last_used_address: { type: String },
     epoch: { type: Number, required: true },
+    consent_epoch: { type: Number },
     created_at: { type: Date, required: true },
     updated_at: { type: Date },
     deleted_at: { type: Date },
     owner_epoch: { type: Number },
     revocation_due: { type: Number },
+    transfer_due: { type: Number },
   },
   { versionKey: false, strict: 'throw' },
 );
@@ -187,12 +196,6 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
 
     source: createApplicationLists(applications.collection as unknown as DocumentCollection, applicationOf),
 
-    async indexNames() {
-      for await (const { _id, name } of applications.find({ words: null }, { name: 1 }).lean().cursor()) {
-        await applications.updateOne({ _id, name }, { $set: { words: wordsOf(name) } });
-      }
-    },
-
     async list({ owner, after, limit }) {
       const documents = await applications
         .find({
@@ -235,12 +238,12 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
             unchanged(read),
             {
               $set: {
-                ...{ owner, slot, trusted: false, secrets: [], revocation_due: 1 },
+                ...{ owner, slot, trusted: false, secrets: [], revocation_due: 1, transfer_due: 1 },
                 updated_at: laterThan(read.updatedAt),
               },
               // The epochs of another account say nothing about this one's.
               $unset: { jwks: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
-              $inc: { epoch: 1 },
+              $inc: { epoch: 1, consent_epoch: 1 },
             },
             { returnDocument: 'after' },
           );
@@ -259,13 +262,15 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     // It may be repeated: a deletion that was interrupted is found and completed.
-    async markDeleted(id) {
+    async markDeleted(id, owner) {
       const update = {
         $set: { deleted_at: new Date(), secrets: [], revocation_due: 1 },
         $inc: { epoch: 1 },
         $unset: { slot: 1 },
       };
-      const changing = applications.findOneAndUpdate({ _id: id }, update, { returnDocument: 'after' }).lean();
+      const changing = applications
+        .findOneAndUpdate({ _id: id, ...omitUndefined({ owner }) }, update, { returnDocument: 'after' })
+        .lean();
       const document = await writing(id, changing.exec());
       return document === null ? undefined : applicationOf(document);
     },
@@ -274,7 +279,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       const written = { _id: id, epoch };
       const { matchedCount } = await applications.updateOne(
         { ...written, deleted_at: null },
-        { $unset: { revocation_due: 1 } },
+        { $unset: { revocation_due: 1, transfer_due: 1 } },
       );
       if (matchedCount === 0) await applications.deleteOne({ ...written, deleted_at: { $ne: null } });
     },
@@ -286,7 +291,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         .lean();
       return documents.map((document) => ({
         application: applicationOf(document),
-        deleted: document.deleted_at !== undefined,
+        over: document.deleted_at !== undefined || document.transfer_due === 1,
       }));
     },
 
@@ -380,7 +385,18 @@ function laterThan(before: Date): Date {
 }
 
 function documentOf(application: Application): ApplicationDocument {
-  const { id, type, owner, secrets, lastUse: _, epoch, createdAt, updatedAt, ...changes } = application;
+  const {
+    id,
+    type,
+    owner,
+    secrets,
+    lastUse: _,
+    epoch,
+    consentEpoch,
+    createdAt,
+    updatedAt,
+    ...changes
+  } = application;
   return {
     ...(fieldsOf(changes).set as Pick<ApplicationDocument, 'name' | 'trusted' | 'scopes'>),
     _id: id,
@@ -388,13 +404,15 @@ function documentOf(application: Application): ApplicationDocument {
     owner,
     secrets: secrets.map(secretDocumentOf),
     epoch,
+    consent_epoch: consentEpoch,
     created_at: createdAt,
     updated_at: updatedAt,
   };
 }
 
-function secretDocumentOf({ id, hash, createdAt, expiresAt }: ClientSecret): SecretDocument {
-  return { id, hash, created_at: createdAt, expires_at: expiresAt };
+function secretDocumentOf(secret: ClientSecret): SecretDocument {
+  const { id, hash, label, lastFour, createdAt, expiresAt } = secret;
+  return { id, hash, label, last_four: lastFour, created_at: createdAt, expires_at: expiresAt };
 }
 
 function lastUseOf(stored: Pick<SecretDocument, 'last_used_at' | 'last_used_address'>): LastUse | null {
@@ -421,15 +439,18 @@ function applicationOf(document: ApplicationDocument): Application {
     requirePushedRequests: document.require_pushed_requests ?? false,
     idTokenAlgorithm: document.id_token_algorithm ?? 'RS256',
     securityProfile: document.security_profile,
-    secrets: document.secrets.map(({ id, hash, created_at, expires_at, ...use }) => ({
+    secrets: document.secrets.map(({ id, hash, label, last_four, created_at, expires_at, ...use }) => ({
       id,
       hash,
+      label: label ?? null,
+      lastFour: last_four ?? null,
       createdAt: created_at,
       expiresAt: expires_at ?? null,
       lastUse: lastUseOf(use),
     })),
     lastUse: lastUseOf(document),
     epoch: document.epoch,
+    consentEpoch: document.consent_epoch ?? 0,
     createdAt: document.created_at,
     updatedAt: document.updated_at ?? document.created_at,
   };

@@ -1,19 +1,23 @@
 import { ServiceError } from '@gatehouse/kit/errors';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { ApiKeyStore } from './api-key.ts';
-import type { Application, ApplicationChanges, ApplicationStore, Trust } from './application.ts';
+import type {
+  Application,
+  ApplicationChanges,
+  ApplicationStore,
+  DueRevocation,
+  Trust,
+} from './application.ts';
 
 /** How often a change is tried when others change the application at the same time. */
 const MAX_TRIES = 5;
 
-type Revoked = { application: Application; deleted?: boolean };
-
 export type ApplicationWrites = {
   /**
    * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications anew. Durable
-   * when it resolves. Only then are the marks removed by which it would be resumed after a crash.
+   * when it resolves. Of those that are over, API keys and grants end as well. Only then are the marks removed by which it would be resumed after a crash.
    */
-  revoke(applications: readonly Revoked[]): Promise<void>;
+  revoke(applications: readonly DueRevocation[]): Promise<void>;
   /** The same for marked applications, of an owner or of all. Returns how many there were; others may be left. */
   revokeWhatIsDue(owner?: string): Promise<number>;
   /**
@@ -30,18 +34,18 @@ export function createApplicationWrites(options: {
   store: ApplicationStore;
   keys: Pick<ApiKeyStore, 'removeAll'>;
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
-  /** Ends every grant to an application that is gone. */
+  /** Ends every grant of an application, and what was about to become one. */
   endGrants(clientId: string): Promise<void>;
 }): ApplicationWrites {
   const { store, keys, revocations } = options;
 
-  async function revoke(applications: readonly Revoked[]): Promise<void> {
+  async function revoke(applications: readonly DueRevocation[]): Promise<void> {
     await revocations.write(
       applications.map(({ application: { id, epoch } }) => ({ kind: 'client', id, epoch })),
     );
     await Promise.all(
-      applications.map(async ({ application: { id, epoch }, deleted = false }) => {
-        if (deleted) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
+      applications.map(async ({ application: { id, epoch }, over }) => {
+        if (over) await Promise.all([keys.removeAll(id), options.endGrants(id)]);
         await store.revocationWritten(id, epoch);
       }),
     );
@@ -59,7 +63,7 @@ export function createApplicationWrites(options: {
       // Before the trust: after a crash in between, it still is to be ended.
       if (before.trusted && !next.trusted) await keys.removeAll(before.id);
       const changed = await store.change(before, changes, isLess(next, before));
-      if (changed !== undefined) await revoke([{ application: changed }]);
+      if (changed !== undefined) await revoke([{ application: changed, over: false }]);
       return changed;
     },
   };

@@ -60,6 +60,8 @@ export type Application = {
   lastUse: LastUse | null;
   /** Tokens with a lower one are invalid. */
   epoch: number;
+  /** Raised when it gets another owner: what people have allowed it with a lower one has ended. */
+  consentEpoch: number;
   createdAt: Date;
   updatedAt: Date;
 };
@@ -80,6 +82,10 @@ export type LastUse = { at: Date; address: string | null };
 export type ClientSecret = {
   id: string;
   hash: string;
+  /** What its owner calls it. */
+  label: string | null;
+  /** Its last characters, by which it can be told from others; null for one of an earlier version, or of the operator. */
+  lastFour: string | null;
   createdAt: Date;
   expiresAt: Date | null;
   lastUse: LastUse | null;
@@ -89,7 +95,16 @@ export type ClientSecret = {
 export type ApplicationChanges = Partial<
   Omit<
     Application,
-    'id' | 'type' | 'owner' | 'trust' | 'secrets' | 'lastUse' | 'epoch' | 'createdAt' | 'updatedAt'
+    | 'id'
+    | 'type'
+    | 'owner'
+    | 'trust'
+    | 'secrets'
+    | 'lastUse'
+    | 'epoch'
+    | 'consentEpoch'
+    | 'createdAt'
+    | 'updatedAt'
   >
 >;
 
@@ -101,6 +116,9 @@ export type ApplicationCache = {
 
 /** What lists of applications are filtered by. `name` holds words, of which the last may be unfinished. */
 export type ApplicationField = 'id' | 'owner' | 'name';
+
+/** `over`: it was deleted or has another owner, so that its API keys and what people have allowed it end, too. */
+export type DueRevocation = { application: Application; over: boolean };
 
 /** What identity needs of a store of applications. Writes are durable when they resolve. */
 export type ApplicationStore = {
@@ -130,12 +148,15 @@ export type ApplicationStore = {
     shrinks: boolean,
   ): Promise<Application | undefined>;
   /**
-   * Gives the application to another owner, without its secrets, public keys and trust, and raises its epoch. Marks it until
+   * Gives the application to another owner, without its secrets, public keys and trust, and raises its epochs. Marks it until
    * revocationWritten(). `full` when the owner has MAX_APPLICATIONS, undefined when it was changed or deleted since it was read.
    */
   transfer(read: Application, owner: string): Promise<Application | 'full' | undefined>;
-  /** Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none. */
-  markDeleted(id: string): Promise<Application | undefined>;
+  /**
+   * Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none, or it is
+   * not this owner's.
+   */
+  markDeleted(id: string, owner?: string): Promise<Application | undefined>;
   /**
    * Raises the epochs of an owner's applications that are not trusted, and marks each until revocationWritten(). Not those
    * for which this was done for this epoch of the owner's account, so that it can be repeated until it is complete.
@@ -143,10 +164,8 @@ export type ApplicationStore = {
   raiseEpochsOf(owner: string, ownerEpoch: number): Promise<void>;
   /** The revocation up to this epoch has been written: removes the mark, or the application if it was deleted. */
   revocationWritten(id: string, epoch: number): Promise<void>;
-  /** Those, of an owner or of all, whose revocations may not have been written, including deleted ones; some at a time. */
-  awaitingRevocation(owner?: string): Promise<{ application: Application; deleted: boolean }[]>;
-  /** Makes the names of applications that were stored by an earlier version findable. */
-  indexNames(): Promise<void>;
+  /** Those, of an owner or of all, whose revocations may not have been written; some at a time. */
+  awaitingRevocation(owner?: string): Promise<DueRevocation[]>;
   /** Adds a secret unless there are MAX_SECRETS; returns whether it did, undefined without an application of this owner. */
   addSecret(
     application: Pick<Application, 'id' | 'owner'>,
@@ -192,6 +211,7 @@ export function newApplication(draft: Draft, secret?: ClientSecret): Application
     secrets: secret === undefined ? [] : [secret],
     lastUse: null,
     epoch: 0,
+    consentEpoch: 0,
     createdAt: now,
     updatedAt: now,
   };
@@ -212,10 +232,28 @@ export function signsPeopleIn({ type }: Pick<Application, 'type'>): boolean {
   return type !== 'machine' && type !== 'resource';
 }
 
-/** A new client secret: 256 random bits in 43 characters. */
-export function newSecret(): string {
-  return randomBytes(32).toString('base64url');
+/** Whether it may have API keys, which work without a proof: not when its access tokens do not (RFC 9449, FAPI 2.0). */
+export function mayHaveApiKeys(application: Pick<Application, 'dpopBound' | 'securityProfile'>): boolean {
+  return !application.dpopBound && application.securityProfile === undefined;
 }
+
+/** The grants by which it gets tokens (RFC 7591 §2). */
+export function grantTypesOf(application: Pick<Application, 'type' | 'legacyImplicit'>): string[] {
+  if (application.type === 'machine') return ['client_credentials'];
+  if (!signsPeopleIn(application)) return [];
+  return ['authorization_code', 'refresh_token', ...(application.legacyImplicit ? ['implicit'] : [])];
+}
+
+/** A new client secret with its text: 256 random bits in 43 characters. `expiresIn` is in seconds; by default it never expires. */
+export function makeSecret(options: { expiresIn?: number | undefined; label?: string | undefined } = {}) {
+  const secret = randomBytes(32).toString('base64url');
+  const { expiresIn, label = null } = options;
+  // Of the 256 random bits, 232 stay unknown.
+  return { ...clientSecretOf(secret, expiresIn), label, lastFour: lastFourOf(secret), secret };
+}
+
+/** The last characters of a secret, which are stored with its hash. */
+export const lastFourOf = (secret: string) => secret.slice(-4);
 
 /** A secret as it is stored. `expiresIn` is in seconds; by default it never expires. */
 export function clientSecretOf(secret: string, expiresIn?: number): ClientSecret {
@@ -223,6 +261,8 @@ export function clientSecretOf(secret: string, expiresIn?: number): ClientSecret
   return {
     id: newId('sec'),
     hash: hashSecret(secret),
+    label: null,
+    lastFour: null,
     createdAt: new Date(now),
     expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
     lastUse: null,

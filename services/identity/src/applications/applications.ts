@@ -16,16 +16,16 @@ import {
   type ApplicationStore,
   type ApplicationType,
   type ClientSecret,
-  clientSecretOf,
   findSecret,
   isConfidential,
   liveSecrets,
   MAX_APPLICATIONS,
   MAX_SECRETS,
+  makeSecret,
+  mayHaveApiKeys,
   newApplication,
-  newSecret,
 } from './application.ts';
-import { scopeProblems, settingsProblems } from './application-rules.ts';
+import { nameProblems, scopeProblems, settingsProblems } from './application-rules.ts';
 import { createApplicationWrites, retried } from './application-writes.ts';
 import { createLastUsedRecorder } from './last-used.ts';
 import {
@@ -50,7 +50,7 @@ export type ApplicationDependencies = {
   logger: Logger;
   /** Tells the owner of an application what it has been given. Never rejects. */
   notifyCredential(application: Pick<Application, 'owner' | 'name'>, credential: NewCredential): void;
-  /** Ends every grant to an application that is gone. */
+  /** Ends every grant of an application, and what was about to become one. */
   endGrants(clientId: string): Promise<void>;
 };
 
@@ -75,7 +75,11 @@ export type Applications = {
   change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
   remove(manager: Manager, id: string): Promise<void>;
   /** Throws `conflict` when there are two already. `expiresIn` is in seconds; by default it never expires. */
-  addSecret(manager: Manager, id: string, options: { expiresIn: number | undefined }): Promise<NewSecret>;
+  addSecret(
+    manager: Manager,
+    id: string,
+    options: { expiresIn: number | undefined; label: string | undefined },
+  ): Promise<NewSecret>;
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
@@ -117,7 +121,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
     recordBy(manager, audit, { action, client, details });
 
-  /** Throws `invalid` or `forbidden` unless an application may become like this. */
+  /** Throws `invalid`, `forbidden` or `conflict` unless an application may become like this. */
   async function check(manager: Manager, next: Application, before: Application | undefined): Promise<void> {
     const trustChanges = next.trusted !== (before?.trusted ?? false);
     if (trustChanges && manager.role !== 'admin') throw onlyAdminsTrust();
@@ -128,6 +132,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       problems.push(...scopeProblems(next.scopes, { type: next.type, allowed }));
     }
     if (problems.length > 0) throw invalidFields(problems);
+    if (before !== undefined && mayHaveApiKeys(before) && !mayHaveApiKeys(next)) {
+      if ((await options.keys.list(next.id)).length > 0) {
+        const message = 'Revoke the API keys of the application first: they would work without a proof.';
+        throw new ServiceError('conflict', message);
+      }
+    }
   }
 
   /** Those of an application's scopes that the manager may give it: to a trusted one, only an admin any. */
@@ -150,11 +160,11 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   return {
     async create(manager, wanted) {
       const draft = withRequired(wanted, wanted.type);
-      const secret = newSecret();
+      const { secret, ...stored } = makeSecret();
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const plain = newApplication(
         { ...draft, id: newId('app'), owner: manager.id },
-        withSecret ? clientSecretOf(secret) : undefined,
+        withSecret ? stored : undefined,
       );
       await check(manager, plain, undefined);
       const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
@@ -220,17 +230,19 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     async remove(manager, id) {
       await findManaged(store, manager, id);
       const deleted = await store.markDeleted(id);
-      if (deleted !== undefined) await writes.revoke([{ application: deleted, deleted: true }]);
+      if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
       await record(manager, 'application.deleted', id);
     },
 
-    async addSecret(manager, id, { expiresIn }) {
+    async addSecret(manager, id, { expiresIn, label }) {
+      const problems =
+        label === undefined ? [] : nameProblems(label).map((it) => ({ ...it, field: 'label' }));
+      if (problems.length > 0) throw invalidFields(problems);
       const application = await findManaged(store, manager, id);
       if (!isConfidential(application)) {
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
-      const secret = newSecret();
-      const added = clientSecretOf(secret, expiresIn);
+      const { secret, ...added } = makeSecret({ expiresIn, label });
       const done = await store.addSecret(application, added);
       if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
       if (!done) {
@@ -252,7 +264,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       const { secrets } = await findManaged(store, manager, id);
       const left = await store.removeSecret(id, secretId);
       if (left === undefined) throw new ServiceError('not_found', 'There is no such secret.');
-      await writes.revoke([{ application: left }]);
+      await writes.revoke([{ application: left, over: false }]);
       await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
     },
 
@@ -260,7 +272,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       const changed = await retried(async () =>
         store.change(await findManaged(store, manager, id), {}, true),
       );
-      await writes.revoke([{ application: changed }]);
+      await writes.revoke([{ application: changed, over: false }]);
     },
 
     async checkSecret(id, secret, address) {

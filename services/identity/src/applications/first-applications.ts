@@ -1,6 +1,6 @@
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import { type ApiKeyStore, apiKeyOf } from './api-key.ts';
-import { type ApplicationStore, clientSecretOf, newApplication } from './application.ts';
+import { type ApplicationStore, clientSecretOf, lastFourOf, newApplication } from './application.ts';
 
 /** An application that is created at the first start that names it. */
 export type FirstApplication = Omit<Parameters<typeof newApplication>[0], 'id'> & {
@@ -23,10 +23,13 @@ export async function createFirstApplications(
     if (apiKey === undefined || parsed === undefined) continue;
     if ((await keys.findByHash(parsed.hash)) !== undefined) continue;
     await keys.insert(
-      apiKeyOf(parsed, {
-        ...{ clientId, owner: draft.owner, name: 'First key' },
-        ...{ scopes: apiKey.scopes, lifetime: null },
-      }),
+      apiKeyOf(
+        { ...parsed, lastFour: lastFourOf(apiKey.key) },
+        {
+          ...{ clientId, owner: draft.owner, name: 'First key' },
+          ...{ scopes: apiKey.scopes, lifetime: null },
+        },
+      ),
     );
   }
 }

@@ -11,6 +11,8 @@ import { createApplicationStore } from './application-store.ts';
 import { createApplicationWrites } from './application-writes.ts';
 import { type ApplicationDependencies, createApplications } from './applications.ts';
 import { createFirstApplications, type FirstApplication } from './first-applications.ts';
+import { createRemoval } from './removal.ts';
+import { createTransferStore } from './transfer-store.ts';
 import { createTransfers, RECEIVED, RECIPIENTS } from './transfers.ts';
 
 /** Every token request needs its application: it may be some seconds old. */
@@ -21,7 +23,7 @@ const RESUME_MS = 5000;
 /** Applications and API keys, with their stores and background tasks. */
 export function createApplicationsModule(
   options: Omit<ApplicationDependencies, 'store' | 'keys'> &
-    Pick<Parameters<typeof createTransfers>[0], 'accounts' | 'notifyTransfer'> & {
+    Pick<Parameters<typeof createTransfers>[0], 'accounts' | 'notify'> & {
       connection: Connection;
       firstApplications: readonly FirstApplication[];
       /** Where all replicas count together. */
@@ -33,9 +35,10 @@ export function createApplicationsModule(
   const keys = createApiKeyStore(connection);
   const applications = createApplications({ ...options, store, keys });
   const apiKeys = createApiKeys({ ...options, store, keys });
+  const writes = createApplicationWrites({ ...options, store, keys });
+  const transferStore = createTransferStore(connection);
   const transfers = createTransfers({
-    ...{ ...options, store, keys },
-    writes: createApplicationWrites({ ...options, store, keys }),
+    ...{ ...options, store, transfers: transferStore, writes },
     attempts: createRateLimiter(RECIPIENTS, options.sharedLimits),
     received: createRateLimiter(RECEIVED, options.sharedLimits),
   });
@@ -45,11 +48,11 @@ export function createApplicationsModule(
     applications,
     apiKeys,
     transfers,
+    removeAllOf: createRemoval({ ...options, store, writes }),
     forget: store.forget,
-    collections: [keys.collection],
+    collections: [keys.collection, transferStore.collection],
     /** Creates the applications that come with the deployment, once. */
     async createFirst(): Promise<void> {
-      await onceInDatabase(connection, 'words in names of applications', store.indexNames);
       if (firstApplications.length === 0) return;
       await onceInDatabase(connection, 'first applications', () =>
         createFirstApplications({ store, keys }, firstApplications),

@@ -36,8 +36,12 @@ export async function ownerPermissions<O extends Owner>(
 
 /** The role that a person has in an application: never more than its owner's. */
 export function roleIn({ owner }: Pick<OwnerPermissions, 'owner'>, person: { role: Role }): Role {
-  if (owner === undefined) return person.role;
-  return ROLES.indexOf(person.role) < ROLES.indexOf(owner.role) ? person.role : owner.role;
+  return owner === undefined ? person.role : lowerRole(person.role, owner.role);
+}
+
+/** The role that may do less. */
+export function lowerRole(a: Role, b: Role): Role {
+  return ROLES.indexOf(a) < ROLES.indexOf(b) ? a : b;
 }
 
 /** The scopes of a list that the role allows, in the list's order. */

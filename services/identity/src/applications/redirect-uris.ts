@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { ApplicationType } from './application.ts';
 
 export const MAX_REDIRECT_URIS = 20;
@@ -23,14 +25,27 @@ export function redirectUriProblem(uri: string, application: OfApplication): str
       }
       return undefined;
     case 'http:':
-      if (!loopback) return 'must use https; http is for 127.0.0.1, [::1] and localhost';
+      if (!loopback) return 'must use https. http is allowed for 127.0.0.1, [::1] and localhost only';
       return application.legacyImplicit ? 'must use https for the implicit flow' : undefined;
     default:
       if (!native) return 'must use https';
-      return /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\/./.test(uri)
+      return isReverseDomain(url.protocol.slice(0, -1)) && /^[^:]+:\/./.test(uri)
         ? undefined
-        : 'must use https, or a private-use scheme that contains a dot, such as com.example.app:/callback';
+        : 'must use https, or a private-use scheme that is a domain name in reverse, such as com.example.app:/callback';
   }
+}
+
+/** Countries have two letters. Of the others, those that no application is called by: com.example.app is a good name. */
+const TOP_LEVEL = /^(?:[a-z]{2}|com|org|net|edu|gov|mil|int|info|biz)$/;
+
+/**
+ * Whether a scheme is a domain name in reverse order (RFC 8252 §7.1): it begins with a top-level domain and does not end with one.
+ * Names such as accounts.example.com are those of websites, which no program on a device may pass for.
+ */
+function isReverseDomain(scheme: string): boolean {
+  const labels = scheme.split('.');
+  const isTop = (label = '') => TOP_LEVEL.test(label);
+  return labels.every((label) => /^[a-z\d+-]+$/.test(label)) && isTop(labels[0]) && !isTop(labels.at(-1));
 }
 
 /**
@@ -45,9 +60,18 @@ export function postLogoutUriProblem(uri: string, application: OfApplication): s
   return isLocal ? 'must name 127.0.0.1 or [::1] instead of localhost, unless its type is native' : undefined;
 }
 
-/** The origins of redirect URIs, from which the application's pages may be served. */
+/**
+ * The origins of redirect URIs, from which the application's pages may be served. Private-use schemes have none: `null` is sent by
+ * any sandboxed frame (RFC 6454 §7.3).
+ */
 export function originsOf(uris: readonly string[]): string[] {
-  return uris.flatMap((uri) => URL.parse(uri)?.origin ?? []);
+  return uris.flatMap((uri) => URL.parse(uri)?.origin ?? []).filter((origin) => origin !== 'null');
+}
+
+/** The host and port of a website; undefined for a private-use scheme: what follows that names none, whatever it looks like. */
+export function hostOf(uri: string | undefined): string | undefined {
+  const url = URL.parse(uri ?? '');
+  return url !== null && /^https?:$/.test(url.protocol) ? url.host : undefined;
 }
 
 /** What is wrong with a URI for any use. */
@@ -72,11 +96,13 @@ function formProblem(uri: string, url: URL | null): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a URI that we call. Requiring a host name and TLS keeps it from reaching internal services. */
+/** What is wrong with a URI that we call. What its name leads to is judged when we connect (packages/outbound). */
 export function logoutUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);
   if (problem !== undefined || url === null) return problem;
-  const named = /[a-z]/.test(url.hostname) && url.hostname.includes('.') && !url.hostname.startsWith('[');
-  return url.protocol === 'https:' && named ? undefined : 'must use https and a host name';
+  if (url.protocol !== 'https:' || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {
+    return 'must use https and a host name';
+  }
+  return isPublicHost(url.hostname) ? undefined : 'must have a host name that other machines know';
 }

@@ -6,11 +6,13 @@ import {
   APPLICATION_TYPES,
   type Application,
   type ClientSecret,
+  grantTypesOf,
   ID_TOKEN_ALGORITHMS,
   isConfidential,
   type LastUse,
   SECURITY_PROFILES,
 } from './application.ts';
+import type { OfferedTransfer } from './transfers.ts';
 
 /**
  * How an application authenticates at the token endpoint. None has asked for a method, so that one with a secret has the
@@ -98,13 +100,63 @@ export function applicationView(application: Application) {
   };
 }
 
+export const TransferView = Type.Object({
+  id: Type.String(),
+  sender: Type.Object({ id: Type.String(), username: Type.String() }, { description: 'Who offers it.' }),
+  to: Type.String({ description: 'The id of the person who may accept it.' }),
+  created_at: Time,
+  expires_at: Time,
+  application: Type.Object(
+    {
+      ...Type.Pick(ApplicationView, [
+        'client_id',
+        'name',
+        'type',
+        'redirect_uris',
+        'post_logout_redirect_uris',
+        'scopes',
+        'trusted',
+      ]).properties,
+      grant_types: Type.Array(Type.String(), { description: 'The grants by which it gets tokens.' }),
+    },
+    { description: 'What is offered.' },
+  ),
+});
+
+/** A pending transfer as the API returns it. */
+export function transferView({ id, sender, to, createdAt, expiresAt, application }: OfferedTransfer) {
+  return {
+    id,
+    sender: { id: sender.id, username: sender.username },
+    to,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    application: {
+      client_id: application.id,
+      name: application.name,
+      type: application.type,
+      redirect_uris: application.redirectUris,
+      post_logout_redirect_uris: application.postLogoutRedirectUris,
+      scopes: application.scopes,
+      trusted: application.trusted,
+      grant_types: grantTypesOf(application),
+    },
+  };
+}
+
+const LastFour = orNull(
+  Type.String(),
+  'The last characters, by which it can be recognized. Null when it was made by an earlier version or by the operator.',
+);
 export const SecretView = Type.Object({
-  ...{ id: Type.String(), created_at: Time, expires_at: orNull(Time), ...LastUseFields },
+  ...{ id: Type.String(), label: orNull(Type.String()), last_four: LastFour },
+  ...{ created_at: Time, expires_at: orNull(Time), ...LastUseFields },
 });
 
 /** A client secret without its text. */
-export function secretView({ id, createdAt, expiresAt, lastUse }: ClientSecret) {
-  return { id, created_at: createdAt, expires_at: expiresAt, ...lastUseView(lastUse) };
+export function secretView({ id, label, lastFour, createdAt, expiresAt, lastUse }: ClientSecret) {
+  const times = { created_at: createdAt, expires_at: expiresAt };
+  return { id, label, last_four: lastFour, ...times, ...lastUseView(lastUse) };
 }
 
 function lastUseView(use: LastUse | null) {
@@ -116,6 +168,7 @@ export const KeyView = Type.Object({
   name: Type.String(),
   scopes: Texts,
   prefix: Type.String({ description: 'The beginning of the key, by which it can be recognized.' }),
+  last_four: LastFour,
   created_at: Time,
   expires_at: orNull(Time),
   ...LastUseFields,
@@ -129,6 +182,7 @@ export function keyView(key: ApiKey) {
     name: key.name,
     scopes: key.scopes,
     prefix: API_KEY_PREFIX + key.id,
+    last_four: key.lastFour,
     created_at: key.createdAt,
     expires_at: key.expiresAt,
     ...lastUseView(key.lastUse),

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { foldedKey } from '@gatehouse/kit/folded-key';
+import { loginKey } from '@gatehouse/kit/folded-key';
 import { newId, timeOfId } from '@gatehouse/kit/ids';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import type { Logger } from '@gatehouse/kit/logger';
@@ -37,6 +37,9 @@ const IMMEDIATE = [
   'application.created',
   'application.changed',
   'application.transferred',
+  'transfer.offered',
+  'transfer.cancelled',
+  'transfer.declined',
   'application.deleted',
   'secret.added',
   'secret.removed',
@@ -188,6 +191,6 @@ export function entryOfRequest(by: RequestedBy): Pick<AuditEntry, 'actor' | 'cli
 /** With a key, as a password typed instead of a login could be guessed from a plain hash. */
 export function hashLogin(key: Buffer, login: string): string {
   return createHmac('sha256', key)
-    .update(`login ${foldedKey(login)}`)
+    .update(`login ${loginKey(login)}`)
     .digest('base64url');
 }

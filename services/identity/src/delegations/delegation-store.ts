@@ -45,6 +45,9 @@ export function createDelegationStore(connection: Connection): DelegationStore {
         expires_at: expiresAt,
       });
     },
+    async removeAllOf(personId) {
+      await delegations.deleteMany({ person_id: personId });
+    },
     async find(handleHash) {
       // The sweeper comes late: what has expired does not count.
       const found = await delegations.findOne({ _id: handleHash, expires_at: { $gt: new Date() } }).lean();

@@ -16,6 +16,8 @@ export type Delegation = Pick<Caller, 'subject' | 'clientId' | 'person' | 'grant
 export type DelegationStore = {
   collection: string;
   insert(handleHash: string, delegation: Delegation): Promise<void>;
+  /** Removes all of a person. */
+  removeAllOf(personId: string): Promise<void>;
   /** Finds none that has expired. */
   find(handleHash: string): Promise<Delegation | undefined>;
 };
@@ -40,7 +42,7 @@ const TOKEN_SECONDS = 300;
 /** Reading on behalf of a caller, in the spirit of RFC 8693 §1.1: the tokens name the service as `act`. */
 export function createDelegations(options: {
   issuer: string;
-  store: DelegationStore;
+  store: Pick<DelegationStore, 'insert' | 'find'>;
   /** Whether what the caller's credential came from is as it was. */
   isInForce: (credential: Credential) => Promise<boolean>;
   signer: () => TokenSigner;

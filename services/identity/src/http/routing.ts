@@ -54,7 +54,7 @@ export const openCors: Middleware = async (ctx, next) => {
   if (ctx.method !== 'OPTIONS') return next();
   ctx.set({
     'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
-    'access-control-allow-headers': 'Authorization, DPoP, Content-Type, X-Request-Id',
+    'access-control-allow-headers': 'Authorization, DPoP, Content-Type, X-Request-Id, traceparent',
     'access-control-max-age': '3600',
   });
   ctx.status = 204;

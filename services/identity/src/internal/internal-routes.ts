@@ -14,6 +14,7 @@ import { readJson } from '../http/request-body.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
+const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
 const readHandle = bodyValidator(Type.Object({ handle: Type.String() }));
 /** More than one answer of analytics has. */
 const MAX_NAMES = 100;
@@ -91,7 +92,7 @@ const readAction = bodyValidator(
 
 /**
  * What the other services ask of identity. Every other service may list revocations and resolve API keys; only users
- * may report account changes, and only notifications report what operators do to queues, read on a caller's behalf, and ask
+ * may report account changes and deleted people, and only notifications report what operators do to queues, read on a caller's behalf, and ask
  * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in kit). The
  * edge does not route any of it.
  */
@@ -108,6 +109,8 @@ export function internalRoutes(options: {
   isInForce(credential: Credential): Promise<boolean>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
+  /** What identity holds about a deleted person will be erased. Durable when it resolves, and repeatable. */
+  requestErasure(userId: string): Promise<void>;
   audit: Pick<Audit, 'record'>;
   /** The client ids of a person's applications. */
   ownedBy(userId: string): Promise<string[]>;
@@ -167,6 +170,10 @@ export function internalRoutes(options: {
   });
   router.post('/account-changes', async (ctx) => {
     await options.accountChanged(readChange(await readJson(ctx)));
+    ctx.status = 204;
+  });
+  router.post('/erasures', async (ctx) => {
+    await options.requestErasure(readErasure(await readJson(ctx)).user_id);
     ctx.status = 204;
   });
   router.post('/queue-actions', async (ctx) => {

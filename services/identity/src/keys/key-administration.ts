@@ -29,9 +29,13 @@ export type KeyAdministration = {
   /**
    * Replaces current keys, named by their kids, by the next ones. A key that has been replaced already is left alone, so
    * that a repeated request rotates nothing. Throws `invalid` for what is not and was not a current key, and, unless
-   * forced, `conflict` while verifiers outside may not know the next key yet.
+   * forced, `conflict` while verifiers outside may not know the next key yet. After a compromise, all keys of their
+   * algorithms are dropped, with what they have signed, and replaced by new ones.
    */
-  rotate(kids: readonly string[], options: { force: boolean; by: string; origin: Origin }): Promise<void>;
+  rotate(
+    kids: readonly string[],
+    options: { force: boolean; compromised?: boolean; by: string; origin: Origin },
+  ): Promise<void>;
 };
 
 /** What admins can see of the signing keys, and do with them, while the service runs. */
@@ -46,7 +50,7 @@ export function createKeyAdministration(options: {
   return {
     list: async () => (await store.all()).flatMap(keysOf).sort(byAlgorithmAndAge),
 
-    async rotate(kids, { force, by, origin }) {
+    async rotate(kids, { force, compromised = false, by, origin }) {
       const rings = await store.all();
       const keys = rings.flatMap(keysOf);
       const problems = kids.flatMap((kid, i): FieldProblem[] => {
@@ -55,14 +59,15 @@ export function createKeyAdministration(options: {
         return state === 'next' ? [{ field: `kids.${i}`, message: 'does not sign yet' }] : [];
       });
       if (problems.length > 0) throw invalidFields(problems);
-      const schedule = { minPublishedSeconds: force ? 0 : PUBLISHED_BEFORE_SIGNING };
+      const schedule = { minPublishedSeconds: force || compromised ? 0 : PUBLISHED_BEFORE_SIGNING };
       const concerned = rings.filter((ring) => kids.includes(keyIn(ring, 'current').kid));
       for (const ring of concerned) if (!isDue(ring, schedule, new Date())) throw tooEarly(ring);
       for (const { algorithm, ...ring } of concerned) {
         const replaces = keyIn({ algorithm, ...ring }, 'current').kid;
-        const { rotated } = await rotateSigningKeys(store, sealer, { ...schedule, algorithm, replaces });
-        for (const { retired, current } of rotated) {
-          const details = { algorithm, retired, current };
+        const chosen = { ...schedule, algorithm, replaces, compromised };
+        const { rotated } = await rotateSigningKeys(store, sealer, chosen);
+        for (const { retired, current, dropped } of rotated) {
+          const details = { algorithm, retired, current, ...(compromised ? { dropped } : {}) };
           await audit.record({ action: 'keys.rotated', origin, actor: by, details });
         }
       }

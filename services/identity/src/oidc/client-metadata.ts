@@ -1,7 +1,13 @@
 import { DASHBOARD } from '@gatehouse/kit/services';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import type { AdapterPayload } from 'oidc-provider';
-import { type Application, isConfidential, signsPeopleIn } from '../applications/application.ts';
+import {
+  type Application,
+  grantTypesOf,
+  isConfidential,
+  signsPeopleIn,
+} from '../applications/application.ts';
+import { CONSENT_EPOCH } from './consent-epochs.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
 import { OFFLINE_ACCESS } from './scope-rules.ts';
 
@@ -24,11 +30,7 @@ export function clientMetadata(application: Application): AdapterPayload {
     token_endpoint_auth_method: method,
     ...(method === 'client_secret_post' ? { client_secret: KEPT_AS_HASH } : {}),
     ...(method === 'private_key_jwt' ? { jwks } : {}),
-    grant_types: ofPeople
-      ? ['authorization_code', 'refresh_token', ...(legacyImplicit ? ['implicit'] : [])]
-      : type === 'machine'
-        ? ['client_credentials']
-        : [],
+    grant_types: grantTypesOf(application),
     response_types: ofPeople ? (legacyImplicit ? ['code', 'id_token token'] : ['code']) : [],
     redirect_uris: [...application.redirectUris],
     post_logout_redirect_uris: [...application.postLogoutRedirectUris],
@@ -38,6 +40,7 @@ export function clientMetadata(application: Application): AdapterPayload {
     id_token_signed_response_alg: application.idTokenAlgorithm,
     dpop_bound_access_tokens: application.dpopBound,
     require_pushed_authorization_requests: application.requirePushedRequests,
+    [CONSENT_EPOCH]: application.consentEpoch,
     ...(securityProfile === undefined ? {} : { [SECURITY_PROFILE]: securityProfile }),
     ...(backchannelLogoutUri === undefined
       ? {}

@@ -7,6 +7,8 @@ export const SECURITY_PROFILE = 'security_profile';
 
 /** How far in the future the iat and nbf of a JWT may lie, in seconds (FAPI 2.0 Security Profile §5.3.2.1, 13). */
 const MAX_SKEW = 60;
+/** The longest that an assertion lives, in seconds: for so long its jti must be remembered (RFC 7523 §3). */
+const MAX_ASSERTION_SECONDS = 3600;
 /** The longest that a code lives, in seconds (§5.3.2.1, 11). */
 const MAX_CODE_SECONDS = 60;
 
@@ -25,6 +27,10 @@ export function checkAssertion(
   header: Record<string, unknown>,
   client: Client,
 ): void {
+  const { exp } = claims;
+  if (typeof exp !== 'number' || !(exp >= 0 && exp <= Date.now() / 1000 + MAX_ASSERTION_SECONDS)) {
+    throw new errors.InvalidClientAuth('exp must be a time within the next hour');
+  }
   for (const name of ['iat', 'nbf']) {
     if (isTooFarAhead(claims[name])) throw new errors.InvalidClientAuth(`${name} is too far in the future`);
   }

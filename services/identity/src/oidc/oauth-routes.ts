@@ -5,6 +5,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { MAX_REQUEST } from '../anonymous/bounds.ts';
 import type { Applications } from '../applications/applications.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { AccessTokenHandles } from './access-token-handles.ts';
@@ -12,9 +13,9 @@ import { type ClientRequestOptions, clientRequest } from './client-request.ts';
 import { acceptEmptySecret } from './empty-secret.ts';
 import { omitOfflineAccess } from './scope-rules.ts';
 
-/** The longest request to sign in or out, in bytes. A form is passed on as a query. */
-const MAX_QUERY = 6 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
+/** RFC 6749 §2.3.1, RFC 7521 §4.2. */
+const CLIENT_AUTHENTICATION = new Set(['client_secret', 'client_assertion', 'client_assertion_type']);
 /** Replaces a token that is not valid. */
 const NO_TOKEN = 'no-token';
 
@@ -34,7 +35,7 @@ export function oauthRoutes(options: {
     omitOfflineAccess(form);
     await acceptEmptySecret(ctx, form, options.applications.find);
   }
-  const toProvider = (request: ClientRequestOptions) => clientRequest({ ...request, prepare });
+  const toProvider = (request: ClientRequestOptions) => clientRequest({ prepare, ...request });
 
   router.post('/oauth/token', toProvider({ accepts: ['json', 'form'], path }), omitUnrotatedRefreshToken);
   router.post('/oauth2/token', toProvider({ accepts: ['form'], path }), omitUnrotatedRefreshToken);
@@ -43,6 +44,15 @@ export function oauthRoutes(options: {
     return next();
   });
   router.options('/oauth2/token', (_ctx, next) => next());
+
+  /** The request is stored, and what authenticates the client is not. */
+  async function limitPushed(ctx: Context, form: URLSearchParams): Promise<void> {
+    const request = new URLSearchParams([...form].filter(([name]) => !CLIENT_AUTHENTICATION.has(name)));
+    if (request.toString().length > MAX_REQUEST) {
+      throw new ServiceError('invalid', `The request is longer than ${MAX_REQUEST} bytes.`);
+    }
+    await prepare(ctx, form);
+  }
 
   /** Replaces a JWT in the request by a handle for it. */
   async function withHandle(form: URLSearchParams, send: () => Promise<void>): Promise<void> {
@@ -62,7 +72,7 @@ export function oauthRoutes(options: {
     router.post(path, toProvider({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);
     router.options(path, (_ctx, next) => next());
   }
-  router.post('/oauth2/par', toProvider({ accepts: ['form'], path: '/oauth2/par' }));
+  router.post('/oauth2/par', toProvider({ accepts: ['form'], path: '/oauth2/par', prepare: limitPushed }));
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
   router.post('/oauth2/logout/confirm', onlyToRegisteredUri);
@@ -70,8 +80,8 @@ export function oauthRoutes(options: {
   // cookies (SameSite=Lax) with forms from other sites.
   for (const path of ['/oauth2/authorize', '/oauth2/logout']) {
     router.get(path, (ctx, next) => {
-      if (ctx.querystring.length > MAX_QUERY) {
-        throw new ServiceError('invalid', `The query is longer than ${MAX_QUERY} characters.`);
+      if (ctx.querystring.length > MAX_REQUEST) {
+        throw new ServiceError('invalid', `The query is longer than ${MAX_REQUEST} characters.`);
       }
       return next();
     });
@@ -79,7 +89,7 @@ export function oauthRoutes(options: {
       if (ctx.is(FORM) === false) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
       }
-      const form = (await readBody(ctx.req, MAX_QUERY)).toString('utf8');
+      const form = (await readBody(ctx.req, MAX_REQUEST)).toString('utf8');
       ctx.status = 303;
       ctx.set('cache-control', 'no-store');
       ctx.redirect(`${path}?${new URLSearchParams(form)}`);

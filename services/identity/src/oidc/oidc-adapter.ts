@@ -1,21 +1,27 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { onceInDatabase } from '@gatehouse/mongo/once';
+import { decodeJwt } from 'jose';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { invalidRequestUri, keptForInteractions } from './pushed-requests.ts';
+import { usedOnce } from './pushed-requests.ts';
 
 /** A document of oidc-provider's, such as a code, a refresh token, a grant or a session. */
 type OidcDocument = {
   _id: string;
   /** The payload as JSON: its keys include URLs and client ids, which are no field names. */
   payload: string;
+  /** Of a session: what each client has in it, as JSON, by the client's id (see clientField). */
+  authorizations?: Readonly<Record<string, string>> | undefined;
   /** The hash of a session's id, which changes; its _id is the uid, which does not. */
   id_hash?: string | undefined;
   grant_id?: string | undefined;
+  /** Of a grant: that of the session in which it was made. */
   uid?: string | undefined;
   account_id?: string | undefined;
   client_id?: string | undefined;
+  /** Of a grant: where its latest code or token went. */
+  redirect_uri?: string | undefined;
   /** The account's sign_in_epoch when this was created; it has ended once the account's is higher. */
   epoch?: number | undefined;
   /** Set on a session or grant that has ended: a tombstone, which keeps requests in flight from storing it again. */
@@ -30,6 +36,8 @@ type Spec = {
   key?: 'id_hash' | 'grant_id';
   /** Whether its id is a secret, which is stored only as a hash. */
   credential?: boolean;
+  /** Whether it waits for a person to sign in to an application, whose client_id is stored. */
+  pending?: boolean;
   /** Whether it belongs to an account, by which it is found and ended. What has ended is never stored again. */
   ofAccount?: boolean;
 };
@@ -37,11 +45,11 @@ type Spec = {
 /** What oidc-provider stores. */
 const KINDS = {
   Session: { collection: 'oidc_sessions', key: 'id_hash', credential: true, ofAccount: true },
-  Interaction: { collection: 'oidc_interactions' },
+  Interaction: { collection: 'oidc_interactions', pending: true },
   Grant: { collection: 'oidc_grants', ofAccount: true },
   AuthorizationCode: { collection: 'oidc_authorization_codes', key: 'grant_id', credential: true },
   RefreshToken: { collection: 'oidc_refresh_tokens', key: 'grant_id', credential: true },
-  PushedAuthorizationRequest: { collection: 'oidc_pushed_requests', credential: true },
+  PushedAuthorizationRequest: { collection: 'oidc_pushed_requests', credential: true, pending: true },
   ReplayDetection: { collection: 'oidc_replay_detections' },
 } as const satisfies Record<string, Spec>;
 
@@ -54,7 +62,13 @@ const TOMBSTONE_MS = 3600_000;
 const STATELESS = new Set(['AccessToken', 'ClientCredentials']);
 
 /** A session or a grant, which belong to an account. */
-export type OfAccount = { id: string; payload: AdapterPayload; expiresAt: Date | null };
+export type OfAccount = {
+  id: string;
+  payload: AdapterPayload;
+  expiresAt: Date | null;
+  /** Of a grant: where its latest code or token went. */
+  redirectUri: string | undefined;
+};
 
 export type OidcStore = {
   /** The adapter for one of oidc-provider's models. */
@@ -63,21 +77,23 @@ export type OidcStore = {
   collections: readonly string[];
   /** Whether this is the first use of a name until then; of several concurrent calls, one gets true. */
   useOnce(name: string, until: Date): Promise<boolean>;
-  /** Migrates what earlier versions stored, once connected. */
-  prepare(): Promise<void>;
   /** Makes a document expire `seconds` from now. */
   extend(kind: 'RefreshToken' | 'Grant', id: string, seconds: number): Promise<void>;
-  /** All sessions of the account, or the one with this uid; the last used one first. */
-  sessionsOf(accountId: string, uid?: string): AsyncIterable<OfAccount>;
+  /** Notes where a code or token of the grant went. */
+  received(grantId: string, redirectUri: string): Promise<void>;
+  /** All sessions of the account, or those from before the epoch; the last used one first. */
+  sessionsOf(accountId: string, belowEpoch?: number): AsyncIterable<OfAccount>;
   /** All grants of the account; the one that expires last first. */
   grantsOf(accountId: string): AsyncIterable<OfAccount>;
-  /** Ends the session with this uid if it is the account's; returns whether there was one. */
-  endSession(accountId: string, uid: string): Promise<boolean>;
+  /** Ends the session with this uid, if it is the account's; returns it, to one of several concurrent calls. */
+  endSession(uid: string, accountId?: string): Promise<AdapterPayload | undefined>;
   /** Ends a grant and all that was issued under it. */
   endGrant(id: string): Promise<void>;
-  /** Ends the account's sessions and grants from before the epoch. */
-  endSignIns(accountId: string, belowEpoch: number): Promise<void>;
-  /** Ends every grant of a client. */
+  /** Ends the account's grants from before the epoch. */
+  endGrantsBelow(accountId: string, epoch: number): Promise<void>;
+  /** Ends the grants of the account that were made in the session with this uid. */
+  endGrantsOfSession(accountId: string, uid: string): Promise<void>;
+  /** Ends every grant of a client, and every pending authorization request. */
   endGrantsOfClient(clientId: string): Promise<void>;
 };
 
@@ -111,23 +127,25 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     ]);
   }
 
-  async function endGrants(filter: { account_id: string; epoch: object } | { client_id: string }) {
+  async function endGrants(
+    filter:
+      | { account_id: string; epoch: object }
+      | { account_id: string; uid: string }
+      | { client_id: string },
+  ) {
     for await (const { _id } of models.Grant.find(filter, { _id: 1 }).lean().cursor()) await endGrant(_id);
   }
 
-  async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; _id?: string }) {
+  async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; epoch?: object }) {
     for await (const document of models[kind].find(filter).sort({ expires_at: -1 }).lean().cursor()) {
       const payload = payloadOf(document);
-      if (payload !== undefined) yield { id: document._id, payload, expiresAt: document.expires_at };
+      if (payload === undefined) continue;
+      const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
+      yield { id, payload, expiresAt, redirectUri };
     }
   }
 
-  const endSessions = (filter: object) => bury(models.Session, filter);
-
   return {
-    async prepare() {
-      await onceInDatabase(connection, 'sessions by uid', () => storeByUid(models.Session));
-    },
     collections: Object.values(KINDS).map(({ collection }) => collection),
     adapterFor(name) {
       if (name === 'Client') return readOnly(options.findClient);
@@ -136,19 +154,23 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (model === undefined)
         throw new Error(`oidc-provider tried to store ${name}, which has no collection`);
       const adapter = documentAdapter(model, name as Kind);
-      if (name === 'Session')
-        return { ...adapter, destroy: (id) => endSessions(selectorOf(name, id)).then(() => {}) };
+      if (name === 'Session') {
+        return {
+          ...adapter,
+          find: async (id) => knowingAuthorizations(await adapter.find(id)),
+          findByUid: async (uid) => knowingAuthorizations(await adapter.findByUid(uid)),
+          destroy: (id) => bury(model, selectorOf(name, id)),
+        };
+      }
       if (name === 'Grant') return { ...adapter, destroy: endGrant };
       if (name === 'AuthorizationCode') {
         const { keepExchangedCode: keepSeconds } = options;
-        return { ...adapter, consume: once(model, alreadyUsed, { keepSeconds, onReuse: endGrant }) };
+        return { ...adapter, consume: once(model, { keepSeconds, onReuse: endGrant }) };
       }
       if (name === 'RefreshToken') {
-        return graceful({ ...adapter, consume: once(model, alreadyUsed) }, options.reuseGrace);
+        return graceful({ ...adapter, consume: once(model) }, options.reuseGrace);
       }
-      if (name === 'PushedAuthorizationRequest') {
-        return keptForInteractions({ ...adapter, consume: once(model, invalidRequestUri) });
-      }
+      if (name === 'PushedAuthorizationRequest') return usedOnce(adapter, model);
       return adapter;
     },
     async useOnce(name, until) {
@@ -172,19 +194,26 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         { $set: { expires_at: new Date(Date.now() + seconds * 1000) } },
       );
     },
-    sessionsOf: (account_id, uid) =>
-      ofAccount('Session', { account_id, ...(uid === undefined ? {} : { _id: uid }) }),
+    async received(_id, redirect_uri) {
+      await models.Grant.updateOne({ _id, ended: { $ne: true } }, { $set: { redirect_uri } });
+    },
+    sessionsOf: (account_id, below) =>
+      ofAccount('Session', { account_id, ...(below === undefined ? {} : { epoch: { $lt: below } }) }),
     grantsOf: (account_id) => ofAccount('Grant', { account_id }),
-    async endSession(accountId, uid) {
-      return (await endSessions({ _id: uid, account_id: accountId })) > 0;
+    async endSession(uid, account_id) {
+      const filter = { _id: uid, ...(account_id === undefined ? {} : { account_id }), ended: { $ne: true } };
+      return payloadOf(await models.Session.findOneAndUpdate(filter, tombstone()).lean());
     },
     endGrant,
-    async endSignIns(accountId, belowEpoch) {
-      const epoch = { $lt: belowEpoch };
-      await endSessions({ account_id: accountId, epoch });
-      await endGrants({ account_id: accountId, epoch });
+    endGrantsBelow: (account_id, epoch) => endGrants({ account_id, epoch: { $lt: epoch } }),
+    endGrantsOfSession: (account_id, uid) => endGrants({ account_id, uid }),
+    async endGrantsOfClient(client_id) {
+      await Promise.all([
+        models.Interaction.deleteMany({ client_id }),
+        models.PushedAuthorizationRequest.deleteMany({ client_id }),
+      ]);
+      await endGrants({ client_id });
     },
-    endGrantsOfClient: (clientId) => endGrants({ client_id: clientId }),
   };
 }
 
@@ -193,11 +222,13 @@ function defineModel(connection: Connection, kind: Kind): Model<OidcDocument> {
     {
       _id: { type: String, required: true },
       payload: { type: String, required: true },
+      authorizations: { type: Schema.Types.Mixed },
       grant_id: { type: String },
       id_hash: { type: String },
       uid: { type: String },
       account_id: { type: String },
       client_id: { type: String },
+      redirect_uri: { type: String },
       epoch: { type: Number },
       ended: { type: Boolean },
       consumed_at: { type: Date, default: null },
@@ -213,7 +244,7 @@ function defineModel(connection: Connection, kind: Kind): Model<OidcDocument> {
     schema.index({ account_id: 1, epoch: 1 });
     schema.index({ account_id: 1, expires_at: -1 });
   }
-  if (kind === 'Grant') schema.index({ client_id: 1 });
+  if (kind === 'Grant' || spec.pending === true) schema.index({ client_id: 1 });
   return connection.model<OidcDocument>(`Oidc${kind}`, schema, spec.collection);
 }
 
@@ -228,36 +259,33 @@ function selectorOf(kind: Kind, id: string): { id_hash: string } | { _id: string
   return kind === 'Session' ? { id_hash: keyOf(kind, id) } : { _id: keyOf(kind, id) };
 }
 
-/** Ends sessions or grants: leaves tombstones, which belong to nobody. Returns how many. */
-async function bury(model: Model<OidcDocument>, filter: object): Promise<number> {
-  const { modifiedCount } = await model.updateMany(
-    { ...filter, ended: { $ne: true } },
-    {
-      $set: { ended: true, payload: '{}', expires_at: new Date(Date.now() + TOMBSTONE_MS) },
-      $unset: { id_hash: 1, uid: 1, account_id: 1, client_id: 1, epoch: 1 },
-    },
-  );
-  return modifiedCount;
+/** What a session or grant becomes that has ended: it belongs to nobody. */
+function tombstone() {
+  return {
+    $set: { ended: true, payload: '{}', expires_at: new Date(Date.now() + TOMBSTONE_MS) },
+    $unset: { authorizations: 1, id_hash: 1, uid: 1, account_id: 1, client_id: 1, redirect_uri: 1, epoch: 1 },
+  };
 }
 
-/** Sessions were stored by the hash of their id. */
-async function storeByUid(sessions: Model<OidcDocument>): Promise<void> {
-  const earlier = { id_hash: { $exists: false }, ended: { $ne: true } };
-  await sessions.aggregate([
-    { $match: { ...earlier, uid: { $exists: true } } },
-    { $set: { id_hash: '$_id', _id: '$uid' } },
-    { $merge: { into: sessions.collection.collectionName, whenMatched: 'keepExisting' } },
-  ]);
-  await sessions.deleteMany(earlier);
+async function bury(model: Model<OidcDocument>, filter: object): Promise<void> {
+  await model.updateOne({ ...filter, ended: { $ne: true } }, tombstone());
 }
 
 /** What oidc-provider gets back. `id` is given for credentials, whose ids are not stored. */
 function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload | undefined {
   if (document === null || document.ended === true) return undefined;
-  const { expires_at, consumed_at, payload } = document;
+  const { expires_at, consumed_at, payload: text, authorizations = {} } = document;
   if (expires_at !== null && expires_at.getTime() <= Date.now()) return undefined;
+  const payload = JSON.parse(text) as AdapterPayload;
+  const stored = Object.entries(authorizations).map(([field, it]) => [
+    decodeURIComponent(field),
+    JSON.parse(it),
+  ]);
   return {
-    ...(JSON.parse(payload) as AdapterPayload),
+    ...payload,
+    ...(stored.length === 0
+      ? {}
+      : { authorizations: { ...(payload.authorizations as object), ...Object.fromEntries(stored) } }),
     // extend() may have changed it.
     ...(expires_at === null ? {} : { exp: Math.floor(expires_at.getTime() / 1000) }),
     ...(id === undefined ? {} : { jti: id }),
@@ -265,15 +293,43 @@ function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload |
   };
 }
 
+/** The authorizations of a session, and what they were when it was read. */
+type Authorizations = Readonly<Record<string, unknown>>;
+type ReadSession = { authorizations?: Authorizations; knownAuthorizations?: Authorizations };
+
+/** A client's id as the name of a field. */
+const clientField = (id: string) => `authorizations.${encodeURIComponent(id).replaceAll('.', '%2E')}`;
+
+/**
+ * What a request has changed in the authorizations of a session. Another tab may do the same with what it has read before: each
+ * writes its own changes only, as a sign-out ends what the session knows.
+ */
+function authorizationChanges({ authorizations = {}, knownAuthorizations: known = {} }: ReadSession) {
+  const changed = Object.entries(authorizations).filter(([id, it]) => !isDeepStrictEqual(it, known[id]));
+  const removed = Object.keys(known).filter((id) => !Object.hasOwn(authorizations, id));
+  return {
+    set: Object.fromEntries(changed.map(([id, it]) => [clientField(id), JSON.stringify(it)])),
+    unset: Object.fromEntries(removed.map((id) => [clientField(id), 1])),
+  };
+}
+
+/** A session that is read remembers its authorizations, so that it is known what the request changes. */
+function knowingAuthorizations(payload: Awaited<ReturnType<Adapter['find']>>): AdapterPayload | undefined {
+  if (!payload) return undefined;
+  return { ...payload, knownAuthorizations: structuredClone(payload.authorizations) };
+}
+
 function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
-  const { credential = false, ofAccount = false }: Spec = KINDS[kind];
+  const { credential = false, ofAccount = false, pending = false }: Spec = KINDS[kind];
   return {
     async upsert(id, payload, expiresIn) {
-      const { jti, ...rest } = withoutCookie(payload);
-      const { accountId, clientId, epoch } = payload as {
+      const { jti, knownAuthorizations: _, ...rest } = withoutCookie(payload);
+      const { set, unset } = authorizationChanges(kind === 'Session' ? (payload as ReadSession) : {});
+      const { accountId, clientId, epoch, sessionUid } = payload as {
         accountId?: string;
         clientId?: string;
         epoch?: number;
+        sessionUid?: string;
       };
       // One write: a tombstone does not match, and the insert that follows is refused as its id is taken.
       const filter = kind === 'Session' ? { _id: String(payload.uid) } : { _id: keyOf(kind, id) };
@@ -281,13 +337,15 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
         ofAccount ? { ...filter, ended: { $ne: true } } : filter,
         {
           $set: {
-            ...(kind === 'Session' ? { id_hash: keyOf(kind, id) } : {}),
+            ...(kind === 'Session' ? { id_hash: keyOf(kind, id), ...set } : {}),
             payload: JSON.stringify(credential ? rest : { jti, ...rest }),
             grant_id: payload.grantId,
-            uid: payload.uid,
+            uid: payload.uid ?? sessionUid,
             ...(ofAccount ? { account_id: accountId, client_id: clientId, epoch: epoch ?? 0 } : {}),
+            ...(pending ? { client_id: requestingClient(payload) } : {}),
             expires_at: expiresIn === undefined ? null : new Date(Date.now() + expiresIn * 1000),
           },
+          $unset: unset,
         },
         { upsert: true },
       );
@@ -318,6 +376,11 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
   };
 }
 
+/** The client of a pending authorization request; a pushed one is kept as a JWT that names it as its issuer. */
+function requestingClient({ params, request }: AdapterPayload): string | undefined {
+  return request === undefined ? (params?.client_id as string | undefined) : decodeJwt(request as string).iss;
+}
+
 /** An interaction contains the id of the session, which is a credential and never read from here. */
 function withoutCookie(payload: AdapterPayload): AdapterPayload {
   if (payload.session === undefined) return payload;
@@ -326,14 +389,12 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
 }
 
 /**
- * A code, a rotated refresh token and a pushed request work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2, RFC 9126 §4): of
- * several concurrent requests, the one whose update matches succeeds. The others fail with `refusal`, after `onReuse` has
- * ended the grant. Much later, oidc-provider finds it consumed and ends the grant: for that it is kept for `keepSeconds`, or
- * else until it expires.
+ * A code and a rotated refresh token work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several concurrent requests, the one
+ * whose update matches succeeds. The others fail with invalid_grant, after `onReuse` has ended the grant. Much later,
+ * oidc-provider finds it consumed and ends the grant: for that it is kept for `keepSeconds`, or else until it expires.
  */
 function once(
   model: Model<OidcDocument>,
-  refusal: () => Error,
   more: { keepSeconds?: number; onReuse?: (grantId: string) => Promise<void> } = {},
 ) {
   const { keepSeconds, onReuse } = more;
@@ -348,11 +409,9 @@ function once(
     if (modifiedCount === 1) return;
     const used = await model.findById(_id, { grant_id: 1 }).lean();
     if (used?.grant_id !== undefined) await onReuse?.(used.grant_id);
-    throw refusal();
+    throw new errors.InvalidGrant('it has already been used');
   };
 }
-
-const alreadyUsed = () => new errors.InvalidGrant('it has already been used');
 
 /**
  * A refresh token that was rotated a moment ago is merely not found: there may be two tabs, or a response was lost.

@@ -13,14 +13,18 @@ export const ROUTES = {
   jwks: '/.well-known/jwks.json',
 };
 
-/** Every path that oidc-provider answers in the configuration it has here. */
+/** Documents that are only read; OPTIONS is for CORS. To any other method oidc-provider answers 404. */
+const DOCUMENTS = [
+  ROUTES.jwks,
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-authorization-server',
+];
+/** Every other path that oidc-provider answers in the configuration it has here. */
 const PATHS = [
-  ...Object.values(ROUTES),
+  ...Object.values(ROUTES).filter((path) => !DOCUMENTS.includes(path)),
   `${ROUTES.authorization}/:uid`,
   `${ROUTES.end_session}/confirm`,
   `${ROUTES.end_session}/success`,
-  '/.well-known/openid-configuration',
-  '/.well-known/oauth-authorization-server',
 ];
 
 /**
@@ -30,5 +34,6 @@ const PATHS = [
 export function providerRoutes(middleware: Middleware): Router {
   const router = new Router({ sensitive: true });
   for (const path of PATHS) router.all(path, middleware);
+  for (const path of DOCUMENTS) router.register(path, ['GET', 'OPTIONS'], middleware);
   return router;
 }

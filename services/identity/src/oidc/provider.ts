@@ -8,6 +8,7 @@ import {
   parseScope,
 } from '@gatehouse/tokens/scopes';
 import type { JWK } from 'jose';
+import type { Context } from 'koa';
 import Provider, {
   type AccessToken,
   type Client,
@@ -15,12 +16,14 @@ import Provider, {
   type Configuration,
   type ErrorOut,
   errors,
+  type Grant,
   type Interaction,
   type KoaContextWithOIDC,
   type RefreshToken,
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
+import { ANONYMOUS_SESSION_SECONDS, INTERACTION_SECONDS } from '../anonymous/bounds.ts';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
@@ -28,6 +31,13 @@ import { originsOf } from '../applications/redirect-uris.ts';
 import type { SigningAlgorithm } from '../keys/signing-keys.ts';
 import { ACR, checkClaimsParameter, requestedOfUserInfo } from './claims-parameter.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './client-metadata.ts';
+import {
+  CONSENT_EPOCH,
+  consentEpochOf,
+  isOfConsentEpoch,
+  roleByGrant,
+  trackConsentEpochs,
+} from './consent-epochs.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import {
   accessTokenAlgorithm,
@@ -42,7 +52,8 @@ import type { OidcStore } from './oidc-adapter.ts';
 import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
 import { ROUTES } from './provider-routes.ts';
 import { ALL_SCOPES, applyDefaultScope, OFFLINE_ACCESS, requireKnownScope } from './scope-rules.ts';
-import { isCurrent, signInPolicy, stamp, trackSignInEpochs } from './sign-in-epochs.ts';
+import { isCurrent, signInPolicy, stampGrant, trackSignInEpochs } from './sign-in-epochs.ts';
+import { routeSignOuts, type SignOuts } from './sign-outs.ts';
 import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 
 /** In seconds. */
@@ -67,10 +78,14 @@ export type ProviderOptions = {
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
+  /** What ends sessions. Called when one ends. */
+  signOuts(): SignOuts;
   /** The networks, private ones included, in which applications are notified of sign-outs: addresses and CIDR ranges. */
   logoutNetworks: readonly string[];
   /** Called when the provider is built. */
   pages(): ProviderPages;
+  /** The id of the browser that makes a request. */
+  browserId(ctx: Context): string;
 };
 
 /** The pages for requests that oidc-provider answers itself. */
@@ -100,6 +115,8 @@ const DAY = 86_400;
 const PROOF_WINDOW = 300;
 /** A parameter of an authorization request: the person wants to use an account other than the current one. */
 export const ANOTHER_ACCOUNT = 'another_account';
+/** Another one: the person wants to create an account. */
+export const SIGN_UP = 'sign_up';
 
 /** oidc-provider, configured. Its keys cannot be changed: for a rotation, another one is built and swapped in. */
 export function createProvider(options: ProviderOptions): Provider {
@@ -123,13 +140,13 @@ export function createProvider(options: ProviderOptions): Provider {
     routes: ROUTES,
     // A scope that is not listed here would be granted to any client that asks.
     scopes: [...ALL_SCOPES, OFFLINE_ACCESS],
-    extraParams: [ANOTHER_ACCOUNT],
+    extraParams: [ANOTHER_ACCOUNT, SIGN_UP],
     claims: { ...structuredClone(CLAIMS_OF_SCOPES), amr: null },
     acrValues: [ACR],
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
-    extraClientMetadata: { properties: [SECURITY_PROFILE] },
+    extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH] },
     assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
     // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
     discovery: { request_parameter_supported: false },
@@ -209,9 +226,9 @@ export function createProvider(options: ProviderOptions): Provider {
       ClientCredentials: lifetimes.accessToken,
       AuthorizationCode: (_ctx, _code, client) => codeLifetime(client, lifetimes.code),
       IdToken: lifetimes.accessToken,
-      Interaction: 3600,
-      // A session in which nobody has signed in is not kept for long.
-      Session: (_ctx, session) => (session.accountId === undefined ? 3600 : lifetimes.session),
+      Interaction: INTERACTION_SECONDS,
+      Session: (_ctx, session) =>
+        session.accountId === undefined ? ANONYMOUS_SESSION_SECONDS : lifetimes.session,
       // A grant must outlive what is issued under it.
       Grant: lifetimes.refreshToken + DAY,
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
@@ -236,7 +253,9 @@ export function createProvider(options: ProviderOptions): Provider {
   const permissionsOf = new WeakMap<object, ReturnType<typeof loadPermissions>>();
   const provider = new Provider(issuer, configuration);
   acceptEndpointAliases(provider);
-  const signIns = trackSignInEpochs(provider);
+  const signIns = trackSignInEpochs(provider, options.browserId);
+  trackConsentEpochs(provider);
+  routeSignOuts(provider, options.signOuts);
   // The default compares with a client_secret in plain text, which we do not store.
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
     const ofService = options.acceptsService(this.clientId, secret);
@@ -250,7 +269,17 @@ export function createProvider(options: ProviderOptions): Provider {
   // Signing out ends what was issued in the session, although its expiry does not.
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');
-    if (authorization !== undefined) authorization.persistsLogout = false;
+    if (authorization === undefined) return;
+    authorization.persistsLogout = false;
+    const own = authorization as { consentEpoch?: number; redirectUri?: string; grantId?: string };
+    own.consentEpoch = consentEpochOf(ctx.oidc.client);
+    const redirectUri = String(ctx.oidc.params?.redirect_uri);
+    if (own.grantId === undefined || own.redirectUri === redirectUri) return;
+    own.redirectUri = redirectUri;
+    // Not awaited: it is shown to the person, and nothing depends on it.
+    options.store
+      .received(own.grantId, redirectUri)
+      .catch((error) => provider.emit('server_error', ctx, error));
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const { clientId } = ctx.oidc.client ?? {};
@@ -308,7 +337,7 @@ export function createProvider(options: ProviderOptions): Provider {
         ? DASHBOARD_SCOPES
         : ((await permissions(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
-    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx);
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes);
     const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
     return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
   }
@@ -339,7 +368,10 @@ export function createProvider(options: ProviderOptions): Provider {
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
     const { owner, application } = permitted;
-    const { AuthorizationCode: code, Client: issuedTo } = ctx.oidc.entities;
+    const { AuthorizationCode: code, Client: issuedTo, Grant: grant } = ctx.oidc.entities;
+    if (grant !== undefined && !isOfConsentEpoch(grant, application.consentEpoch)) {
+      throw new errors.InvalidGrant('the application has another owner since');
+    }
     if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
       throw new errors.InvalidGrant('the redirect_uri is no longer registered');
     }
@@ -347,7 +379,7 @@ export function createProvider(options: ProviderOptions): Provider {
     const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
     if (token.accountId !== undefined) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
-      const roles = [roleIn({ owner }, account)];
+      const roles = [roleByGrant(grant, roleIn({ owner }, account))];
       const epoch = { client, subject: account.epoch };
       return { ...pinned, gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
     }
@@ -375,7 +407,8 @@ export function createProvider(options: ProviderOptions): Provider {
     }
     const id = ctx.oidc.result?.consent?.grantId ?? ctx.oidc.session?.grantIdFor(clientId);
     const grant = id === undefined ? undefined : await provider.Grant.find(id);
-    if (grant !== undefined && isCurrent(grant, account)) {
+    const isAllowed = (it: Grant) => isOfConsentEpoch(it, consentEpochOf(ctx.oidc.client));
+    if (grant !== undefined && isCurrent(grant, account) && isAllowed(grant)) {
       // Whatever its age, it must outlive what is issued now.
       if (grant.remainingTTL < lifetimes.refreshToken + DAY / 2) {
         await options.store.extend('Grant', grant.jti, lifetimes.refreshToken + DAY);
@@ -384,7 +417,11 @@ export function createProvider(options: ProviderOptions): Provider {
     }
     if (!isFirstParty(clientId)) return undefined;
     // Our own pages need no consent.
-    const own = stamp(new provider.Grant({ accountId: account.id, clientId }), account);
+    const own = stampGrant(
+      new provider.Grant({ accountId: account.id, clientId }),
+      account,
+      ctx.oidc.session,
+    );
     const scope = clientId === DASHBOARD_CLIENT ? DASHBOARD_SCOPES.join(' ') : 'openid';
     own.addOIDCScope(scope);
     own.addResourceScope(api, scope);

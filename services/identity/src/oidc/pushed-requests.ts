@@ -1,23 +1,43 @@
-import { type Adapter, errors } from 'oidc-provider';
+import { hash } from 'node:crypto';
+import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 
-/** How long people may take for the interactions of one authorization request, in seconds. */
-const INTERACTIONS = 3 * 3600;
+/** How long it is known that a request was used, in seconds: longer than any sign-in takes that began with it. */
+const KEPT_SECONDS = 86_400;
 
-export const invalidRequestUri = () =>
-  new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used');
+/** A pushed request by the hash of its id, as far as it matters whether it was used. */
+type Used = { consumed_at: Date; expires_at: Date; payload: string };
+export type PushedRequests = {
+  updateOne(
+    filter: { _id: string; consumed_at: null },
+    update: { $set: Used },
+    options: { upsert: true },
+  ): PromiseLike<unknown>;
+};
 
 /**
- * A pushed request (RFC 9126) is consumed when its code is issued. People may need longer to get there than it lives, and
- * oidc-provider takes one that it does not find then for none: so it is kept for that long, and afterwards no code is issued.
+ * A pushed request (RFC 9126) lives for as long as oidc-provider says, and is used up when its code is issued (§4). People may
+ * need longer to get there: so one that is gone is found as one that has expired, and using it up leaves a document, which a
+ * second use cannot. Of several concurrent ones, one succeeds.
  */
-export function keptForInteractions(adapter: Adapter): Adapter {
+export function usedOnce(adapter: Adapter, requests: PushedRequests): Adapter {
+  const invalid = () => new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used');
   return {
     ...adapter,
-    upsert: (id, payload, expiresIn = 0) => adapter.upsert(id, payload, expiresIn + INTERACTIONS),
-    async find(id) {
-      const payload = await adapter.find(id);
-      if (payload === undefined) throw invalidRequestUri();
-      return { ...payload, exp: Number(payload.exp) - INTERACTIONS };
+    find: async (id) => (await adapter.find(id)) ?? ({ jti: id, exp: 0 } satisfies AdapterPayload),
+    async consume(id) {
+      const _id = hash('sha256', id, 'base64url');
+      const now = Date.now();
+      const used = {
+        consumed_at: new Date(now),
+        expires_at: new Date(now + KEPT_SECONDS * 1000),
+        payload: '{}',
+      };
+      try {
+        await requests.updateOne({ _id, consumed_at: null }, { $set: used }, { upsert: true });
+      } catch (error) {
+        throw duplicateKeyField(error) === '_id' ? invalid() : error;
+      }
     },
   };
 }

@@ -80,6 +80,12 @@ export function createReloadableProvider(
       provider.on('server_error', (ctx: KoaContextWithOIDC, error: unknown) =>
         serverErrors.set(ctx.res, error),
       );
+      provider.on('backchannel.error', (_ctx, error, client) =>
+        logger.warn(
+          { err: error, client: client.clientId },
+          'an application could not be notified of a sign-out',
+        ),
+      );
       for (const event of REFUSALS) {
         provider.on(event as 'grant.error', logRefusal);
       }

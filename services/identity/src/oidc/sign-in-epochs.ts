@@ -1,11 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
-import type Provider from 'oidc-provider';
-import { type Grant, interactionPolicy, type KoaContextWithOIDC, type Session } from 'oidc-provider';
+import Provider, {
+  errors,
+  type Grant,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+  type Session,
+} from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import { ACR } from './claims-parameter.ts';
+import { addConsentEpoch } from './consent-epochs.ts';
 import type { ProviderAccount } from './provider-account.ts';
+import { storeFields } from './store-fields.ts';
 
 /** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */
 export type Device = { address: string; userAgent: string; signedInAt: string };
@@ -21,6 +28,10 @@ export type SignIn = {
   amr: string[];
   acr: string;
   epoch: number;
+  /** That of the account's sign-ins before the password was checked. */
+  generation: string | undefined;
+  /** The id of the browser in which the password was entered (see sign-in/browser-cookie.ts). */
+  browser: string;
   device: Device;
 };
 
@@ -33,13 +44,24 @@ export type SignInEpochs = {
  * A password change and a deactivation end every earlier sign-in: sessions and grants store the account's sign_in_epoch
  * and are valid only while it is current. Deleting them would not be enough, as one may be in use.
  */
-export function trackSignInEpochs(provider: Provider): SignInEpochs {
-  storeFields(provider.Session, ['epoch', 'device']);
-  storeFields(provider.Grant, ['epoch']);
+export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): SignInEpochs {
+  storeFields(provider.Session, ['epoch', 'device', 'knownAuthorizations']);
+  storeFields(provider.Grant, ['epoch', 'sessionUid']);
   // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
   provider.Session.prototype.resetIdentifier = function reset(this: { jti: string; touched: boolean }) {
     this.jti = randomBytes(32).toString('base64url');
     this.touched = true;
+  };
+  // A page of a sibling domain can plant the cookies of its own sign-in in another browser: they have no __Host- prefix, as
+  // they are for some paths only. Whoever enters the password there must not sign the other browser in.
+  const { loginAccount } = provider.Session.prototype;
+  provider.Session.prototype.loginAccount = function logIn(this: Session, details) {
+    const { ctx } = Provider;
+    const login = ctx?.oidc.entities.Interaction?.result?.login as SignIn | undefined;
+    if (ctx === undefined || login?.browser !== browserId(ctx)) {
+      throw new errors.SessionNotFound('the password was entered in another browser');
+    }
+    loginAccount.call(this, details);
   };
   return {
     areCurrent(ctx, account, ofToken) {
@@ -70,10 +92,9 @@ export function stamp<T extends Session | Grant>(model: T, account: Account): T 
   return model;
 }
 
-/** Models store only the properties that they list. */
-function storeFields(model: unknown, names: readonly string[]): void {
-  const own = (model as { IN_PAYLOAD: string[] }).IN_PAYLOAD;
-  Object.defineProperty(model, 'IN_PAYLOAD', { value: [...own, ...names] });
+/** Makes a grant one of a session, with which it ends: a session itself knows only the last one of each application. */
+export function stampGrant(grant: Grant, account: Account, session: { uid: string } | undefined): Grant {
+  return Object.assign(stamp(grant, account), { sessionUid: session?.uid });
 }
 
 /** oidc-provider's own policy, with one more reason to sign in: the account is gone, or the sign-in has ended. */
@@ -90,17 +111,23 @@ export function signInPolicy() {
       },
     ),
   );
+  addConsentEpoch(policy);
   return policy;
 }
 
 /** The login by this request. */
-export function signInOf(ctx: Context, account: Account): SignIn {
+export function signInOf(
+  ctx: Context,
+  { account, generation, browser }: { account: Account } & Pick<SignIn, 'generation' | 'browser'>,
+): SignIn {
   return {
     accountId: account.id,
     remember: true,
     amr: ['pwd'],
     acr: ACR,
     epoch: account.sign_in_epoch,
+    generation,
+    browser,
     device: {
       address: requestInfo(ctx.req).address,
       userAgent: ctx.get('user-agent').slice(0, 300),

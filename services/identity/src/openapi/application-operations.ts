@@ -8,10 +8,11 @@ import {
   Secret,
   Transfer,
 } from '../applications/application-routes.ts';
-import { ApplicationView, KeyView, SecretView } from '../applications/views.ts';
+import { ApplicationView, KeyView, SecretView, TransferView } from '../applications/views.ts';
 import { answer, listOf, managed, type Operations, shape } from './operations.ts';
 
 const ROOT = '/api/v1/applications';
+const TRANSFERS = '/api/v1/transfers';
 const tag = ROOT;
 const at = '2026-11-02T09:30:00.000Z';
 const uses = { last_used_at: null, last_used_address: null };
@@ -40,6 +41,23 @@ const application = shape('Application', ApplicationView, {
   created_at: at,
   updated_at: at,
 });
+const transfer = shape('Transfer', TransferView, {
+  id: 'trf_01m7g9w2k0000c4v8x3r6t5n1z',
+  sender: { id: 'usr_01m7g9v7d0000a3b9e5k2m8p4q', username: 'ada' },
+  to: 'usr_01m7g9x1h0000d6w2y8s4v7r3t',
+  created_at: at,
+  expires_at: '2026-11-09T09:30:00.000Z',
+  application: {
+    client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z',
+    name: 'Lighthouse',
+    type: 'web',
+    redirect_uris: ['https://lighthouse.example/callback'],
+    post_logout_redirect_uris: [],
+    scopes: ['openid', 'read:data'],
+    trusted: false,
+    grant_types: ['authorization_code', 'refresh_token'],
+  },
+});
 const created = shape(
   'CreatedApplication',
   Type.Object({
@@ -49,7 +67,14 @@ const created = shape(
     ),
   }),
 );
-const secret = shape('ClientSecret', SecretView, { id: 'sec_1', created_at: at, expires_at: null, ...uses });
+const secret = shape('ClientSecret', SecretView, {
+  id: 'sec_1',
+  label: 'web-1',
+  last_four: 'x7Qa',
+  created_at: at,
+  expires_at: null,
+  ...uses,
+});
 const createdSecret = shape(
   'CreatedClientSecret',
   Type.Object({ ...SecretView.properties, client_secret: Type.String({ description: 'Shown only here.' }) }),
@@ -59,6 +84,7 @@ const key = shape('ApiKey', KeyView, {
   name: 'Nightly run',
   scopes: ['read:data'],
   prefix: 'gatehouse_4fGq9LxT2mZ8',
+  last_four: 'k2Jd',
   created_at: at,
   expires_at: null,
   ...uses,
@@ -106,7 +132,9 @@ export const applicationOperations: Operations = {
   }),
   [`PATCH ${one}`]: managed({
     ...{ operationId: 'patch_api_v1_applications', tag, summary: 'Change an application' },
-    description: 'Fields that are not in the body stay as they are. Less scopes end the access tokens.',
+    description:
+      'Fields that are not in the body stay as they are. Less scopes end the access tokens. 409 if it is to have a ' +
+      'security profile, or access tokens that are bound to a key, and has API keys: revoke them first.',
     body: [shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' })],
     answers: { 200: answer('The changed application.', application) },
     kinds: ['not_found', 'conflict'],
@@ -118,13 +146,52 @@ export const applicationOperations: Operations = {
     kinds: ['not_found'],
   }),
   [`POST ${one}/transfer`]: managed({
-    ...{ operationId: 'transfer_api_v1_applications', tag, summary: 'Give an application to another person' },
+    ...{
+      operationId: 'transfer_api_v1_applications',
+      tag,
+      summary: 'Offer an application to another person',
+    },
     description:
-      'Ends its secrets, public keys, API keys, access tokens and trust: nobody but the new owner acts for them. Both people ' +
-      'are told by mail. Only admins give one to somebody with a higher role than their own.',
+      'They have 7 days to accept, and are told by mail; a change of the application ends the offer, and another offer replaces ' +
+      'it. Only admins offer one to somebody with a higher role than their own. An admin who names themselves has it at once.',
     body: [shape('ApplicationTransfer', Transfer, { to: 'grace' })],
-    answers: { 200: answer('The application with its new owner.', application) },
+    answers: {
+      200: answer('The application, which the admin now owns.', application),
+      202: answer('The pending transfer.', transfer),
+    },
     kinds: ['not_found', 'conflict'],
+  }),
+  [`GET ${one}/transfer`]: managed({
+    ...{ operationId: 'read_api_v1_applications_transfer', tag, summary: 'Read the pending transfer' },
+    answers: { 200: answer('The pending transfer.', transfer) },
+    kinds: ['not_found'],
+  }),
+  [`DELETE ${one}/transfer`]: managed({
+    ...{ operationId: 'cancel_api_v1_applications_transfer', tag, summary: 'Cancel the pending transfer' },
+    answers: { 204: { description: 'It can no longer be accepted.' } },
+    kinds: ['not_found'],
+  }),
+  [`GET ${TRANSFERS}`]: managed({
+    ...{
+      operationId: 'list_api_v1_transfers',
+      tag: TRANSFERS,
+      summary: 'List the applications offered to you',
+    },
+    description: 'The oldest first, at most 20.',
+    answers: { 200: answer('The pending transfers.', listOf('Transfers', transfer)) },
+  }),
+  [`POST ${TRANSFERS}/:id/accept`]: managed({
+    ...{ operationId: 'accept_api_v1_transfers', tag: TRANSFERS, summary: 'Accept an application' },
+    description:
+      'You become its owner. Its secrets, public keys, API keys, tokens and trust end, and so does all that people have allowed ' +
+      'it: they are asked again. Its redirect URIs stay.',
+    answers: { 200: answer('The application, which is yours.', application) },
+    kinds: ['not_found', 'conflict'],
+  }),
+  [`POST ${TRANSFERS}/:id/decline`]: managed({
+    ...{ operationId: 'decline_api_v1_transfers', tag: TRANSFERS, summary: 'Decline an application' },
+    answers: { 204: { description: 'It stays with its owner.' } },
+    kinds: ['not_found'],
   }),
   [`GET ${secrets}`]: managed({
     ...{ operationId: 'list_api_v1_applications_secrets', tag, summary: 'List the client secrets' },
@@ -134,7 +201,7 @@ export const applicationOperations: Operations = {
   [`POST ${secrets}`]: managed({
     ...{ operationId: 'create_api_v1_applications_secrets', tag, summary: 'Add a client secret' },
     description: 'Two can be valid at a time, so that one is replaced without downtime.',
-    body: [shape('NewClientSecret', Secret, { expires_in: 31_536_000 })],
+    body: [shape('NewClientSecret', Secret, { label: 'web-1', expires_in: 31_536_000 })],
     answers: { 201: { ...answer('The secret has been added.', createdSecret), headers } },
     kinds: ['not_found', 'conflict'],
   }),
@@ -150,6 +217,7 @@ export const applicationOperations: Operations = {
   }),
   [`POST ${keys}`]: managed({
     ...{ operationId: 'create_api_v1_applications_api_keys', tag, summary: 'Create an API key' },
+    description: '409 for an application with a security profile or access tokens that are bound to a key.',
     body: [shape('NewApiKey', Key, { name: 'Nightly run', scopes: ['read:data'] })],
     answers: { 201: { ...answer('The key has been created.', createdKey), headers } },
     kinds: ['not_found', 'conflict'],

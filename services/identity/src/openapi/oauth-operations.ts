@@ -1,4 +1,4 @@
-import type { Operation } from '@gatehouse/openapi/operation';
+import type { DocumentedAnswer, Operation } from '@gatehouse/openapi/operation';
 import { type TSchema, Type } from 'typebox';
 import { ROUTES } from '../oidc/provider-routes.ts';
 import { answer, type Operations, oauthErrorBody, shape } from './operations.ts';
@@ -76,15 +76,17 @@ const tokenOperation = {
 };
 
 const page = (description: string) => ({ description, mediaType: 'text/html' });
+const OAUTH_ERROR = shape('OAuthError', errors.body.schema);
+/** An error as a page, or as JSON for what does not accept HTML. */
+const errorPage = (description: string) => ({ ...page(description), shapes: [OAUTH_ERROR] });
 const redirect = (description: string) => ({ description, headers: { Location: 'always' } as const });
-/** Problems are shown to people. */
 const PAGES = {
-  400: page('The request is not valid.'),
-  408: page('The form took too long to arrive.'),
-  413: page('The form is too large.'),
-  415: page('The body is not a form.'),
-  429: page('Too many requests.'),
-  500: page('Something went wrong on the server.'),
+  400: errorPage('The request is not valid.'),
+  408: errorPage('The form took too long to arrive.'),
+  413: errorPage('The form is too large.'),
+  415: errorPage('The body is not a form.'),
+  429: errorPage('Too many requests.'),
+  500: errorPage('Something went wrong on the server.'),
 };
 
 const parameters = (schemas: Record<string, TSchema>) => Type.Object(schemas);
@@ -92,7 +94,11 @@ const AUTHORIZATION = parameters({
   client_id: Type.String(),
   response_type: Type.String({ description: '`code`; for legacy applications also `id_token token`.' }),
   redirect_uri: Type.String({ description: 'One of the application’s.' }),
-  scope: Type.String({ description: 'Scopes, separated by spaces.' }),
+  scope: Type.Optional(
+    Type.String({
+      description: 'Scopes, separated by spaces. By default all that the application is registered for.',
+    }),
+  ),
   state: text('Comes back unchanged.'),
   nonce: text('Comes back in the ID token.'),
   code_challenge: text('RFC 7636 §4.3. Required of applications of type spa and native.'),
@@ -150,10 +156,11 @@ const jwks = shape(
     keys: Type.Array(Type.Object({ kty: Type.String(), kid: Type.String() }, { additionalProperties: true })),
   }),
 );
-const published = (operationId: string, summary: string, ...shapes: [typeof jwks]): Operation => ({
+const published = (operationId: string, summary: string, document: DocumentedAnswer): Operation => ({
   ...{ operationId, summary, tag, errors },
-  answers: { 200: answer('The document.', ...shapes) },
+  answers: { 200: document },
 });
+const discovery = answer('The metadata.', metadata);
 
 const userInfo = shape(
   'UserInfo',
@@ -236,15 +243,19 @@ export const oauthOperations: Operations = {
   }),
   'GET /userinfo': userInfoOperation('userinfo'),
   'POST /userinfo': userInfoOperation('userinfo_form'),
-  [`GET ${ROUTES.jwks}`]: published('jwks', 'Read the keys that verify tokens', jwks),
+  [`GET ${ROUTES.jwks}`]: published('jwks', 'Read the keys that verify tokens', {
+    ...answer('The keys.', jwks),
+    // RFC 7517 §8.5.2
+    jsonType: 'application/jwk-set+json',
+  }),
   'GET /.well-known/openid-configuration': published(
     'openid_configuration',
     'Discover the endpoints',
-    metadata,
+    discovery,
   ),
   'GET /.well-known/oauth-authorization-server': published(
     'oauth_authorization_server',
     'Discover the endpoints (RFC 8414)',
-    metadata,
+    discovery,
   ),
 };

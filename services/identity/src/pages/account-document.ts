@@ -37,6 +37,7 @@ export function accountDocument(page: {
     html`<body class="account-page">
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><p class="brand">${logo}${PRODUCT}</p>
+<a class="way-back" href="/dashboard">Dashboard</a>
 <p class="who">Signed in as <strong><bdi>${frame.username}</bdi></strong></p>
 ${form(frame.signOut, html`<button>Sign out</button>`)}</header>
 <div class="columns">

@@ -8,10 +8,10 @@ import { describeScopes } from './scope-descriptions.ts';
 
 export type AuthorizedApplication = {
   name: string;
-  host?: string | undefined;
+  hosts: readonly string[];
   scopes: readonly string[];
   since: Date;
-  /** Takes the permission back. */
+  /** Revokes the access. */
   revoke: PageForm;
 };
 
@@ -20,8 +20,13 @@ export type OwnApplicationView = {
   name: string;
   clientId: string;
   hasPublicKeys: boolean;
-  secrets: readonly { createdAt: Date; lastUse: LastUse | null }[];
-  keys: readonly { name: string; lastUse: LastUse | null }[];
+  secrets: readonly {
+    label: string | null;
+    lastFour: string | null;
+    createdAt: Date;
+    lastUse: LastUse | null;
+  }[];
+  keys: readonly { name: string; lastFour: string | null; lastUse: LastUse | null }[];
   /** Of the application as a whole. */
   lastUse: LastUse | null;
 };
@@ -33,13 +38,13 @@ export type ApplicationsModel = {
   role: Role;
   applications: readonly AuthorizedApplication[];
   own: readonly OwnApplicationView[];
-  /** Takes from all own applications what they can authenticate by. */
-  endCredentials: PageForm;
+  /** The page that asks whether to take from all own applications what they can authenticate by. */
+  endCredentials: string;
   notice?: keyof typeof NOTICES | undefined;
 };
 
 const NOTICES = {
-  revoked: 'The application can no longer use your account.',
+  revoked: 'The application no longer has access to your account.',
   credentials_ended: 'The secrets and keys of your own applications no longer work.',
 };
 
@@ -52,32 +57,36 @@ export function applicationsPage(model: ApplicationsModel): string {
     current: 'applications',
     body: html`${
       applications.length === 0
-        ? html`<p class="empty">No application may use your account. When you allow one, it appears here.</p>`
-        : html`<p>These applications may use your account. Take back what you no longer need: it takes effect at once, and you can allow it again later.</p>
+        ? html`<p class="empty">No applications have access to your account. Applications that you allow appear here.</p>`
+        : html`<p>These applications have access to your account. Revoke the access of applications that you no longer use. Revoking takes effect at once, and you can allow an application again later.</p>
 <ul class="cards">${applications.map((application, index) => card(application, index, role))}</ul>`
     }
 ${own.length > 0 && ownApplications(own, model.endCredentials)}`,
   });
 }
 
-function ownApplications(own: readonly OwnApplicationView[], end: PageForm): Html {
+function ownApplications(own: readonly OwnApplicationView[], end: string): Html {
   const haveCredentials = own.some((it) => it.hasPublicKeys || it.secrets.length + it.keys.length > 0);
   return html`<h2>Your own applications</h2>
-<p>You have registered these. If you do not recognise one of them, or one of their secrets and keys, change your password, then end all secrets and keys. You manage them in the <a href="/dashboard/applications">dashboard</a>.</p>
+<p>You registered these applications. If you do not recognise an application, a secret or a key, change your password, then end all secrets and keys. Manage your applications in the <a href="/dashboard/applications">dashboard</a>.</p>
 <ul class="cards">${own.map(ownCard)}</ul>
-${haveCredentials && form(end, html`<button class="danger">End all secrets and keys</button>`, { class: 'after-cards' })}`;
+${haveCredentials && html`<p class="buttons after-cards"><a class="danger" href="${end}">End all secrets and keys</a></p>`}`;
 }
 
 function ownCard({ name, clientId, hasPublicKeys, secrets, keys, lastUse }: OwnApplicationView): Html {
   return html`<li class="card"><h3><bdi>${name}</bdi></h3>
 <dl class="card-facts">
 <div><dt>Client ID</dt><dd>${hostname(clientId)}</dd></div>
-<div><dt>Application</dt><dd>${used(lastUse)}</dd></div>
-${secrets.map((it) => html`<div><dt>Secret</dt><dd>of ${day(it.createdAt)}, ${used(it.lastUse)}</dd></div>`)}
-${keys.map((it) => html`<div><dt>API key</dt><dd><bdi>${it.name}</bdi>, ${used(it.lastUse)}</dd></div>`)}
-${hasPublicKeys && html`<div><dt>Public keys</dt><dd>It signs its requests with keys of its own.</dd></div>`}
+<div><dt>Usage</dt><dd>${used(lastUse)}</dd></div>
+${secrets.map((it) => html`<div><dt>Secret</dt><dd>${it.label !== null && html`<bdi>${it.label}</bdi> `}${ending(it)}created on ${day(it.createdAt)}, ${used(it.lastUse)}</dd></div>`)}
+${keys.map((it) => html`<div><dt>API key</dt><dd><bdi>${it.name}</bdi> ${ending(it)}${used(it.lastUse)}</dd></div>`)}
+${hasPublicKeys && html`<div><dt>Public keys</dt><dd>The application signs its requests with its own keys.</dd></div>`}
 </dl></li>`;
 }
+
+/** By what a secret can be told from others. */
+const ending = ({ lastFour }: { lastFour: string | null }) =>
+  lastFour !== null && html`ending in <code dir="ltr">…${lastFour}</code>, `;
 
 function used(use: LastUse | null): Html {
   if (use === null) return html`never used`;
@@ -85,10 +94,10 @@ function used(use: LastUse | null): Html {
 }
 
 function card(application: AuthorizedApplication, index: number, role: Role): Html {
-  const { name, host, since, revoke } = application;
+  const { name, hosts, since, revoke } = application;
   const id = `application-${index + 1}`;
   return html`<li class="card"><h2 id="${id}"><bdi>${name}</bdi></h2>
-<p class="card-facts">${host !== undefined && html`${hostname(host)}<br>`}Allowed on ${day(since)}</p>
-<details><summary>What it can do<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role))}</div></details>
-${form(revoke, html`<button class="danger" aria-describedby="${id}">Take back permission</button>`)}</li>`;
+<p class="card-facts">${hosts.map((host) => html`${hostname(host)}<br>`)}Allowed on ${day(since)}</p>
+<details><summary>Permissions<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role))}</div></details>
+${form(revoke, html`<button class="danger" aria-describedby="${id}">Revoke access</button>`)}</li>`;
 }

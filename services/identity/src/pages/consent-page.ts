@@ -25,18 +25,18 @@ export function consentPage(model: ConsentModel): string {
 ${requestingApplication(application)}
 <p class="account">You are signed in as ${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}.
 <a href="${model.links.useAnotherAccount}">Not you? Use another account</a></p>
-${newScopes.length > 0 && html`<p>You have allowed it some of this before. What it asks for now for the first time is marked <strong class="new">New</strong>.</p>`}
+${newScopes.length > 0 && html`<p>You have allowed some of these permissions before. New permissions are marked <strong class="new">New</strong>.</p>`}
 <section class="permissions" aria-labelledby="permissions">
-<h2 id="permissions">If you allow it, it can:</h2>
+<h2 id="permissions">If you allow access, this application can:</h2>
 ${permissionGroups(describeScopes(model.scopes, account.role), newScopes)}
 </section>
-<p class="hint">It keeps this permission, also while you are away, until you take it back. You can do that at any time, under Applications in your account. It never learns your password.</p>
+<p class="hint">The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.</p>
 ${form(
   model.form,
   html`<div class="buttons"><button class="primary" name="decision" value="allow">Allow</button>
 <button class="secondary" name="decision" value="deny">Do not allow</button></div>`,
 )}
-<p class="hint">Either way you go back to ${hostname(application.host)}.</p>`,
+<p class="hint">In both cases you return to ${application.host === undefined ? 'the app on this device' : hostname(application.host)}.</p>`,
   });
 }
 

@@ -1,5 +1,4 @@
 import type { FieldProblem } from '@gatehouse/kit/errors';
-import { PRODUCT } from '@gatehouse/ui/document';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/ui/form';
 import { html } from '@gatehouse/ui/html';
 import { standalonePage } from './document.ts';
@@ -29,14 +28,14 @@ export function createAccountPage(model: CreateAccountModel): string {
     title: 'Create an account',
     failed: problems.length > 0,
     body: html`<h1>Create an account</h1>
-${application ? html`<p class="before-asking">to continue to</p>${requestingApplication(application)}` : html`<p>One ${PRODUCT} account for every application that you use it with.</p>`}
+<p class="before-asking">to continue to</p>${requestingApplication(application)}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,
   html`${field({ ...common('username'), label: 'Username', hint: '3 to 64 letters, digits, dots, underscores, plus signs and hyphens.', value: values.username, autocomplete: 'username', required: true })}
-${field({ ...common('email'), label: 'Email', hint: 'We send you a link to confirm it.', type: 'email', value: values.email, autocomplete: 'email', required: true })}
-${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good one.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
-${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', value: values.name, autocomplete: 'name' })}
+${field({ ...common('email'), label: 'Email', hint: 'We will send you a link to confirm the address.', type: 'email', value: values.email, autocomplete: 'email', required: true })}
+${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
+${field({ ...common('name'), label: 'Name', hint: 'The name that you want to be called by.', value: values.name, autocomplete: 'name' })}
 <div class="buttons"><button class="primary">Create account</button></div>`,
 )}
 <ul class="ways"><li>Already have an account? <a href="${model.links.signIn}">Sign in</a></li></ul>`,

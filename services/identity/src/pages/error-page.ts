@@ -1,5 +1,5 @@
 import { duration, named } from '@gatehouse/ui/formatting';
-import { html } from '@gatehouse/ui/html';
+import { type Html, html } from '@gatehouse/ui/html';
 import { standalonePage } from './document.ts';
 
 export type ErrorPageKind =
@@ -22,61 +22,67 @@ export type ErrorPageModel = {
   retryAfter?: number | undefined;
   /** For the application's developers: what is wrong with its request. Never a secret. */
   detail?: string | undefined;
+  /** The redirect URI that was received, and those that are registered, which are no secret. */
+  redirectUris?: { received: string; registered: readonly string[] } | undefined;
   links?: { account?: string } | undefined;
 };
 
 type Texts = { title: string; what: string; next: string };
 
 const ASK_THE_APPLICATION =
-  'Go back to the application and try again. If it happens again, tell the people who run it.';
+  'Go back to the application and try again. If the error happens again, report it to the people who run the application.';
 
 const TEXTS: Record<ErrorPageKind, Texts> = {
   expired_sign_in: {
     title: 'This sign-in has expired',
-    what: 'It was open for too long, or it was finished in another tab. Nothing has been lost.',
-    next: 'Go back to the application and sign in from there again.',
+    what: 'The sign-in page was open for too long, or you finished the sign-in in another tab.',
+    next: 'Go back to the application and sign in again.',
   },
   expired_form: {
-    title: 'This page was out of date',
-    what: 'To protect you, we did not accept what you sent: the page was open for too long, or cookies are switched off.',
+    title: 'This page has expired',
+    what: 'The form was not accepted, because the page was open for too long or your browser blocks cookies.',
     next: 'Go back, reload the page, and send the form again.',
   },
   unknown_application: {
-    title: 'We do not know this application',
-    what: 'The application that sent you here is not registered with us, or no longer is.',
-    next: 'Close this page. If you trust the application, tell the people who run it.',
+    title: 'Unknown application',
+    what: 'The application that sent you here is not registered, or its registration was deleted.',
+    next: 'Close this page. If you trust the application, report the error to the people who run it.',
   },
   bad_redirect_address: {
     title: 'We stopped this sign-in',
-    what: 'The application asked us to send you to an address that it has not registered. That may be a mistake, or somebody may be trying to deceive you.',
-    next: 'Do not continue from the page that brought you here. If you trust the application, tell the people who run it.',
+    what: 'The application asked us to send you to an address that it has not registered. This may be a mistake, or somebody may be trying to deceive you.',
+    next: 'Do not go back to the page that sent you here. If you trust the application, report the error to the people who run it.',
   },
   bad_sign_out: {
     title: 'We could not sign you out',
-    what: 'The application sent a proof of your sign-in that we did not issue to it, or that has been altered. So we have not signed you out.',
-    next: 'You can sign out in your account. If it happens again, tell the people who run the application.',
+    what: 'The application sent a proof of your sign-in that was issued to another application or was altered. You are still signed in.',
+    next: 'You can sign out in your account. If the error happens again, report it to the people who run the application.',
   },
   not_found: {
-    title: 'There is no such page',
-    what: 'The address may be mistyped, or the page is gone.',
-    next: 'Check the address, or start again from where you came from.',
+    title: 'Page not found',
+    what: 'The address may be mistyped, or the page was removed.',
+    next: 'Check the address, or go back to the previous page.',
   },
   too_many_attempts: {
     title: 'Too many attempts',
-    what: 'There have been too many attempts from your connection, so we are pausing for a while.',
-    next: 'Please wait a little, then try again.',
+    what: 'There were too many attempts from your network. Further attempts are blocked for a while.',
+    next: 'Please wait a few minutes, then try again.',
   },
   unavailable: {
-    title: 'Not possible right now',
-    what: 'A part of our service is not answering. The fault is ours, not yours.',
+    title: 'Temporarily unavailable',
+    what: 'A part of our service is not responding. The fault is ours, not yours.',
     next: 'Please try again in a minute.',
   },
-  generic: { title: 'This did not work', what: 'Something went wrong.', next: ASK_THE_APPLICATION },
+  generic: {
+    title: 'Something went wrong',
+    what: 'The request could not be completed.',
+    next: ASK_THE_APPLICATION,
+  },
 };
 
 export function errorPage(model: ErrorPageModel): string {
   const { title, what, next } = TEXTS[model.kind];
-  const { application, retryAfter, detail, links } = model;
+  const { application, retryAfter, detail, redirectUris, links } = model;
   return standalonePage({
     title,
     body: html`<h1>${title}</h1>
@@ -86,8 +92,14 @@ export function errorPage(model: ErrorPageModel): string {
 ${links?.account !== undefined && html`<ul class="ways"><li><a href="${links.account}">Go to your account</a></li></ul>`}
 <dl class="small-print">
 ${application !== undefined && html`<div><dt>Application</dt><dd>${named(application)}</dd></div>`}
-${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${detail}</dd></div>`}
+${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${detail}${redirectUris && redirectUriDetails(redirectUris)}</dd></div>`}
 <div><dt>Request</dt><dd><code>${model.requestId}</code></dd></div>
 </dl>`,
   });
+}
+
+function redirectUriDetails({ received, registered }: NonNullable<ErrorPageModel['redirectUris']>): Html {
+  const list = (uris: readonly string[]) =>
+    html`<ul>${uris.map((uri) => html`<li><code dir="ltr">${uri}</code></li>`)}</ul>`;
+  return html`<details><summary>Redirect URIs</summary><p>Received:</p>${list([received])}<p>Registered:</p>${list(registered)}</details>`;
 }

@@ -17,7 +17,7 @@ export function emailVerifyPage(model: EmailVerifyModel): string {
     body: html`<h1>Confirm your email address</h1>
 <p>Is ${named(model.email)} your address, and is ${named(model.username)} your account?</p>
 ${form(model.form, html`<div class="buttons"><button class="primary">Confirm this address</button></div>`)}
-<p class="hint">If you have no such account, close this page: somebody may have mistyped an address.</p>`,
+<p class="hint">If this is not your account, close this page. Somebody may have mistyped an email address.</p>`,
   });
 }
 
@@ -32,8 +32,8 @@ export function emailOfOtherAccountPage(model: EmailOfOtherAccountModel): string
   return standalonePage({
     title: 'This link is for another account',
     body: html`<h1>This link is for another account</h1>
-<p>You are signed in as ${named(model.username)}, and the address has not been confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.</p>
-<p>If you have no other account, close this page: somebody may have mistyped an address.</p>
+<p>You are signed in as ${named(model.username)}. The email address was not confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.</p>
+<p>If you have no other account, close this page. Somebody may have mistyped an email address.</p>
 ${form(model.signOut, html`<div class="buttons"><button class="primary">Sign out</button></div>`)}`,
   });
 }
@@ -60,10 +60,10 @@ export type UndoEmailChangeModel = {
 /** Asks to press a button, as emailVerifyPage does. */
 export function undoEmailChangePage(model: UndoEmailChangeModel): string {
   return standalonePage({
-    title: 'Put your email address back',
-    body: html`<h1>Put your email address back</h1>
-<p>The account ${named(model.username)} gets the address ${named(model.email)} back. Everybody who is signed in to it is signed out, its password no longer works, and you choose a new one.</p>
-${form(model.form, html`<div class="buttons"><button class="primary">Put this address back</button></div>`)}
+    title: 'Restore your email address',
+    body: html`<h1>Restore your email address</h1>
+<p>This restores the email address ${named(model.email)} of the account ${named(model.username)}. All sessions of the account end, its password stops working, and you choose a new password.</p>
+${form(model.form, html`<div class="buttons"><button class="primary">Restore this address</button></div>`)}
 <p class="hint">If you changed the address yourself, close this page.</p>`,
   });
 }
@@ -76,14 +76,14 @@ export type LinkInvalidModel = {
 
 export function linkInvalidPage(model: LinkInvalidModel): string {
   const retry = {
-    new_password: 'Ask for another link',
+    new_password: 'Request a new link',
     email: 'Go to your profile and send another link',
     undo: 'Go to your account',
   }[model.purpose];
   return standalonePage({
     title: 'This link no longer works',
     body: html`<h1>This link no longer works</h1>
-<p>It has already been used, has been replaced by a newer one, or has expired. If you copied it, part of it may be missing.</p>
+<p>The link has already been used, was replaced by a newer link, or has expired. If you copied the link, part of it may be missing.</p>
 <p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
   });
 }

@@ -7,10 +7,19 @@ export type Mail = { subject: string; text: string; html: string };
 
 export function verifyEmailMail(model: { link: string; username: string }): Mail {
   return mail('Confirm your email address', [
-    `The ${PRODUCT} account “${oneLine(model.username)}” has this email address. Is it yours?`,
+    `The ${PRODUCT} account “${plainName(model.username)}” has this email address. Is it yours?`,
     'Open this link, sign in to that account, and press the button there:',
     { link: model.link, label: 'Confirm my email address' },
-    'If you have no such account, you need not do anything. Somebody may have mistyped an address.',
+    'If this is not your account, you need not do anything. Somebody may have mistyped an email address.',
+  ]);
+}
+
+/** For who has confirmed the address, with their own username. */
+export function addressClaimedMail({ username }: { username: string }): Mail {
+  return mail('Somebody tried to create an account with your address', [
+    `Somebody gave this email address for a new ${PRODUCT} account. It belongs to your account ${plainName(username)}, and still does.`,
+    'If it was you, sign in to the account that you have. On the page where you sign in, “Forgotten your password?” helps.',
+    'If it was not you, you need not do anything. Nobody else can confirm your address, or sign in with it.',
   ]);
 }
 
@@ -39,10 +48,10 @@ export type Notice =
   | ({ kind: 'recovery_used' } & Occasion)
   | { kind: 'new_device'; device: string; address: string; at: Date }
   | ({ kind: 'new_credential'; application: string } & NewCredential)
-  | { kind: 'application_given' | 'application_received'; application: string };
+  | { kind: 'application_given' | 'application_offered'; application: string };
 
 export function noticeMail(notice: Notice, { username }: { username: string }): Mail {
-  const account = `your ${PRODUCT} account ${oneLine(username)}`;
+  const account = `your ${PRODUCT} account ${plainName(username)}`;
   const fine = 'If it was you, you need not do anything.';
   const ask =
     'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”.';
@@ -61,28 +70,28 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
       ]);
     case 'new_device':
       return mail('A sign-in from a new device', [
-        `Somebody has just signed in to ${account} from a device that we have not seen before:`,
-        `${oneLine(notice.device)}, at the address ${notice.address}, on ${dateAndTimeText(notice.at)}.`,
+        `Somebody signed in to ${account} from a device that we have not seen before:`,
+        `${plainName(notice.device)}, at the address ${notice.address}, on ${dateAndTimeText(notice.at)}.`,
         fine,
         'If it was not you, somebody else knows your password. Sign in, change the password, and look at the sessions of your account.',
       ]);
     case 'application_given':
-      return mail('An application has been given away', [
-        `An application of ${account}, “${oneLine(notice.application)}”, has just been given to somebody else. You can no longer manage it, and its secrets and keys no longer work.`,
-        'If it was you, or an admin has told you, you need not do anything.',
-        'If not, somebody else may be in your account. Sign in, change the password, and ask an admin to give the application back.',
+      return mail('Your application has a new owner', [
+        `The application “${plainName(notice.application)}” of ${account} has a new owner. You can no longer manage it, and its secrets and API keys no longer work.`,
+        'If you transferred it, or an admin told you about it, you need not do anything.',
+        'If not, somebody else may be in your account. Sign in, change the password, and ask an admin to transfer the application back to you.',
       ]);
-    case 'application_received':
-      return mail('You have been given an application', [
-        `The application “${oneLine(notice.application)}” has just been given to ${account}. What it does from now on, it does for you.`,
-        'It has no secrets and keys until you make some. Before you do, look at its redirect URIs and its scopes.',
-        'If you do not want it, sign in and delete it.',
+    case 'application_offered':
+      return mail('An application is offered to you', [
+        `Somebody wants to transfer the application “${plainName(notice.application)}” to ${account}. Nothing changes unless you accept.`,
+        'To see its permissions, and to accept or decline it, sign in to the dashboard and open the page “Applications”. The offer expires after 7 days.',
+        'If you did not expect it, decline it.',
       ]);
     case 'new_credential':
-      return mail('A new way into the API was created', [
-        `An application of ${account}, “${oneLine(notice.application)}”, has just been given ${notice.what}${'name' in notice ? `, “${oneLine(notice.name)}”` : ''}.`,
+      return mail('A new API credential was created', [
+        `Your application “${plainName(notice.application)}” got ${notice.what}${'name' in notice ? `, “${plainName(notice.name)}”` : ''}. It belongs to ${account}.`,
         fine,
-        'If it was not you, somebody else is in your account. Sign in, change the password, and end the secrets and keys of your applications, which the page offers after that.',
+        'If it was not you, somebody else is in your account. Sign in, change the password, and end all secrets and API keys of your applications on the page that follows.',
       ]);
   }
 }
@@ -90,11 +99,11 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
 /** For the address that the account had before. `hours`: how long the link works. */
 export function emailChangedMail(model: { link: string; username: string; hours: number } & Occasion): Mail {
   return mail('Your email address has been changed', [
-    `The ${PRODUCT} account ${oneLine(model.username)} was given another email address than this one on ${occasion(model)}.`,
+    `The ${PRODUCT} account ${plainName(model.username)} got a new email address in place of this one on ${occasion(model)}.`,
     'If it was you, you need not do anything.',
-    'If it was not you, somebody else may be in your account. Open this link to put this address back:',
-    { link: model.link, label: 'Put this address back' },
-    `It works once, for ${model.hours} hours. It signs everybody out, and you choose a new password. Give the link to nobody.`,
+    'If it was not you, somebody else may be in your account. Open this link to restore this address:',
+    { link: model.link, label: 'Restore this address' },
+    `It works once, for ${model.hours} hours. It ends all sessions of the account, and you choose a new password. Give the link to nobody.`,
   ]);
 }
 
@@ -118,7 +127,7 @@ function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {
 function document(subject: string, body: Content): Html {
   return html`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>${subject}</title><meta name="color-scheme" content="light dark"></head>
+<head><meta charset="utf-8"><title>${subject}</title><meta name="color-scheme" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"></head>
 <body><h1>${subject}</h1>
 ${body}
 </body>
@@ -126,7 +135,19 @@ ${body}
 `;
 }
 
-/** Keeps a name from adding lines to the text. */
-function oneLine(name: string): string {
-  return name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+/** The longest name in a mail, in characters: shorter than what would pass for a sentence of ours. */
+const MAX_NAME = 40;
+
+/**
+ * A name that somebody chose, in a mail to somebody else or to them: one line, without what mail programs turn into links
+ * (addresses, host names, phone numbers) and without what ends a sentence.
+ */
+function plainName(name: string): string {
+  const plain = name
+    .normalize('NFKC')
+    .replace(/(?<=\S)[.。](?=\S)/gu, '·')
+    .replace(/[^\p{L}\p{M}\p{N}·_'&+()\u2019-]+/gu, ' ')
+    .replace(/\d{3}(?=[ ()+-]*\d)/g, '$&·')
+    .trim();
+  return [...plain].length > MAX_NAME ? `${[...plain].slice(0, MAX_NAME - 1).join('')}…` : plain;
 }

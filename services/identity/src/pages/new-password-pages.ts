@@ -29,7 +29,7 @@ export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
     title: 'Forgotten your password?',
     failed: retryAfter !== undefined,
     body: html`<h1>Forgotten your password?</h1>
-<p>Enter your username or email address. We will send a link to the confirmed email address of that account, with which you can choose a new password.</p>
+<p>Enter your username or email address. We will send a link to the confirmed email address of the account. The link lets you choose a new password.</p>
 ${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${form(
   model.form,
@@ -47,9 +47,9 @@ export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): st
   return standalonePage({
     title: 'Check your mail',
     body: html`<h1>Check your mail</h1>
-<p>If there is such an account with a confirmed email address, a link is on its way to it. The link works once, for ${duration(model.minutes * 60)}.</p>
+<p>If the account exists and its email address is confirmed, we have sent a link to that address. The link works once, for ${duration(model.minutes * 60)}.</p>
 <h2>No mail?</h2>
-<p>Wait a few minutes, and check your spam folder. We cannot say here whether an account exists, as that would tell strangers, too.</p>
+<p>Wait a few minutes, and check your spam folder. This page does not say whether an account exists, because strangers can see it, too.</p>
 <ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
   });
 }
@@ -58,7 +58,7 @@ export type NewPasswordModel = {
   /** With the token of the mailed link in `hidden`. */
   form: PageForm;
   username: string;
-  /** The address that the account has just got back. */
+  /** The address that was restored. */
   restoredEmail?: string | undefined;
   /** Problems of `new_password`. */
   problems?: readonly FieldProblem[] | undefined;
@@ -70,13 +70,13 @@ export function newPasswordPage(model: NewPasswordModel): string {
     title: 'Choose a new password',
     failed: problems.length > 0,
     body: html`<h1>Choose a new password</h1>
-${restoredEmail !== undefined && html`<p class="notice" role="status">The account has the address ${named(restoredEmail)} again. Everybody is signed out, and the old password no longer works.</p>`}
-<p>It is for the account ${named(model.username)}. You will be signed out everywhere else.</p>
+${restoredEmail !== undefined && html`<p class="notice" role="status">The email address ${named(restoredEmail)} is restored. All sessions of the account have ended, and the old password no longer works.</p>`}
+<p>The new password is for the account ${named(model.username)}. All other sessions of the account will end.</p>
 ${problemSummary(problems, ['new_password'])}
 ${form(
   model.form,
   html`${usernameForPasswordManagers(model.username)}
-${field({ name: 'new_password', label: 'New password', hint: 'At least 8 characters. A few random words make a good one.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true, autofocus: true, problem: problemOf(problems, 'new_password') })}
+${field({ name: 'new_password', label: 'New password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true, autofocus: true, problem: problemOf(problems, 'new_password') })}
 <div class="buttons"><button class="primary">Save the new password</button></div>`,
 )}`,
   });
@@ -84,7 +84,7 @@ ${field({ name: 'new_password', label: 'New password', hint: 'At least 8 charact
 
 export type NewPasswordDoneModel = {
   links: { signIn: string };
-  /** Offered to somebody who has applications of their own. */
+  /** Leads to the question whether to end them; offered to somebody who has applications of their own. */
   endCredentials?: PageForm | undefined;
 };
 
@@ -92,9 +92,9 @@ export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
     body: html`<h1>Your new password is saved</h1>
-<p>You are signed out everywhere. Sign in with it now, or go back to the application you came from.</p>
+<p>You are signed out everywhere. Sign in with the new password, or go back to your application.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
-${model.endCredentials !== undefined && offerToEndCredentials(model.endCredentials)}`,
+${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">End all secrets and keys</button>`))}`,
   });
 }
 
@@ -102,7 +102,7 @@ export function credentialsEndedPage(model: { links: { signIn: string } }): stri
   return standalonePage({
     title: 'The secrets and keys have ended',
     body: html`<h1>The secrets and keys have ended</h1>
-<p>Those of your own applications no longer work. Sign in to see what applications you have.</p>
+<p>The secrets and keys of your applications no longer work. Sign in to see your applications.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
   });
 }

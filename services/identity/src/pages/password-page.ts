@@ -20,17 +20,17 @@ export type PasswordModel = {
   /** Seconds to wait when the current password was wrong too often. */
   retryAfter?: number | undefined;
   notice?: 'saved' | undefined;
-  /** Offered after a change to somebody who has applications of their own. */
-  endCredentials?: PageForm | undefined;
+  /** The page that asks whether to end them; offered after a change to somebody who has applications of their own. */
+  endCredentials?: string | undefined;
 };
 
 const FIELDS = ['current_password', 'new_password'];
 
 /** After a new password, which does not end what the person's own applications have. */
-export function offerToEndCredentials(end: PageForm): Html {
+export function offerToEndCredentials(way: Html): Html {
   return html`<section class="card"><h2>Did somebody else know your password?</h2>
-<p>Then they may have made secrets and keys for applications of yours, which still work. End them all, and give your applications new ones.</p>
-${form(end, html`<button class="danger">End all secrets and keys</button>`)}</section>`;
+<p>That person may have created secrets and keys for your applications, and these still work. End all secrets and keys, then create new ones.</p>
+${way}</section>`;
 }
 
 export function passwordPage(model: PasswordModel): string {
@@ -49,7 +49,7 @@ export function passwordPage(model: PasswordModel): string {
     notice: model.notice && 'Your new password is saved. All other devices and applications are signed out.',
     frame: model.frame,
     current: 'password',
-    body: html`${model.endCredentials !== undefined && offerToEndCredentials(model.endCredentials)}
+    body: html`${model.endCredentials !== undefined && offerToEndCredentials(html`<p class="buttons"><a class="danger" href="${model.endCredentials}">End all secrets and keys</a></p>`)}
 <p>A new password ends all your other sessions and the access of all applications that you have allowed.</p>
 ${retryAfter !== undefined && alertBox('Too many attempts', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${problemSummary(problems, FIELDS)}
@@ -57,7 +57,7 @@ ${form(
   model.form,
   html`${usernameForPasswordManagers(model.frame.username)}
 ${field({ ...common('current_password'), label: 'Current password', autocomplete: 'current-password' })}
-${field({ ...common('new_password'), label: 'New password', hint: 'At least 8 characters. A few random words make a good one.', autocomplete: 'new-password', minlength: 8 })}
+${field({ ...common('new_password'), label: 'New password', hint: 'At least 8 characters. A few random words make a good password.', autocomplete: 'new-password', minlength: 8 })}
 <div class="buttons"><button class="primary">Change password</button></div>`,
 )}`,
   });

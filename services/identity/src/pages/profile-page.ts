@@ -25,7 +25,7 @@ const NOTICES: Record<ProfileNotice, string> = {
   saved: 'Your profile is saved.',
   saved_and_link_sent:
     'Your profile is saved. To confirm your email address, open the link that we have sent to it.',
-  link_sent: 'The link is on its way. Open it to confirm your email address.',
+  link_sent: 'We have sent a link to your email address. Open the link to confirm the address.',
 };
 
 export function profilePage(model: ProfileModel): string {
@@ -50,14 +50,14 @@ ${form(
 ${field({ ...common('username'), label: 'Username', autocomplete: 'username', required: true })}
 ${field({ ...common('email'), label: 'Email', type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
 ${emailState(model.email)}
-${field({ name: 'current_password', label: 'Current password', hint: 'Needed only to change the email address.', type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
+${field({ name: 'current_password', label: 'Current password', hint: 'Required only to change the email address.', type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
 </fieldset>
 <fieldset><legend>About you</legend>
-${field({ ...common('name'), label: 'Name', hint: 'As you would like to be called.', autocomplete: 'name', required: true })}
+${field({ ...common('name'), label: 'Name', hint: 'The name that you want to be called by.', autocomplete: 'name', required: true })}
 <div class="pair">${field({ ...common('first_name'), label: 'First name', autocomplete: 'given-name' })}
 ${field({ ...common('last_name'), label: 'Last name', autocomplete: 'family-name' })}</div>
-${field({ ...common('phone'), label: 'Phone', hint: 'For messages by SMS. Begins with + and the code of the country, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
-${field({ ...common('picture'), label: 'Address of a picture', hint: 'Begins with https://', type: 'url', autocomplete: 'photo' })}
+${field({ ...common('phone'), label: 'Phone', hint: 'For SMS messages. Start with + and the country code, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
+${field({ ...common('picture'), label: 'Picture URL', hint: 'The URL must start with https://', type: 'url', autocomplete: 'photo' })}
 </fieldset>
 <div class="buttons"><button class="primary">Save</button></div>`,
 )}
@@ -70,9 +70,9 @@ function emailState(state: ProfileModel['email']) {
     case 'verified':
       return html`<p class="state state-good" id="email-state">Confirmed</p>`;
     case 'unverified':
-      return html`<div class="state-line"><p class="state state-open" id="email-state">Not confirmed yet. Until it is, you cannot sign in or get a new password with it, and no mails about your account go to it.</p>
-<button class="secondary small" form="send-link-again">Send a link to confirm it</button></div>`;
+      return html`<div class="state-line"><p class="state state-open" id="email-state">Not confirmed yet. Until you confirm this address, you cannot use it to sign in or to get a new password, and we send no account mails to it.</p>
+<button class="secondary small" form="send-link-again">Send a confirmation link</button></div>`;
     case 'none':
-      return html`<p class="state" id="email-state">No address yet. Without one you cannot get a new password.</p>`;
+      return html`<p class="state" id="email-state">You have no email address yet. Without an email address, you cannot get a new password.</p>`;
   }
 }

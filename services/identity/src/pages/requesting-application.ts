@@ -1,11 +1,23 @@
+import { PRODUCT } from '@gatehouse/ui/document';
 import { hostname, named } from '@gatehouse/ui/formatting';
 import { type Html, html } from '@gatehouse/ui/html';
 
-/** The application that sent the person here: its name, and the host (and port) that receives the answer. */
-export type RequestingApplication = { name: string; host: string };
+/**
+ * The application that sent the person here: its name, and the host (and port) that receives the answer. An app with a
+ * private-use scheme has no host.
+ */
+export type RequestingApplication = { name: string; host: string | undefined };
 
-/** Who asks, and where the answer goes. Distinguishes a program on the person's own machine from a site. */
-export function requestingApplication(application: RequestingApplication): Html {
-  const local = /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(application.host);
-  return html`<p class="asking"><span class="asking-name">${named(application.name)}</span><span class="asking-host">${local ? 'a program on this device, at' : 'at'} ${hostname(application.host)}</span></p>`;
+/**
+ * The application, and the place that the response goes to: a program on the person's own machine, or a site. Without an
+ * application, the account pages or the dashboard.
+ */
+export function requestingApplication(it: RequestingApplication | undefined): Html {
+  return html`<p class="asking"><span class="asking-name">${named(it?.name ?? PRODUCT)}</span>${it && html`<span class="asking-host">${place(it.host)}</span>`}</p>`;
+}
+
+function place(host: string | undefined): Html {
+  if (host === undefined) return html`an app on this device`;
+  const local = /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(host);
+  return html`${local ? 'a program on this device, at' : 'at'} ${hostname(host)}`;
 }

@@ -7,16 +7,15 @@ type Topic = 'identity' | 'read' | 'change';
 type Sentence = { topic: Topic; sentence: string | Record<Role, string> };
 
 const TITLES: Record<Topic, string> = {
-  identity: 'Who you are',
-  read: 'What it may read',
-  change: 'What it may change',
+  identity: 'Your identity',
+  read: 'Reading data',
+  change: 'Changing data',
 };
 
-const OWN_RECORD =
-  'Read your account details, such as your username and email address. Only yours, nobody else’s';
-const CHANGE_OWN_RECORD = 'Change your account details, and delete your account. Only yours, nobody else’s';
+const OWN_RECORD = 'Read your own account details, such as your username and email address';
+const CHANGE_OWN_RECORD = 'Change your own account details, and delete your account';
 const EVERYTHING =
-  'all items, products, orders, messages, reports and usage figures, those of other people too';
+  'all items, products, orders, messages, reports and usage figures, including those of other people';
 
 /** What each scope lets an application do for a person of each role, as the services really allow it. */
 const SENTENCES: Record<Scope, Sentence> = {
@@ -31,8 +30,8 @@ const SENTENCES: Record<Scope, Sentence> = {
     topic: 'read',
     sentence: {
       user: OWN_RECORD,
-      editor: 'Read the account details of everybody, not only yours',
-      admin: 'Read the account details of everybody, not only yours',
+      editor: 'Read the account details of all users',
+      admin: 'Read the account details of all users',
     },
   },
   'read:data': {
@@ -47,8 +46,8 @@ const SENTENCES: Record<Scope, Sentence> = {
     topic: 'read',
     sentence: {
       user: 'Read everything that you can see yourself, and nothing else',
-      editor: `Read everything: the account details of everybody, and ${EVERYTHING}`,
-      admin: `Read everything: the account details of everybody, ${EVERYTHING}, and the queues of messages and reports`,
+      editor: `Read everything: the account details of all users, and ${EVERYTHING}`,
+      admin: `Read everything: the account details of all users, ${EVERYTHING}, and the queues of messages and reports`,
     },
   },
   'write:users': {
@@ -56,8 +55,7 @@ const SENTENCES: Record<Scope, Sentence> = {
     sentence: {
       user: CHANGE_OWN_RECORD,
       editor: CHANGE_OWN_RECORD,
-      admin:
-        'Create, change and delete the accounts of everybody, and give people new roles and new passwords',
+      admin: 'Create, change and delete the accounts of all users, and change their roles and passwords',
     },
   },
   'write:data': {
@@ -67,7 +65,7 @@ const SENTENCES: Record<Scope, Sentence> = {
       editor:
         'Create, change and delete all items and products, place orders in your name, change the status of all orders, send messages to people, and receive your push messages',
       admin:
-        'Create, change and delete all items and products, place and change orders for anybody, send messages to people, pause messages and reports, remove or retry those that failed, and receive your push messages',
+        'Create, change and delete all items and products, place and change orders for all users, send messages to people, pause messages and reports, remove or retry those that failed, and receive your push messages',
     },
   },
 };
@@ -85,7 +83,7 @@ export function describeScopes(scopes: readonly string[], role: Role): ScopeGrou
   const unknown = scopes.filter((scope) => !Object.hasOwn(SENTENCES, scope));
   const others = {
     title: 'Other permissions',
-    sentences: merge(unknown.map((scope) => [scope, `“${scope}”, of which we have no description`])),
+    sentences: merge(unknown.map((scope) => [scope, `“${scope}”, which has no description`])),
   };
   return [...known, others].filter(({ sentences }) => sentences.length > 0);
 }

@@ -37,8 +37,8 @@ export type SessionsModel = {
   /** False when there are too many to list. */
   isComplete: boolean;
   programs: readonly DeviceView<LoginView>[];
-  /** Ends all of both kinds but the current session. */
-  endOthers: PageForm;
+  /** The page that asks whether to end all of both kinds but the current session. */
+  endOthers: string;
   notice?: 'ended' | 'device_ended' | 'login_ended' | 'program_ended' | 'others_ended' | undefined;
 };
 
@@ -59,7 +59,8 @@ export function sessionsPage(model: SessionsModel): string {
     notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'sessions',
-    body: html`<p>Where you are signed in. If you do not recognise one of these, end it, then change your password.</p>
+    body: html`<p>These are the sessions of your account. If you do not recognise a session, end it, then change your password.</p>
+${others && html`<p class="buttons"><a class="danger" href="${model.endOthers}">Sign out of all other sessions</a></p>`}
 ${devices.map((device, index) => {
   const isHere = device.uses.some(({ current }) => current);
   return group(device, {
@@ -70,11 +71,11 @@ ${devices.map((device, index) => {
     card: sessionCard,
   });
 })}
-${!isComplete && html`<p>There are more than the ${sessions.length} listed here, which were used last.</p>`}
+${!isComplete && html`<p>Only the ${sessions.length} most recently used sessions are listed.</p>`}
 ${
   programs.length > 0 &&
   html`<h2>Logins of programs</h2>
-<p>Programs that sent your username and password to the API.</p>
+<p>These programs logged in at the API with your username and password.</p>
 ${programs.map((program, index) =>
   group(program, {
     id: `login-${index + 1}`,
@@ -85,7 +86,7 @@ ${programs.map((program, index) =>
   }),
 )}`
 }
-${others && form(model.endOthers, html`<button class="danger">End all others</button>`, { class: 'after-cards' })}`,
+`,
   });
 }
 

@@ -1,4 +1,3 @@
-import { PRODUCT } from '@gatehouse/ui/document';
 import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/ui/form';
 import { duration, named } from '@gatehouse/ui/formatting';
 import { html } from '@gatehouse/ui/html';
@@ -14,7 +13,6 @@ export type SignInProblem =
 
 export type SignInModel = {
   form: PageForm;
-  /** Absent when the person came to the account pages directly. */
   application?: RequestingApplication | undefined;
   /** What was entered before, or what the application suggests (login_hint). */
   username?: string | undefined;
@@ -36,7 +34,7 @@ export function signInPage(model: SignInModel): string {
     title,
     failed: problem !== undefined,
     body: html`<h1>${title}</h1>
-${application ? html`<p class="before-asking">to continue to</p>${requestingApplication(application)}` : html`<p>to see your ${PRODUCT} account.</p>`}
+<p class="before-asking">to continue to</p>${requestingApplication(application)}
 ${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password again.</p>`}
 ${problem && problemBox(problem)}
 ${form(
@@ -65,7 +63,7 @@ function problemBox(problem: SignInProblem) {
     case 'known_devices_only':
       return alertBox(
         'Too many wrong passwords in a row',
-        html`<p>You can sign in to this account only in a browser in which you have done so before. Or choose “Forgotten your password?” and follow the link in the mail.</p>`,
+        html`<p>For now, you can sign in to this account only in a browser that you have signed in with before. Or choose “Forgotten your password?” and follow the link in the mail.</p>`,
       );
     case 'unavailable':
       return alertBox(

@@ -19,7 +19,7 @@ export function signOutPage(model: SignOutModel): string {
     body: html`<h1>Sign out?</h1>
 ${username !== undefined && html`<p>You are signed in to ${PRODUCT} as ${named(username)}.</p>`}
 ${application !== undefined && html`<p>${named(application)} asks to sign you out.</p>`}
-<p>Signing out ends this session, and the other applications that you opened with it in this browser have to ask you to sign in again.</p>
+<p>Signing out ends your session in this browser. Other applications that you opened in this browser will ask you to sign in again.</p>
 ${form(
   model.form,
   html`<div class="buttons"><button class="primary" name="logout" value="yes">Sign out</button>

@@ -1,27 +1,36 @@
 import type { PageForm } from '@gatehouse/ui/form';
 import { describeProgram, describeUserAgent } from '@gatehouse/ui/user-agent';
+import type { Context } from 'koa';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { Logins } from '../logins/logins.ts';
+import type { OfAccount } from '../oidc/oidc-adapter.ts';
+import type { Device } from '../oidc/sign-in-epochs.ts';
 import { applicationsPage } from '../pages/applications-page.ts';
+import { endCredentialsQuestion, endOthersQuestion } from '../pages/confirmation-pages.ts';
 import { type DeviceView, sessionsPage } from '../pages/sessions-page.ts';
+import type { KeptSession, SessionEnds } from '../sessions/session-ends.ts';
 import { ACCOUNT_PAGES, type AccountRouter, END_CREDENTIALS } from './account-router.ts';
 import type { AuthorizedApplications } from './authorized-applications.ts';
 import { type BrowserSessions, MAX_LISTED } from './browser-sessions.ts';
 import type { OwnApplications } from './own-applications.ts';
 import { sendPage } from './page-response.ts';
 
+const END_OTHERS = '/account/sessions/end-others';
+
 /** The account pages for who has access: authorized applications, sessions, and signing out. */
 export function addAccessRoutes(
-  { get, post }: AccountRouter,
+  { get, post, confirmed }: AccountRouter,
   options: {
     applications: AuthorizedApplications;
     own: OwnApplications;
     sessions: BrowserSessions;
+    sessionEnds: SessionEnds;
     logins: Logins;
     audit: Audit;
   },
 ): void {
-  const { applications, own, sessions, logins, audit } = options;
+  const { applications, own, sessions, sessionEnds, logins, audit } = options;
+  const ended = (ctx: Context) => ({ action: 'session.ended', origin: originOf(ctx) }) as const;
 
   get(ACCOUNT_PAGES.applications, async (ctx, { signedIn: { account }, frame, csrf }, done) => {
     const html = applicationsPage({
@@ -32,7 +41,7 @@ export function addAccessRoutes(
         revoke: { action: '/account/applications/revoke', csrf, hidden: { client_id: clientId } },
       })),
       own: await own.list(account.id, originOf(ctx)),
-      endCredentials: { action: END_CREDENTIALS, csrf },
+      endCredentials: END_CREDENTIALS,
       notice: (['revoked', 'credentials_ended'] as const).find((name) => name === done),
     });
     sendPage(ctx, html);
@@ -46,10 +55,17 @@ export function addAccessRoutes(
     return `${ACCOUNT_PAGES.applications}?done=revoked`;
   });
 
-  post(END_CREDENTIALS, async (ctx, { account }) => {
-    await own.endCredentials(account.id, originOf(ctx));
-    return `${ACCOUNT_PAGES.applications}?done=credentials_ended`;
-  });
+  confirmed(END_CREDENTIALS, 'applications', async (ctx, { account }) => ({
+    ...endCredentialsQuestion(
+      account.username,
+      await own.list(account.id, originOf(ctx)),
+      ACCOUNT_PAGES.applications,
+    ),
+    async act() {
+      await own.endCredentials(account.id, originOf(ctx));
+      return `${ACCOUNT_PAGES.applications}?done=credentials_ended`;
+    },
+  }));
 
   get(ACCOUNT_PAGES.sessions, async (ctx, { signedIn: { account, session }, frame, csrf }, done) => {
     const list = await sessions.list(account.id);
@@ -79,7 +95,7 @@ export function addAccessRoutes(
         csrf,
         hidden: { program },
       })),
-      endOthers: { action: '/account/sessions/end-others', csrf },
+      endOthers: END_OTHERS,
       notice: NOTICES.find((name) => name === done),
     });
     sendPage(ctx, html);
@@ -89,46 +105,55 @@ export function addAccessRoutes(
     const { account, session } = signedIn;
     const uid = fields.get('session') ?? '';
     const own = uid === session.uid;
-    await (own ? sessions.endCurrent(ctx, signedIn) : sessions.end(account.id, uid));
-    await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
+    await sessionEnds.end(account.id, uid, ended(ctx));
+    if (own) sessions.forget(ctx);
     return own ? '/account/signed-out' : `${ACCOUNT_PAGES.sessions}?done=ended`;
   });
 
   post('/account/sessions/end-device', async (ctx, { account, session }, fields) => {
     const name = fields.get('device');
-    await sessions.endWhere(
-      account.id,
-      ({ uid, device }) => uid !== session.uid && describeUserAgent(device?.userAgent) === name,
-    );
-    await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
+    const isOn = ({ id, payload }: OfAccount) =>
+      id !== session.uid && describeUserAgent((payload.device as Device | undefined)?.userAgent) === name;
+    await sessionEnds.endSessions(account.id, isOn, ended(ctx));
     return `${ACCOUNT_PAGES.sessions}?done=device_ended`;
   });
 
   post('/account/logins/end-program', async (ctx, { account }, fields) => {
     const name = fields.get('program');
-    for (const { id, userAgent } of await logins.list(account)) {
-      if (describeProgram(userAgent) === name) await logins.end(account.id, id);
-    }
-    await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
+    const those = (await logins.list(account)).filter((login) => describeProgram(login.userAgent) === name);
+    await sessionEnds.endLogins(
+      account.id,
+      those.map(({ id }) => id),
+      ended(ctx),
+    );
     return `${ACCOUNT_PAGES.sessions}?done=program_ended`;
   });
 
   post('/account/logins/end', async (ctx, { account }, fields) => {
-    if (await logins.end(account.id, fields.get('login') ?? '')) {
-      await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
-    }
+    await sessionEnds.end(account.id, fields.get('login') ?? '', ended(ctx));
     return `${ACCOUNT_PAGES.sessions}?done=login_ended`;
   });
 
-  post('/account/sessions/end-others', async (ctx, { account, session }) => {
-    await Promise.all([sessions.endOthers(account.id, session.uid), logins.endAll(account.id)]);
-    await audit.record({ action: 'session.ended', origin: originOf(ctx), subject: account.id });
-    return `${ACCOUNT_PAGES.sessions}?done=others_ended`;
+  confirmed(END_OTHERS, 'sessions', async (ctx, { account, session }) => {
+    const others = (await sessions.list(account.id)).filter(({ uid }) => uid !== session.uid);
+    const programs = await logins.list(account);
+    const uses = [...others.map((it) => it.lastSeenAt), ...programs.map((it) => it.lastUsedAt)];
+    const counts = {
+      ...{ sessions: others.length, logins: programs.length },
+      lastUsedAt: uses.toSorted((a, b) => a.getTime() - b.getTime()).at(-1),
+    };
+    return {
+      ...endOthersQuestion(counts, ACCOUNT_PAGES.sessions),
+      async act() {
+        await sessionEnds.endAll(account.id, ended(ctx), session as KeptSession);
+        return `${ACCOUNT_PAGES.sessions}?done=others_ended`;
+      },
+    };
   });
 
   post('/account/sign-out', async (ctx, signedIn) => {
-    await sessions.endCurrent(ctx, signedIn);
-    await audit.record({ action: 'sign_out', origin: originOf(ctx), subject: signedIn.account.id });
+    await sessionEnds.signOut(signedIn.session.uid, { origin: originOf(ctx) });
+    sessions.forget(ctx);
     return '/account/signed-out';
   });
 }

@@ -1,7 +1,10 @@
+import { isConfirmed } from '@gatehouse/ui/confirmation';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';
+import { SIGN_UP } from '../oidc/provider.ts';
 import type { AccountFrame } from '../pages/account-document.ts';
+import { accountQuestionPage, type Question } from '../pages/confirmation-pages.ts';
 import { signedOutPage } from '../pages/sign-out-pages.ts';
 import { stylesheet } from '../pages/stylesheet.ts';
 import type { BrowserSessions, SignedIn } from './browser-sessions.ts';
@@ -32,6 +35,15 @@ export type AccountRouter = {
     path: string,
     action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
   ): void;
+  /**
+   * An act that cannot be undone: GET asks and changes nothing; POST acts if the answer came with it, and asks again
+   * otherwise. `act` returns the page to go to.
+   */
+  confirmed(
+    path: string,
+    current: keyof AccountFrame['links'],
+    ask: (ctx: Context, signedIn: SignedIn) => Promise<Question & { act(): Promise<string> }>,
+  ): void;
   page(ctx: Context, signedIn: SignedIn): AccountPage;
 };
 
@@ -40,6 +52,7 @@ export function createAccountRouter(options: {
   issuer: string;
   sessions: BrowserSessions;
   forms: CsrfForms;
+  signUp: boolean;
 }): AccountRouter {
   const { sessions, forms } = options;
   const router = new Router({ sensitive: true });
@@ -51,8 +64,8 @@ export function createAccountRouter(options: {
     ctx.body = stylesheet.text;
   });
 
-  /** Sends a browser to sign in, and back to the page. */
-  function askToSignIn(ctx: Context, page: string): void {
+  /** Sends a browser to sign in, and back to the page. `more` goes into the authorization request. */
+  function askToSignIn(ctx: Context, page: string, more: Record<string, string> = {}): void {
     setPageHeaders(ctx);
     const query = new URLSearchParams({
       client_id: ACCOUNT_CLIENT,
@@ -60,8 +73,13 @@ export function createAccountRouter(options: {
       redirect_uri: `${options.issuer}/account/signed-in`,
       scope: 'openid',
       state: page,
+      ...more,
     });
     seeOther(ctx, `/oauth2/authorize?${query}`);
+  }
+
+  if (options.signUp) {
+    router.get('/account/sign-up', (ctx) => askToSignIn(ctx, ACCOUNT_PAGES.profile, { [SIGN_UP]: 'yes' }));
   }
 
   router.get('/account/signed-in', (ctx) => {
@@ -90,7 +108,7 @@ export function createAccountRouter(options: {
     };
   }
 
-  return {
+  const pages: AccountRouter = {
     router,
     page,
     get(path, show) {
@@ -108,5 +126,19 @@ export function createAccountRouter(options: {
         if (next !== undefined) seeOther(ctx, next);
       });
     },
+    confirmed(path, current, ask) {
+      const show = (ctx: Context, { frame, csrf }: AccountPage, question: Question, refused: boolean) => {
+        const html = accountQuestionPage({ question, frame, current, refused, form: { action: path, csrf } });
+        sendPage(ctx, html, { status: refused ? 400 : 200 });
+      };
+      pages.get(path, async (ctx, shown) => show(ctx, shown, await ask(ctx, shown.signedIn), false));
+      pages.post(path, async (ctx, signedIn, fields) => {
+        const question = await ask(ctx, signedIn);
+        if (isConfirmed(fields.get('confirmation'), question)) return question.act();
+        show(ctx, page(ctx, signedIn), question, true);
+        return undefined;
+      });
+    },
   };
+  return pages;
 }

@@ -1,5 +1,4 @@
 import { ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
 import type { Account, AccountChanges, Accounts } from '../accounts/account.ts';
 import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Audit, Origin } from '../audit/audit.ts';
@@ -37,8 +36,7 @@ export function createAccountService(options: {
 
   /** Runs a check of the account's password, which throws `forbidden` for a wrong one, as an attempt to sign in. */
   async function throttled<T>(account: Account, { address }: Origin, check: () => Promise<T>): Promise<T> {
-    const attempt = { userId: account.id, address, knownDevice: true };
-    await throttle.before(attempt);
+    const attempt = await throttle.before({ account, address, knownDevice: true });
     const result = await check().catch(async (error: unknown) => {
       const wrong = error instanceof ServiceError && error.kind === 'forbidden';
       await (wrong ? throttle.failed(attempt) : throttle.abandoned(attempt));
@@ -64,10 +62,9 @@ export function createAccountService(options: {
     });
   }
 
-  /** Sends the link, counted by who asks, from where, and who receives it. Throws `rate_limited`. */
+  /** Sends the link, counted by who asks and from where; the mails count it by who receives it. Throws `rate_limited`. */
   async function sendVerification(account: Account, { address }: Origin): Promise<void> {
     await throttle.countMail({ recipient: account.id, address });
-    if (account.email !== null) await throttle.countMail({ recipient: foldedKey(account.email) });
     await mails.sendVerification(account);
   }
 

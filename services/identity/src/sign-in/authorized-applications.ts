@@ -1,5 +1,6 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import type { Applications } from '../applications/applications.ts';
+import { hostOf } from '../applications/redirect-uris.ts';
 import { scopesOfClaims } from '../oidc/claims-parameter.ts';
 import { isFirstParty } from '../oidc/client-metadata.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
@@ -8,7 +9,8 @@ import type { OidcStore } from '../oidc/oidc-adapter.ts';
 export type Authorization = {
   clientId: string;
   name: string;
-  host: string | undefined;
+  /** Of the redirect URIs that received codes or tokens. */
+  hosts: string[];
   scopes: string[];
   since: Date;
 };
@@ -28,13 +30,15 @@ export function createAuthorizedApplications(options: {
   const { store, applications } = options;
   return {
     async list(accountId) {
-      const byClient = new Map<string, { scope: string; since: number }>();
-      for await (const { payload } of store.grantsOf(accountId)) {
+      const byClient = new Map<string, { scope: string; since: number; hosts: ReadonlySet<string> }>();
+      for await (const { payload, redirectUri } of store.grantsOf(accountId)) {
         const client = String(payload.clientId);
         if (isFirstParty(client)) continue;
         const known = byClient.get(client);
         const { scope = '', claims = [] } = (payload.openid ?? {}) as { scope?: string; claims?: string[] };
+        const host = hostOf(redirectUri);
         byClient.set(client, {
+          hosts: new Set([...(known?.hosts ?? []), ...(host === undefined ? [] : [host])]),
           // A person may have as many grants as sessions: what is known already is not repeated.
           scope: [
             ...new Set([...parseScope(`${known?.scope ?? ''} ${scope}`), ...scopesOfClaims(claims)]),
@@ -43,12 +47,12 @@ export function createAuthorizedApplications(options: {
         });
       }
       const authorizations = await Promise.all(
-        [...byClient].map(async ([clientId, { scope, since }]) => {
+        [...byClient].map(async ([clientId, { scope, since, hosts }]) => {
           const client = await applications.find(clientId);
           return {
             clientId,
             name: client?.name ?? clientId,
-            host: URL.parse(client?.redirectUris[0] ?? '')?.host || undefined,
+            hosts: [...hosts],
             scopes: parseScope(scope),
             since: new Date(since),
           };

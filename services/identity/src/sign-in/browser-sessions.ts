@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from '@gatehouse/kit/logger';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { OfAccount, OidcStore } from '../oidc/oidc-adapter.ts';
 import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/sign-in-epochs.ts';
+import type { SessionEnds } from '../sessions/session-ends.ts';
 
 export type SignedIn = { session: StampedSession; account: Account };
 
@@ -21,18 +21,8 @@ export type BrowserSessions = {
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;
   /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
-  /** Ends the session of this browser, as `end` does. */
-  endCurrent(ctx: Context, signedIn: SignedIn): Promise<void>;
-  /**
-   * Ends one of the account's sessions and the grants made in it, and notifies the applications that listen. Returns
-   * whether there was one.
-   */
-  end(accountId: string, uid: string): Promise<boolean>;
-  endAll(accountId: string): Promise<void>;
-  /** Ends those that match, however many there are. */
-  endWhere(accountId: string, matches: (session: ListedSession) => boolean): Promise<void>;
-  /** Ends all but the one with this uid. */
-  endOthers(accountId: string, uid: string): Promise<void>;
+  /** Makes the browser forget its session, which has ended. */
+  forget(ctx: Context): void;
   /** The last used MAX_LISTED. */
   list(accountId: string): Promise<ListedSession[]>;
 };
@@ -41,45 +31,11 @@ export type BrowserSessions = {
 export function createBrowserSessions(options: {
   provider(): Provider;
   accounts: Pick<Accounts, 'find'>;
-  store: OidcStore;
+  store: Pick<OidcStore, 'sessionsOf'>;
+  sessionEnds: Pick<SessionEnds, 'replace'>;
   lifetime: number;
-  logger: Logger;
 }): BrowserSessions {
-  const { accounts, store, lifetime, logger } = options;
-
-  async function end(accountId: string, { payload }: OfAccount): Promise<void> {
-    const provider = options.provider();
-    await store.endSession(accountId, String(payload.uid));
-    const authorizations = (payload.authorizations ?? {}) as Record<
-      string,
-      { sid?: string; grantId?: string }
-    >;
-    for (const [clientId, { sid, grantId }] of Object.entries(authorizations)) {
-      if (grantId !== undefined) await store.endGrant(grantId);
-      const client = await provider.Client.find(clientId);
-      if (client?.backchannelLogoutUri === undefined || sid === undefined) continue;
-      const notify = client.backchannelLogout as (accountId: string, sid: string) => Promise<void>;
-      // OpenID Connect Back-Channel Logout §2.5: an application that does not answer must not delay the sign-out.
-      notify.call(client, accountId, sid).catch((error: unknown) => {
-        logger.warn({ err: error, client: clientId }, 'an application could not be notified of a sign-out');
-      });
-    }
-  }
-
-  async function endOne(accountId: string, uid: string): Promise<boolean> {
-    let found = false;
-    for await (const session of store.sessionsOf(accountId, uid)) {
-      await end(accountId, session);
-      found = true;
-    }
-    return found;
-  }
-
-  async function endAllBut(accountId: string, uid?: string): Promise<void> {
-    for await (const session of store.sessionsOf(accountId)) {
-      if (session.id !== uid) await end(accountId, session);
-    }
-  }
+  const { accounts, store, sessionEnds, lifetime } = options;
 
   const sessionOf = async (ctx: Context) =>
     (await options.provider().Session.get(ctx as never)) as StampedSession;
@@ -116,10 +72,9 @@ export function createBrowserSessions(options: {
       return { session, account };
     },
     async renew(ctx, { session, account }) {
-      await store.endSession(account.id, session.uid);
+      await sessionEnds.replace(account.id, session.uid, { endGrants: true });
       session.uid = randomUUID();
       session.resetIdentifier();
-      // The grants made in it ended with the old password.
       session.authorizations = {};
       await stamp(session, account).save(lifetime);
       setCookie(ctx, session.jti);
@@ -127,21 +82,10 @@ export function createBrowserSessions(options: {
     async switchAccount(ctx, accountId) {
       const session = await sessionOf(ctx);
       if (session.accountId === undefined || session.accountId === accountId) return false;
-      return store.endSession(session.accountId, session.uid);
+      return sessionEnds.replace(session.accountId, session.uid, { endGrants: false });
     },
-    async endCurrent(ctx, { account, session }) {
-      await endOne(account.id, session.uid);
-      // A changed cookie also makes browsers drop the pages that they keep for going back.
-      setCookie(ctx, null);
-    },
-    end: endOne,
-    endAll: (accountId) => endAllBut(accountId),
-    async endWhere(accountId, matches) {
-      for await (const session of store.sessionsOf(accountId)) {
-        if (matches(listed(session))) await end(accountId, session);
-      }
-    },
-    endOthers: endAllBut,
+    // A changed cookie also makes browsers drop the pages that they keep for going back.
+    forget: (ctx) => setCookie(ctx, null),
     async list(accountId) {
       const sessions: ListedSession[] = [];
       for await (const session of store.sessionsOf(accountId)) {

@@ -1,5 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
-import { parseScope, type Role } from '@gatehouse/tokens/scopes';
+import { parseScope, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -7,11 +7,13 @@ import type { Interaction, InteractionResults } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Notices } from '../accounts/notices.ts';
+import { hostOf } from '../applications/redirect-uris.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import { scopesOfClaims } from '../oidc/claims-parameter.ts';
 import { isFirstParty } from '../oidc/client-metadata.ts';
-import { ANOTHER_ACCOUNT } from '../oidc/provider.ts';
-import { signInOf, stamp } from '../oidc/sign-in-epochs.ts';
+import { stampConsent } from '../oidc/consent-epochs.ts';
+import { ANOTHER_ACCOUNT, SIGN_UP } from '../oidc/provider.ts';
+import { signInOf, stampGrant } from '../oidc/sign-in-epochs.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { createAccountPage } from '../pages/create-account-page.ts';
 import type { RequestingApplication } from '../pages/requesting-application.ts';
@@ -20,7 +22,7 @@ import type { BrowserCookie } from './browser-cookie.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { CsrfForms } from './csrf-forms.ts';
 import { formTarget, seeOther, sendPage } from './page-response.ts';
-import type { PasswordCheck } from './password-check.ts';
+import type { PasswordCheck, Verified } from './password-check.ts';
 import { KnownDevicesOnly } from './sign-in-throttle.ts';
 
 export type InteractionRoutesOptions = {
@@ -42,8 +44,10 @@ export type InteractionRoutesOptions = {
 };
 
 /** The page on which an interaction continues. */
-export function interactionUrl({ prompt, uid }: Interaction): string {
-  return prompt.name === 'consent' ? `/consent/${uid}` : `/sign-in/${uid}`;
+export function interactionUrl({ prompt, uid, params }: Interaction): string {
+  if (prompt.name === 'consent') return `/consent/${uid}`;
+  // The cookie of the interaction is for this path and those below it, not for the query.
+  return `/sign-in/${uid}${params[SIGN_UP] === undefined ? '' : `?${SIGN_UP}`}`;
 }
 
 /** The sign-in has expired, belongs to another browser, or is at another step in another tab. */
@@ -84,8 +88,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const id = String(details.params.client_id);
     if (isFirstParty(id)) return undefined;
     const client = await options.provider().Client.find(id);
-    const uri = URL.parse(redirectUriOf(details) ?? '');
-    return { name: client?.clientName ?? id, host: uri?.host || uri?.protocol.slice(0, -1) || id };
+    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)) };
   }
 
   async function showSignIn(
@@ -119,7 +122,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   async function signIn(
     ctx: Context,
     details: Interaction,
-    account: Account,
+    { account, generation }: Verified,
     isKnown: boolean,
   ): Promise<void> {
     browser.rememberDevice(ctx, account.id);
@@ -130,10 +133,16 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       delete details.session;
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
-    await finish(ctx, { login: signInOf(ctx, account) }, false);
+    const login = signInOf(ctx, { account, generation, browser: browser.id(ctx) });
+    await finish(ctx, { login }, false);
   }
 
-  router.get('/sign-in/:uid', async (ctx) => showSignIn(ctx, await load(ctx, 'login')));
+  router.get('/sign-in/:uid', async (ctx) => {
+    const details = await load(ctx, 'login');
+    return SIGN_UP in ctx.query && options.signUp
+      ? showCreateAccount(ctx, details)
+      : showSignIn(ctx, details);
+  });
 
   router.post('/sign-in/:uid', async (ctx) => {
     const fields = await readForm(ctx, 'login');
@@ -141,14 +150,14 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     if (fields.has('cancel')) return finish(ctx, refused, false);
     const login = (fields.get('username') ?? '').trim();
     try {
-      const account = await options.checkPassword(ctx, {
+      const verified = await options.checkPassword(ctx, {
         login,
         password: fields.get('password') ?? '',
         client: String(details.params.client_id),
         isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
       });
-      if (account !== undefined) {
-        return await signIn(ctx, details, account, browser.isKnownDevice(ctx, account.id));
+      if (verified !== undefined) {
+        return await signIn(ctx, details, verified, browser.isKnownDevice(ctx, verified.account.id));
       }
       return await showSignIn(ctx, details, {
         username: login,
@@ -202,7 +211,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       });
       await audit.record({ action: 'account.created', origin, subject: account.id });
       await mails.sendVerification(account);
-      return await signIn(ctx, details, account, true);
+      return await signIn(ctx, details, { account, generation: undefined }, true);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
       return showCreateAccount(ctx, details, { values, error });
@@ -231,14 +240,15 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       ...Object.values(missing.missingResourceScopes ?? {}).flat(),
     ]);
     const newScopes = scopes.filter((scope) => unseen.has(scope));
+    const role = await options.roleIn(String(details.params.client_id), account);
     const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
-      form: { action: `/consent/${details.uid}`, csrf: forms.token(ctx, details.uid) },
+      form: { action: `/consent/${details.uid}`, csrf: forms.token(ctx, details.uid), hidden: { role } },
       application,
       account: {
         username: account.username,
         email: account.email,
-        role: await options.roleIn(String(details.params.client_id), account),
+        role,
       },
       scopes,
       newScopes: someAreNew ? newScopes : undefined,
@@ -259,7 +269,12 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
     const { Grant } = options.provider();
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
-    const grant = known ?? stamp(new Grant({ accountId: account.id, clientId: client }), account);
+    const grant =
+      known ?? stampGrant(new Grant({ accountId: account.id, clientId: client }), account, details.session);
+    // What the page named, also if the person's role has become another since.
+    const role = ROLES.find((name) => name === fields.get('role'));
+    if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
+    if (known === undefined) stampConsent(grant, details, role);
     if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
     if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
     for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {

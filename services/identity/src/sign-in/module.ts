@@ -11,6 +11,7 @@ import { createNotices } from '../accounts/notices.ts';
 import { createOneTimeLinks } from '../accounts/one-time-link.ts';
 import { createOneTimeLinkStore } from '../accounts/one-time-link-store.ts';
 import { createSeenStore } from '../accounts/seen-store.ts';
+import { SIGN_UPS } from '../anonymous/bounds.ts';
 import type { ApiKeys } from '../applications/api-keys.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -18,6 +19,8 @@ import type { ToServiceError } from '../http/service-error.ts';
 import type { Logins } from '../logins/logins.ts';
 import type { OidcStore } from '../oidc/oidc-adapter.ts';
 import type { Lifetimes } from '../oidc/provider.ts';
+import type { SessionEnds } from '../sessions/session-ends.ts';
+import type { SignInGenerations } from '../sessions/sign-in-generations.ts';
 import { addAccessRoutes } from './access-routes.ts';
 import { createAccountRouter } from './account-router.ts';
 import { createAccountService } from './account-service.ts';
@@ -36,9 +39,6 @@ import { createSignInThrottle } from './sign-in-throttle.ts';
 import { createSignInThrottleStore } from './sign-in-throttle-store.ts';
 import { addVerificationRoutes } from './verification-routes.ts';
 
-/** How many accounts can be created from one address. */
-const SIGN_UPS = { name: 'accounts', quota: 20, seconds: 3600 };
-
 /** The pages on which people sign in and manage their account, with the mails and the throttling they need. */
 export function createSignInModule(options: {
   issuer: string;
@@ -47,6 +47,8 @@ export function createSignInModule(options: {
   provider(): Provider;
   store: OidcStore;
   logins: Logins;
+  sessionEnds: SessionEnds;
+  generations: SignInGenerations;
   accounts: Accounts;
   applications: Applications;
   apiKeys: ApiKeys;
@@ -97,6 +99,7 @@ export function createSignInModule(options: {
     sessions,
     mails,
     notices,
+    removeLinksOf: linkStore.removeAllOf,
     providerPages: createProviderPages({ ...shared, pageErrors }),
     routers: [
       interactionRoutes({

@@ -10,8 +10,8 @@ export type OwnApplication = {
   clientId: string;
   name: string;
   hasPublicKeys: boolean;
-  secrets: { createdAt: Date; lastUse: LastUse | null }[];
-  keys: { name: string; lastUse: LastUse | null }[];
+  secrets: { label: string | null; lastFour: string | null; createdAt: Date; lastUse: LastUse | null }[];
+  keys: { name: string; lastFour: string | null; lastUse: LastUse | null }[];
   lastUse: LastUse | null;
 };
 

@@ -24,6 +24,13 @@ const KIND_OF_REFUSAL: Record<string, ErrorPageKind> = {
   SessionNotFound: 'expired_sign_in',
 };
 
+/** Of a redirect URI, in characters. */
+const MAX_SHOWN = 500;
+
+type ProviderContext = Context & {
+  oidc?: { client?: { redirectUris?: string[] }; params?: Record<string, unknown> };
+};
+
 /** What developers overlook. */
 const HINTS: Partial<Record<ErrorPageKind, string>> = {
   bad_redirect_address:
@@ -64,8 +71,14 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
       const badHint = description?.includes('id_token_hint') === true;
       const kind = badHint ? 'bad_sign_out' : (KIND_OF_REFUSAL[thrown.name] ?? 'generic');
       const expired = kind === 'expired_sign_in';
+      const { client, params } = (ctx as ProviderContext).oidc ?? {};
+      const received = params?.redirect_uri;
       const html = errorPage({
         kind,
+        redirectUris:
+          kind === 'bad_redirect_address' && client !== undefined && typeof received === 'string'
+            ? { received: received.slice(0, MAX_SHOWN), registered: client.redirectUris ?? [] }
+            : undefined,
         requestId: requestInfo(ctx.req).id,
         links: expired || badHint ? { account: '/account' } : undefined,
         detail: expired ? undefined : [error, description, HINTS[kind]].filter(Boolean).join(': '),

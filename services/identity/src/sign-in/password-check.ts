@@ -1,8 +1,10 @@
+import { loginKey } from '@gatehouse/kit/folded-key';
 import type { Logger } from '@gatehouse/kit/logger';
 import { requestInfo } from '@gatehouse/kit/requests';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
+import type { SignInGenerations } from '../sessions/sign-in-generations.ts';
 import type { SignInThrottle } from './sign-in-throttle.ts';
 
 export type PasswordAttempt = {
@@ -14,30 +16,38 @@ export type PasswordAttempt = {
   isKnownDevice(userId: string): boolean;
 };
 
+/** Somebody who has proved who they are. `generation` is that of the account's sign-ins when they began to. */
+export type Verified = { account: Account; generation: string | undefined };
+
 /**
  * The account with this username or verified email address and this password; undefined when there is none.
  * Throws `rate_limited` after too many failures, and `unavailable` when the accounts cannot be reached.
  */
-export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<Account | undefined>;
+export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<Verified | undefined>;
 
 /** Checks a password, throttled and audited. Every way to sign in goes through here. */
 export function createPasswordCheck(options: {
   accounts: Accounts;
   throttle: SignInThrottle;
+  generations: Pick<SignInGenerations, 'current'>;
   audit: Audit;
   logger: Logger;
 }): PasswordCheck {
-  const { accounts, throttle, audit } = options;
-  return async (ctx, { login, password, client, isKnownDevice }) => {
+  const { accounts, throttle, generations, audit } = options;
+  return async (ctx, { login: typed, password, client, isKnownDevice }) => {
+    const login = loginKey(typed);
     const known = await accounts.lookUp(login);
-    const by = known === undefined ? { login } : { userId: known.id };
     const knownDevice = known !== undefined && isKnownDevice(known.id);
-    const attempt = { ...by, address: requestInfo(ctx.req).address, knownDevice };
-    await throttle.before(attempt);
-    const account = await accounts.checkPassword(login, password).catch(async (error: unknown) => {
+    // Asked for an unknown name as well, which must take as long.
+    const generation = await generations.current(known?.id ?? login);
+    const { address } = requestInfo(ctx.req);
+    const attempt = await throttle.before({ login, account: known, address, knownDevice });
+    const checked = await accounts.checkPassword(login, password).catch(async (error: unknown) => {
       await throttle.abandoned(attempt);
       throw error;
     });
+    // Checked all the same: what is closed must take as long as what is wrong.
+    const account = attempt.isClosed ? undefined : checked;
     if (account === undefined) {
       await throttle.failed(attempt);
       const whose = known === undefined ? {} : { subject: known.id };
@@ -58,6 +68,6 @@ export function createPasswordCheck(options: {
       client,
       subject: account.id,
     });
-    return account;
+    return { account, generation };
   };
 }

@@ -89,7 +89,7 @@ export function addProfileRoutes(
       frame,
       form: { action: ACCOUNT_PAGES.password, csrf },
       notice: done === 'saved' ? 'saved' : undefined,
-      endCredentials: offers ? { action: END_CREDENTIALS, csrf } : undefined,
+      endCredentials: offers ? END_CREDENTIALS : undefined,
       retryAfter: limited ? Number(error.headers['retry-after']) : undefined,
       problems: error === undefined || limited ? undefined : passwordProblems(error),
     });

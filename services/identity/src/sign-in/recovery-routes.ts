@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/kit/errors';
+import { isConfirmed } from '@gatehouse/ui/confirmation';
 import type { PageForm } from '@gatehouse/ui/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
@@ -6,6 +7,7 @@ import type { Account, Accounts } from '../accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../accounts/account-mails.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../accounts/one-time-link.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
+import { endCredentialsQuestion, standaloneQuestionPage } from '../pages/confirmation-pages.ts';
 import { linkInvalidPage, undoEmailChangePage } from '../pages/mailed-link-pages.ts';
 import {
   credentialsEndedPage,
@@ -128,7 +130,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       return showNewPassword(ctx, account, token, { error });
     }
     // Whoever guesses passwords could otherwise close the account again before the person signs in.
-    await options.throttle.forgive(account.id);
+    await options.throttle.forgive(account);
     options.browser.rememberDevice(ctx, account.id);
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
     void options.mails.notify(account.id, {
@@ -152,9 +154,18 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   router.post(END_CREDENTIALS, async (ctx) => {
     const fields = await forms.read(ctx, END_CREDENTIALS);
     const token = fields.get('token') ?? '';
-    const { id } = (await accountOf('end_credentials', token)) ?? {};
-    if (id === undefined) return refuseLink(ctx, 'new_password');
+    const account = await accountOf('end_credentials', token);
+    if (account === undefined) return refuseLink(ctx, 'new_password');
+    const { id, username } = account;
     const origin = originOf(ctx);
+    const question = endCredentialsQuestion(username, await own.list(id, origin), ACCOUNT);
+    const answer = fields.get('confirmation');
+    if (!isConfirmed(answer, question)) {
+      const form = { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+      const refused = answer !== undefined;
+      const html = standaloneQuestionPage({ question, form, refused });
+      return sendPage(ctx, html, { status: refused ? 400 : 200 });
+    }
     const used = await links.use('end_credentials', token, () => own.endCredentials(id, origin));
     if (!used) return refuseLink(ctx, 'new_password');
     sendPage(ctx, credentialsEndedPage({ links: { signIn: ACCOUNT } }));

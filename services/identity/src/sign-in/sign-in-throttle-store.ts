@@ -21,6 +21,8 @@ const schema = new Schema(
 );
 type CounterDocument = InferSchemaType<typeof schema>;
 schema.index({ expires_at: 1 });
+// When there are too many, those with few failures go first.
+schema.index({ count: 1, expires_at: 1 });
 
 /** Sign-ins do not wait for the journal: a crash of the database may lose the counts of the last moments. */
 const writeConcern = { w: 1, journal: false } as const;

@@ -2,14 +2,29 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addressKeys } from '@gatehouse/http/rate-limit';
 import { ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { createKeyedSemaphore } from './keyed-semaphore.ts';
+import { loginKey } from '@gatehouse/kit/folded-key';
+import { createKeyedSemaphore } from '@gatehouse/kit/keyed-semaphore';
+import {
+  ACCOUNT,
+  ADDRESSES,
+  IN_A_ROW,
+  MAILS_FROM_ADDRESS,
+  MAILS_TO_RECIPIENT,
+  PAIR,
+  type ThrottlePolicy,
+} from './throttle-policies.ts';
 
-/**
- * One attempt to sign in, or a check of the current password: on an account by its id, as its names can change and it has
- * several; on none by the username or email address that was given.
- */
-export type SignInAttempt = ({ login: string } | { userId: string }) & {
+export type { ThrottlePolicy };
+
+/** An account and the names that sign in to it. */
+type NamedAccount = { id: string; username: string; email: string | null };
+
+/** One attempt to sign in, or a check of the current password, which has no login. */
+export type SignInAttempt = {
+  /** What was typed. */
+  login?: string;
+  /** The account that it names, if it names one. */
+  account: NamedAccount | undefined;
   /** The caller's IP address. */
   address: string;
   /** Whether somebody has signed in to this account in this browser before. */
@@ -17,40 +32,37 @@ export type SignInAttempt = ({ login: string } | { userId: string }) & {
 };
 
 /**
+ * An attempt that has been counted. `isClosed`: the account has failed too often in a row under all of its names together, and
+ * must answer as to a wrong password, whatever the password is.
+ */
+export type CountedAttempt = SignInAttempt & { isClosed: boolean };
+
+/**
  * Limits the guessing of passwords. Only failures count. Browsers that have signed in to the account before have limits of
  * their own, which nobody else's attempts affect, and 100 failures in a row. All others together have 100 failures in a row (NIST SP 800-63B §5.2.2),
  * then the account opens to known browsers only, until somebody signs in there or sets a new password by a mailed link.
- * Unknown logins count like known ones.
+ *
+ * What others can see is counted by the login that was typed, whether it names an account or not: nothing tells who has one, or
+ * which names are of one account. The row of an account with several names is counted beside that, and closes it silently.
  */
 export type SignInThrottle = {
   /**
    * Counts the attempt as a failure, before the password is checked. May take some seconds. Throws `rate_limited`
    * with Retry-After. Unless it throws, exactly one of the following three must be called.
    */
-  before(attempt: SignInAttempt): Promise<void>;
-  failed(attempt: SignInAttempt): Promise<void>;
-  succeeded(attempt: SignInAttempt): Promise<void>;
-  /** Somebody has proved by a mailed link that the account is theirs: the failures so far do not count. */
-  forgive(userId: string): Promise<void>;
+  before(attempt: SignInAttempt): Promise<CountedAttempt>;
+  failed(attempt: CountedAttempt): Promise<void>;
+  succeeded(attempt: CountedAttempt): Promise<void>;
   /** The password could not be checked: the attempt does not count. */
-  abandoned(attempt: SignInAttempt): Promise<void>;
+  abandoned(attempt: CountedAttempt): Promise<void>;
+  /** Somebody has proved by a mailed link that the account is theirs: the failures so far do not count. */
+  forgive(account: NamedAccount): Promise<void>;
   /** Counts a requested mail by its recipient, by who asks, or both; throws `rate_limited`. */
   countMail(by: { recipient?: string; address?: string }): Promise<void>;
 };
 
-/** How the attempts on one counter are delayed. Times are in milliseconds. */
-export type ThrottlePolicy = {
-  /** How many attempts cause no delay. */
-  free: number;
-  /** The delays after those, one for each further attempt; the last one holds for all that follow. */
-  delays: readonly number[];
-  /** After this time, counting starts over. */
-  window: number;
-  /** Whether each attempt restarts the window, so that only a pause of that length ends it. */
-  sliding: boolean;
-};
-
-type Counter = { key: string; policy: ThrottlePolicy };
+/** A silent one does not refuse an attempt: once it is full, the account is closed. */
+type Counter = { key: string; policy: ThrottlePolicy; silent?: boolean };
 
 /** What became of an attempt on one counter. */
 export type Outcome = {
@@ -83,51 +95,6 @@ export class KnownDevicesOnly extends ServiceError {
   }
 }
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
-const YEAR = 365 * 24 * HOUR;
-
-/** `first`, doubled each time, up to `max`. */
-function doubling(first: number, max: number): number[] {
-  const delays: number[] = [];
-  for (let delay = first; delay < max; delay *= 2) delays.push(delay);
-  return [...delays, max];
-}
-
-/** One account from one address. Pausing for a day gains nothing over trying every 15 minutes. */
-const PAIR: ThrottlePolicy = {
-  free: 5,
-  delays: doubling(SECOND, 15 * MINUTE),
-  window: 24 * HOUR,
-  sliding: true,
-};
-/** All accounts from one address, and from the networks around it: a subscriber may have a /48 (RFC 6177 §2). */
-const ADDRESSES: readonly ThrottlePolicy[] = [50, 100, 200].map((free) => ({
-  free,
-  delays: doubling(SECOND, 15 * MINUTE),
-  window: 15 * MINUTE,
-  sliding: false,
-}));
-/** One account from everywhere, in a row: what sits out a year is not guessing. */
-const IN_A_ROW: ThrottlePolicy = { free: 100, delays: [YEAR], window: YEAR, sliding: true };
-/** One account from everywhere: it slows attempts down, but never refuses one. */
-const ACCOUNT: ThrottlePolicy = { free: 20, delays: [0], window: HOUR, sliding: false };
-/** After three, one in ten minutes: however often a stranger asks, the owner's latest link must work for a while. */
-const MAILS_TO_RECIPIENT: ThrottlePolicy = {
-  free: 3,
-  delays: [10 * MINUTE],
-  window: HOUR,
-  sliding: false,
-};
-const MAILS_FROM_ADDRESS: ThrottlePolicy = {
-  free: 20,
-  delays: [HOUR],
-  window: HOUR,
-  sliding: false,
-};
-
 /** How much an attempt on an account under attack is slowed down. */
 const FIRST_SLOWDOWN_MS = 250;
 const MAX_SLOWDOWN_MS = 5000;
@@ -149,27 +116,42 @@ export function createSignInThrottle(options: {
   const semaphore = createKeyedSemaphore({ permits: PAIR.free, maxWaiting: MAX_WAITING });
   let waiting = 0;
 
+  /** As JSON, since a login may contain any character: none of them ends a part. */
   const keyOf = (...parts: string[]) =>
-    createHmac('sha256', options.key).update(parts.join('\n')).digest('base64url');
+    createHmac('sha256', options.key).update(JSON.stringify(parts)).digest('base64url');
 
-  const rowOf = (account: readonly string[], knownDevice: boolean) =>
-    keyOf(knownDevice ? 'row of known devices' : 'row', ...account);
+  const rowOf = (of: readonly string[], knownDevice: boolean) =>
+    keyOf(knownDevice ? 'row of known devices' : 'row', ...of);
 
-  /** The counters for an attempt; known devices have counters of their own, and no others. A success ends `rows`, too. */
-  function countersOf({ address, knownDevice, ...by }: SignInAttempt) {
-    const account = 'userId' in by ? ['id', by.userId] : [foldedKey(by.login.trim())];
+  /** The rows of failures of an account, of all who have tried it, by whichever name. */
+  const rowsOf = ({ id, username, email }: NamedAccount) => [
+    ...[true, false].map((known) => rowOf(['id', id], known)),
+    ...[username, email ?? username].map((name) => rowOf([loginKey(name)], false)),
+  ];
+
+  /** The row of the account beside that of the login. For no account one of a few, so that it takes the same time. */
+  function silentRow(login: string, account: NamedAccount | undefined): Counter {
+    const of = account === undefined ? ['nobody', keyOf('nobody', login).slice(0, 2)] : ['id', account.id];
+    const policy = account === undefined ? { ...IN_A_ROW, delays: [0] } : IN_A_ROW;
+    return { key: rowOf(of, false), policy, silent: true };
+  }
+
+  /** The counters for an attempt; known devices have counters of their own, and no others. */
+  function countersOf({ account, address, knownDevice, ...attempt }: SignInAttempt, isClosed = false) {
+    const login = loginKey(attempt.login ?? '');
+    const by = knownDevice && account !== undefined ? ['id', account.id] : [login];
     const networks = addressKeys(address);
-    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', networks[0], ...account);
+    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', networks[0], ...by);
     const shared: Counter[] = [
-      { key: keyOf('account', ...account), policy: ACCOUNT },
+      ...(isClosed ? [] : [silentRow(login, account)]),
+      { key: keyOf('account', ...by), policy: ACCOUNT },
       ...ADDRESSES.flatMap((policy, i) => {
         const network = networks[i];
         return network === undefined ? [] : [{ key: keyOf('address', network), policy }];
       }),
     ];
-    const row = { key: rowOf(account, knownDevice), policy: IN_A_ROW };
-    const rows = [true, false].map((known) => rowOf(account, known));
-    return { pair, rows, shared: knownDevice ? [row] : [row, ...shared] };
+    const row = { key: rowOf(by, knownDevice), policy: IN_A_ROW };
+    return { pair, shared: knownDevice ? [row] : [row, ...shared] };
   }
 
   /** Waits, unless too many already do; returns whether it did. */
@@ -184,8 +166,11 @@ export function createSignInThrottle(options: {
     return true;
   }
 
-  /** Counts an attempt on each of the counters, or on none. The first counter decides first. */
-  async function takeAll([first, ...others]: readonly Counter[]): Promise<(Outcome & Counter)[]> {
+  /** Counts an attempt on each of the counters, or on none if one refuses it. The first counter decides first. */
+  async function takeAll(
+    [first, ...others]: readonly Counter[],
+    refuses = (outcome: Outcome & Counter) => !outcome.admitted,
+  ): Promise<(Outcome & Counter)[]> {
     const time = now();
     const take = async (counter: Counter) => ({
       ...(await store.take(counter.key, counter.policy, time)),
@@ -196,7 +181,7 @@ export function createSignInThrottle(options: {
     if (!one.admitted) return [one];
     const all = [one, ...(await Promise.all(others.map(take)))];
     const admitted = all.filter((it) => it.admitted);
-    if (admitted.length < all.length) await store.giveBack(admitted.map(({ key }) => key));
+    if (all.some(refuses)) await store.giveBack(admitted.map(({ key }) => key));
     return all;
   }
 
@@ -206,37 +191,42 @@ export function createSignInThrottle(options: {
     return excess <= 0 ? 0 : Math.min(MAX_SLOWDOWN_MS, FIRST_SLOWDOWN_MS * 2 ** Math.min(excess - 1, 10));
   }
 
-  /** Counts the attempt on all of its counters; see SignInThrottle.before. */
-  async function count(attempt: SignInAttempt, deadline: number): Promise<void> {
+  /** Counts the attempt on all of its counters; see SignInThrottle.before. Returns whether its account is closed. */
+  async function count(attempt: SignInAttempt, deadline: number): Promise<boolean> {
     const { pair, shared } = countersOf(attempt);
     for (;;) {
-      const outcomes = await takeAll([{ key: pair, policy: PAIR }, ...shared]);
-      const refused = outcomes.filter(({ admitted }) => !admitted);
+      const isOverdue = now() >= deadline;
+      // A full row of the account closes it, once its attempts are known to have failed, or should be.
+      const closes = ({ admitted, silent = false, settled, policy }: Outcome & Counter) =>
+        silent && !admitted && (isOverdue || settled >= policy.free);
+      const refuses = (outcome: Outcome & Counter) => !outcome.admitted && !closes(outcome);
+      const outcomes = await takeAll([{ key: pair, policy: PAIR }, ...shared], refuses);
+      const refused = outcomes.filter(refuses);
       if (refused.length === 0) {
         const account = outcomes.find(({ policy }) => policy === ACCOUNT);
         const slow = account === undefined ? 0 : slowdown(account);
         if (slow > 0) await pause(slow);
-        return;
+        return outcomes.some(closes);
       }
       // The others are in progress and not known to have failed, which will be settled soon: a program that signs in
       // many times at once with the right password is not guessing.
       const inProgress = refused.every(({ settled, policy }) => settled < policy.free);
       const again = inProgress && now() < deadline && (await pause(POLL_MS));
       if (again) continue;
-      const locked = refused.some(({ policy }) => policy === IN_A_ROW);
-      throw locked ? new KnownDevicesOnly() : tooManyAttempts(refused);
+      const visible = refused.filter(({ silent }) => silent !== true);
+      throw visible.some(({ policy }) => policy === IN_A_ROW)
+        ? new KnownDevicesOnly()
+        : tooManyAttempts(visible);
     }
   }
 
   /** Records how an attempt ended, and lets the next one proceed. */
-  async function end(
-    attempt: SignInAttempt,
-    write: (pair: string, shared: string[], rows: string[]) => Promise<unknown>,
-  ) {
-    const { pair, shared, rows } = countersOf(attempt);
+  async function end(attempt: CountedAttempt, write: (pair: string, shared: string[]) => Promise<unknown>) {
+    // A closed account has not counted it.
+    const { pair, shared } = countersOf(attempt, attempt.isClosed);
     try {
       const keys = shared.map(({ key }) => key);
-      await write(pair, keys, rows);
+      await write(pair, keys);
     } finally {
       semaphore.release(pair);
     }
@@ -256,7 +246,7 @@ export function createSignInThrottle(options: {
       const deadline = now() + MAX_WAIT_MS;
       if (!(await semaphore.acquire(pair, MAX_WAIT_MS))) throw tooManyAttempts([]);
       try {
-        await count(attempt, deadline);
+        return { ...attempt, isClosed: await count(attempt, deadline) };
       } catch (error) {
         semaphore.release(pair);
         throw error;
@@ -264,14 +254,15 @@ export function createSignInThrottle(options: {
     },
     failed: (attempt) => end(attempt, (pair, shared) => store.settle([pair, ...shared])),
     succeeded: (attempt) =>
-      end(attempt, (pair, shared, rows) =>
-        Promise.all([
+      end(attempt, (pair, shared) => {
+        const rows = attempt.account === undefined ? [] : rowsOf(attempt.account);
+        return Promise.all([
           ...[pair, ...rows].map((key) => store.reset(key)),
           store.giveBack(shared.filter((key) => !rows.includes(key))),
-        ]),
-      ),
-    async forgive(userId) {
-      await Promise.all([true, false].map((known) => store.reset(rowOf(['id', userId], known))));
+        ]);
+      }),
+    async forgive(account) {
+      await Promise.all(rowsOf(account).map((key) => store.reset(key)));
     },
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
     async countMail({ recipient, address }) {

@@ -232,8 +232,8 @@ t.test('whoever signs in to an application has no more than its owner there', as
     return (await visitor.submit(page, { username: 'admin', password: PASSWORD })).html;
   };
   const ofDeputy = { client_id: String(client_id), redirect_uri: redirectUri };
-  t.notMatch(await consentOf(ofDeputy), /accounts of everybody/, 'the page promises no more');
-  t.match(await consentOf({}), /accounts of everybody/, 'unlike that of an admin’s application');
+  t.notMatch(await consentOf(ofDeputy), /accounts of all users/, 'the page promises no more');
+  t.match(await consentOf({}), /accounts of all users/, 'unlike that of an admin’s application');
   const to = tokens.access_token;
   t.equal((await call('GET', '/v1/users', to)).status, 403);
   t.equal((await call('PUT', `/v1/users/${owner.id}/role`, to, { role: 'admin' })).status, 403);

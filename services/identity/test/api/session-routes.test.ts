@@ -1,11 +1,14 @@
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { build, PASSWORD, signInAndAllow } from '../build.ts';
-import { tokensFor } from '../oidc/actions.ts';
+import { authorizeUrl, build, PASSWORD, signInAndAllow } from '../build.ts';
+import { refresh, statusesOf, tokensFor } from '../oidc/actions.ts';
+import { ownDatabase } from '../sign-in/pages.ts';
 
 const apiKey = newApiKey();
+const database = await ownDatabase(t);
 const built = await build(t, {
+  mongodbUri: database.uri,
   checkAnswers: true,
   applications: [
     {
@@ -17,6 +20,8 @@ const built = await build(t, {
 });
 const { base, people } = built;
 const PATH = '/api/v1/sessions';
+/** What the admin changes theirs to. */
+const ADMIN_PASSWORD = `${PASSWORD} 2`;
 
 type Listed = { id: string; type: string; client: string; current: boolean } & Record<string, string>;
 
@@ -118,13 +123,44 @@ t.test('a login is on the sessions page, and ends there', async (t) => {
   t.match(ended.html, 'The login has ended.');
   t.same([await statusOf(token), await statusOf(other)], [401, 200]);
   t.notMatch(ended.html, 'a-script/2.0');
-  const all = await browser.submit(ended, {}, 'end-others');
+  const all = await browser.confirm(ended, 'end-others');
   t.equal(await statusOf(other), 401);
   t.notMatch(all.html, 'Logins of programs');
 
   const again = await login('admin');
-  const fields = { current_password: PASSWORD, new_password: `${PASSWORD} 2` };
+  const fields = { current_password: PASSWORD, new_password: ADMIN_PASSWORD };
   await browser.submit(await browser.get('/account/password'), fields, 'new_password');
   t.equal(await statusOf(again), 401);
   t.notMatch((await browser.get('/account/sessions')).html, 'Logins of programs');
+});
+
+t.test('the end of all sessions ends grants whose session is gone', async (t) => {
+  const { ann } = people;
+  const before = await login();
+  const browser = built.browser();
+  const switched = await tokensFor(built, { browser });
+  await signInAndAllow(
+    browser,
+    authorizeUrl({ prompt: 'login', another_account: 'yes' }),
+    'admin',
+    ADMIN_PASSWORD,
+  );
+  t.equal(
+    (await built.call('GET', `/v1/users/${ann.id}`, switched.access_token)).status,
+    200,
+    'it keeps them',
+  );
+  const others = built.browser();
+  const kept = await tokensFor(built, { browser: others });
+  const page = await others.get('/account/sessions');
+  await others.confirm(page, 'end-others');
+  t.same(await statusesOf(built, switched.access_token), [401, 401], 'of an earlier account in the browser');
+  t.equal((await refresh(built, switched.refresh_token)).status, 400);
+  t.same(await statusesOf(built, kept.access_token), [200, 200], 'and not of the session that remains');
+  t.equal(await statusOf(before), 401);
+
+  await database.collection('oidc_sessions').deleteMany({ account_id: ann.id });
+  t.equal((await call('DELETE', await login())).status, 204);
+  t.same(await statusesOf(built, kept.access_token), [401, 401], 'without the document of the session');
+  t.equal((await refresh(built, kept.refresh_token)).status, 400);
 });

@@ -121,6 +121,7 @@ t.test('several keys at once; and what is refused names the field', async (t) =>
     ['a next key', { kids: [kidOf(before, 'ES256', 'next')], force: true }, 'kids.0'],
     ['an unknown field', { kids, forced: true }, 'forced'],
     ['another type', { kids, force: 'yes' }, 'force'],
+    ['another type', { kids, compromised: 'yes' }, 'compromised'],
   ] as const) {
     const { status, body: answer } = await rotate(body);
     t.equal(status, 400, name);
@@ -129,4 +130,15 @@ t.test('several keys at once; and what is refused names the field', async (t) =>
   t.same(await keys(), before);
   const after = keysIn(await rotate({ kids, force: true }));
   for (const alg of ['ES256', 'RS256']) t.equal(kidOf(after, alg, 'current'), kidOf(before, alg, 'next'));
+});
+
+t.test('after a compromise, nothing that the keys have signed is accepted', async (t) => {
+  const before = await keys();
+  const kids = ['ES256', 'RS256'].map((alg) => kidOf(before, alg, 'current'));
+  const after = keysIn(await rotate({ kids, compromised: true }));
+  const published = after.filter(({ state }) => state !== 'retired').map(({ kid }) => kid);
+  for (const { kid } of before) t.notOk(published.includes(kid), kid);
+  await until(async () => (await call('GET', PATH, admin)).status === 401, 5000);
+  const again = await login('admin');
+  t.same(keysIn(await rotate({ kids, compromised: true }, again)), after, 'a repeated request does nothing');
 });

@@ -28,6 +28,7 @@ t.test('a key is made, listed, used and revoked', async (t) => {
   });
   t.equal(shown.prefix, `gatehouse_${shown.id}`);
   t.ok(String(key).startsWith(String(shown.prefix)));
+  t.equal(shown.last_four, String(key).slice(-4));
   t.equal(made.headers.get('location'), `/api/v1/applications/${id}/api-keys/${shown.id}`);
   t.same(await resolve(key), {
     id: shown.id,
@@ -229,3 +230,24 @@ t.test('every query uses an index', (t) =>
     await call('DELETE', `/${id}`);
   }),
 );
+
+t.test('an application whose tokens are bound to a key has no API keys', async (t) => {
+  const { id } = await make(MACHINE);
+  const { body } = await makeKey(id);
+  const bound = { dpop_bound_access_tokens: true };
+  const refused = await call('PATCH', `/${id}`, bound);
+  t.match(refused, { status: 409, body: { error: { message: /Revoke the API keys/ } } });
+  t.ok(await resolve(body.api_key), 'nothing has changed');
+  await call('DELETE', `/${id}/api-keys/${body.id}`);
+  t.equal((await call('PATCH', `/${id}`, bound)).status, 200);
+  t.match(await makeKey(id), { status: 409, body: { error: { message: /without a proof/ } } });
+  t.equal((await call('PATCH', `/${id}`, { name: 'Still bound' })).status, 200);
+
+  const { id: raced } = await make(MACHINE);
+  api.beforeWrite.next = () => call('PATCH', `/${raced}`, bound);
+  const late = await makeKey(raced);
+  t.equal(late.status, 201);
+  t.equal(await resolve(late.body.api_key), undefined, 'one that is made at the same time does not work');
+  const rotated = await call('POST', `/${raced}/api-keys/${late.body.id}/rotate`, { overlap_seconds: 0 });
+  t.equal(rotated.status, 409);
+});

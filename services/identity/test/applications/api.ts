@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { createConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
 import { v2Body } from '@gatehouse/http/error-bodies';
 import { createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -15,6 +16,8 @@ import { applicationRoutes } from '../../src/applications/application-routes.ts'
 import { createApplicationStore } from '../../src/applications/application-store.ts';
 import { createApplicationWrites } from '../../src/applications/application-writes.ts';
 import { createApplications } from '../../src/applications/applications.ts';
+import { transferRoutes } from '../../src/applications/transfer-routes.ts';
+import { createTransferStore } from '../../src/applications/transfer-store.ts';
 import { createTransfers, RECEIVED, RECIPIENTS } from '../../src/applications/transfers.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { createAuditStore } from '../../src/audit/audit-store.ts';
@@ -39,6 +42,7 @@ export async function buildApi(t: Test) {
   const stores = await withStores(t, (connection) => ({
     applicationStore: createApplicationStore(connection, new LRUCache({ max: 10 })),
     keyStore: createApiKeyStore(connection),
+    transferStore: createTransferStore(connection),
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
   }));
@@ -105,20 +109,19 @@ export async function buildApi(t: Test) {
   const dependencies = { store, keys, accounts, revocations, audit, notifyCredential, endGrants, logger };
   const applications = createApplications(dependencies);
   const apiKeys = createApiKeys(dependencies);
-  const transferred: { from: string | null; to: string }[] = [];
+  const notified: string[] = [];
+  const participant = async (id: string) => {
+    const person = people.get(id);
+    return person && { ...person, id, username: id.slice('usr_'.length) };
+  };
   const transfers = createTransfers({
     ...dependencies,
-    accounts: {
-      ...accounts,
-      lookUp: async (login) => {
-        const person = people.get(`usr_${login}`);
-        return person && { id: `usr_${login}`, ...person };
-      },
-    },
+    transfers: stores.transferStore,
+    accounts: { find: participant, lookUp: (login) => participant(`usr_${login}`) },
     writes: createApplicationWrites(dependencies),
     attempts: createRateLimiter(RECIPIENTS),
     received: createRateLimiter(RECEIVED),
-    notifyTransfer: (_application, people) => void transferred.push(people),
+    notify: (userId, kind) => void notified.push(`${kind} ${userId}`),
   });
 
   async function authenticate(ctx: Context): Promise<Caller> {
@@ -151,14 +154,25 @@ export async function buildApi(t: Test) {
       v2Body,
     ),
   );
-  app.use(applicationRoutes({ applications, keys: apiKeys, transfers, authenticate }).routes());
+  app.use(
+    applicationRoutes({
+      applications,
+      keys: apiKeys,
+      transfers,
+      authenticate,
+      concurrency: createConcurrencyLimit(),
+    }).routes(),
+  );
+  app.use(transferRoutes({ transfers, authenticate }).routes());
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
 
-  async function call(method: string, path: string, body?: unknown, who = 'usr_ann') {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/applications${path}`, {
+  const call = (method: string, path: string, body?: unknown, who?: string) =>
+    callAt(method, `/applications${path}`, body, who);
+  async function callAt(method: string, path: string, body?: unknown, who = 'usr_ann') {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
       method,
       headers: { authorization: who, 'content-type': 'application/json', connection: 'close' },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -187,11 +201,12 @@ export async function buildApi(t: Test) {
     beforeWrite,
     beforeBody,
     endedGrants,
-    transferred,
+    notified,
     applications,
     apiKeys,
     auditStore,
     call,
+    callAt,
     make,
     revoked,
   };

@@ -1,17 +1,20 @@
 import type { Condition } from '@gatehouse/kit/list-query';
+import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { explainQueries } from '@gatehouse/testing/explain';
 import { LRUCache } from 'lru-cache';
 import t from 'tap';
 import {
   type ApplicationField,
   type ClientSecret,
+  clientSecretOf,
   findSecret,
   hashSecret,
   MAX_APPLICATIONS,
+  makeSecret,
   newApplication,
-  newSecret,
 } from '../../src/applications/application.ts';
 import { createApplicationStore } from '../../src/applications/application-store.ts';
+import { IDENTITY_MIGRATIONS } from '../../src/migrations.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
 const { connection, store } = await withStores(t, (it) => ({
@@ -21,9 +24,9 @@ const collection = connection.collection<{ _id: string }>('applications');
 const USE = { at: new Date(), address: null };
 let count = 0;
 
-function secret(text = newSecret(), expiresAt: Date | null = null): ClientSecret {
+function secret(text = makeSecret().secret, expiresAt: Date | null = null): ClientSecret {
   count += 1;
-  return { id: `sec_${count}`, hash: hashSecret(text), createdAt: new Date(), expiresAt, lastUse: null };
+  return { ...clientSecretOf(text), id: `sec_${count}`, expiresAt };
 }
 
 function draft(over: object = {}) {
@@ -184,7 +187,7 @@ t.test('a deletion or a loss stays marked until its revocation is written', asyn
   t.equal(changed?.epoch, 1);
   const waiting = async () =>
     (await store.awaitingRevocation()).filter((it) => it.application.id === application.id);
-  t.match(await waiting(), [{ application: { epoch: 1 }, deleted: false }]);
+  t.match(await waiting(), [{ application: { epoch: 1 }, over: false }]);
   t.equal((await store.change(changed ?? application, {}, true))?.epoch, 2);
   await store.revocationWritten(application.id, 1);
   t.equal((await waiting()).length, 1, 'the later one is still to be written');
@@ -200,7 +203,7 @@ t.test('a deletion or a loss stays marked until its revocation is written', asyn
       .then((list) => list.filter(({ id }) => id === application.id)),
     [],
   );
-  t.match(await waiting(), [{ deleted: true }]);
+  t.match(await waiting(), [{ over: true }]);
   t.equal((await store.markDeleted(application.id))?.epoch, 4, 'can be tried again');
   await store.revocationWritten(application.id, 4);
   t.equal(await collection.findOne({ _id: application.id }), null);
@@ -235,7 +238,7 @@ t.test('lists read one index; names of an earlier version are found once they ar
   const named = (text: string) => ({ field: 'name', operator: 'eq', values: [text] }) as const;
   const owned = { field: 'owner', operator: 'eq', values: ['usr_lin'] } as const;
   t.same((await list([named('light')])).items, []);
-  await store.indexNames();
+  await applyMigrations(connection, IDENTITY_MIGRATIONS);
   t.same(
     (await list([named('light')])).items.map((it) => it.id),
     [id],

@@ -518,6 +518,15 @@ t.test('secrets: two at a time, so that one is replaced without a gap', async (t
   t.match((await call('GET', `/${id}/secrets`)).body.data, [{ last_used_at: /^\d{4}-/ }], 'when it was used');
   t.equal((await call('DELETE', `/${id}/secrets/${added.body.id}`)).status, 204, 'the last one, too');
   t.equal(await applications.checkSecret(id, String(added.body.client_secret)), false);
+  t.match(first, { label: null, last_four: /^[\w-]{4}$/ });
+  t.equal(added.body.last_four, String(added.body.client_secret).slice(-4), 'what tells it from others');
+  const labelled = await call('POST', `/${id}/secrets`, { label: 'web-1' });
+  t.match(labelled.body, { label: 'web-1', last_four: String(labelled.body.client_secret).slice(-4) });
+  t.equal((await call('DELETE', `/${id}/secrets/${labelled.body.id}`)).status, 204);
+  for (const label of ['', ' ', 'x'.repeat(201), 'a\u202e'])
+    t.match(await call('POST', `/${id}/secrets`, { label }), {
+      ...{ status: 400, body: { error: { details: [{ field: 'label' }] } } },
+    });
   for (const body of [{ expires_in: 59 }, { expires_in: 1.5 }, { expires_in: '60' }, { expires: 60 }, []])
     t.equal((await call('POST', `/${id}/secrets`, body)).status, 400, JSON.stringify(body));
   t.match((await call('POST', `/${id}/secrets`)).body, { expires_at: null });

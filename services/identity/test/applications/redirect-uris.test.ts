@@ -2,6 +2,7 @@ import t from 'tap';
 import type { ApplicationType } from '../../src/applications/application.ts';
 import {
   logoutUriProblem,
+  originsOf,
   postLogoutUriProblem,
   redirectUriProblem,
 } from '../../src/applications/redirect-uris.ts';
@@ -28,6 +29,8 @@ const ROWS: Row[] = [
   ['http://[::1]:8080/cb', 'spa', fine],
   ['com.example.app:/callback', 'native', fine],
   ['com.example.app://callback', 'native', fine],
+  ['de.example.phone:/cb', 'native', fine],
+  ['io.github.someone.tool:/cb', 'native', fine],
   ['com.example-1.app:/cb?x=1', 'native', fine],
   ['', 'web', /character/],
   ['/callback', 'web', /absolute/],
@@ -94,6 +97,13 @@ const ROWS: Row[] = [
   ['com.example.app:cb', 'native', /private-use scheme/],
   ['com.example.app:/', 'native', /private-use scheme/],
   ['com..app:/cb', 'native', /private-use scheme/],
+  ['accounts.google.com:/cb', 'native', /domain name in reverse/],
+  ['google.com:/cb', 'native', /domain name in reverse/],
+  ['app.example.com:/cb', 'native', /domain name in reverse/],
+  ['my.bank.de:/cb', 'native', /domain name in reverse/],
+  ['com.example.de:/cb', 'native', /domain name in reverse/],
+  ['example.app:/cb', 'native', /domain name in reverse/],
+  ['com:/cb', 'native', /domain name in reverse/],
   ['Com.Example.App:/cb', 'native', /normal form/],
   ['com.example.app:/cb', 'web', /must use https/],
   ['com.example.app:/cb', 'spa', /must use https/],
@@ -154,10 +164,23 @@ t.test('where we call for a back-channel logout', (t) => {
     'https://localhost/',
     'https://169.254.169.254/latest',
     'https://users:3001/internal',
+    'https://localhost.:8443/',
+    'https://app.localhost/',
+    'https://app.example.org./',
+    'https://[::ffff:127.0.0.1]/',
+    'https://127.0.0.1./',
+    'https://8.8.8.8/',
     'https://user@app.example.org/',
+    'https://user:secret@app.example.org/',
     'file:///x',
     'x',
   ])
     t.type(logoutUriProblem(uri), 'string', uri);
+  t.end();
+});
+
+t.test('origins are those of websites', (t) => {
+  const uris = ['https://app.example.org/cb', 'http://127.0.0.1:8000/', 'com.example.app:/cb'];
+  t.same(originsOf(uris), ['https://app.example.org', 'http://127.0.0.1:8000']);
   t.end();
 });

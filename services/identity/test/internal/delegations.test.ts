@@ -188,7 +188,6 @@ t.test('a handle belongs to the service that got it, and is kept as a hash', asy
   const delegations = createDelegations({
     issuer: base,
     store: {
-      collection: 'delegations',
       insert: async (hash, delegation) => void kept.set(hash, delegation),
       find: async (hash) => kept.get(hash),
     },

@@ -61,6 +61,7 @@ const ROUTES = [
     { id: newId('evt'), action: 'queue.paused', details: { queue: 'messages', lane: 'sms' }, by: BY },
   ],
   ['GET', '/owned-applications/usr_1', undefined],
+  ['POST', '/erasures', { user_id: 'usr_1' }],
 ] as const;
 
 const answer = await form({
@@ -187,6 +188,7 @@ t.test('every route that is mounted has an entry', async (t) => {
     isInForce: unused,
     accountChanged: unused,
     audit: { record: unused },
+    requestErasure: unused,
     ownedBy: unused,
   });
   const mounted = router.stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));

@@ -180,6 +180,17 @@ t.test('another role: access tokens die, and the next ones carry it', async (t) 
   t.equal((await call('GET', '/v1/users', String(body.access_token))).status, 403);
 });
 
+t.test('a higher role: an application keeps the role that it was allowed with', async (t) => {
+  const { id, username } = await newPerson();
+  const it = await signIn(username);
+  t.equal((await call('PUT', `/v1/users/${id}/role`, admin, { role: 'admin' })).status, 204);
+  const { status, body } = await refresh(built, it.refresh_token);
+  t.equal(status, 200);
+  t.same(decodeJwt(String(body.access_token)).roles, ['user']);
+  t.equal((await call('GET', `/v1/users/${built.people.ann.id}`, String(body.access_token))).status, 403);
+  t.same(decodeJwt((await signIn(username)).access_token).roles, ['admin'], 'another browser asks again');
+});
+
 t.test('deactivation, and what comes after activation', async (t) => {
   const { id, username } = await newPerson();
   const it = await signIn(username);

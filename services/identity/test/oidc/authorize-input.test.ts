@@ -1,6 +1,16 @@
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
-import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
+import {
+  ALL_SCOPES,
+  authorizeUrl,
+  build,
+  codeFor,
+  NATIVE,
+  PASSWORD,
+  SPA,
+  signInAndAllow,
+  WEB,
+} from '../build.ts';
 import { openDatabase } from '../store-set-up.ts';
 import { pkce, tokensFor } from './actions.ts';
 
@@ -225,15 +235,11 @@ t.test(
   async (t) => {
     const { challenge } = pkce();
     for (const [name, scope] of [
-      ['none', undefined],
-      ['an empty one', ''],
       ['unknown ones', 'read:moon write:moon'],
-      ['offline_access alone', 'offline_access'],
       ['one that is internal', 'internal manage:apps'],
     ] as const) {
       for (const client of [{}, { ...SPA, ...challenge }]) {
-        const address = new URL(authorizeUrl({ ...client, scope: scope ?? '' }), base);
-        if (scope === undefined) address.searchParams.delete('scope');
+        const address = new URL(authorizeUrl({ ...client, scope }), base);
         const { status, location } = await visit(address.pathname + address.search);
         t.equal(status, 303, name);
         t.match(Object.fromEntries(location?.searchParams ?? []), {
@@ -242,11 +248,7 @@ t.test(
           state: 'some-state',
         });
       }
-      const pushed = await built.form(
-        { response_type: 'code', ...WEB, ...(scope === undefined ? {} : { scope }) },
-        {},
-        '/oauth2/par',
-      );
+      const pushed = await built.form({ response_type: 'code', ...WEB, scope }, {}, '/oauth2/par');
       t.match(pushed, { status: 400, body: { error: 'invalid_scope' } }, `${name}, pushed`);
     }
     const { url } = await signInAndAllow(built.browser(), authorizeUrl({ scope: 'openid read:moon' }));
@@ -254,6 +256,37 @@ t.test(
       url.searchParams.has('code'),
       'unknown ones beside a known one are ignored (OpenID Connect Core §3.1.2.1)',
     );
+  },
+);
+
+t.test(
+  'a request without scope asks for what the application is registered for (RFC 6749 §3.3)',
+  async (t) => {
+    const loopback = { client_id: LOOPBACK.client_id, redirect_uri: LOOPBACK.redirect_uri };
+    const web = { client_id: WEB.client_id, redirect_uri: WEB.redirect_uri };
+    for (const [client, scopes] of [
+      [web, ALL_SCOPES],
+      [loopback, ['openid']],
+    ] as const) {
+      const bare = new URL(authorizeUrl(client), base);
+      bare.searchParams.delete('scope');
+      for (const url of [bare.pathname + bare.search, authorizeUrl({ ...client, scope: '' })]) {
+        const browser = built.browser();
+        const consent = await browser.submit(await browser.get(url), { username: 'ann', password: PASSWORD });
+        t.match(consent.url.pathname, /^\/consent\//, 'the person is asked');
+        const allowed = await browser.submit(consent, { decision: 'allow' });
+        t.ok(allowed.url.searchParams.has('code'));
+        if (client === web) {
+          const { client_id, client_secret, redirect_uri } = WEB;
+          const code = String(allowed.url.searchParams.get('code'));
+          const grant = { grant_type: 'authorization_code', code, redirect_uri, client_id, client_secret };
+          const { body } = await built.form(grant);
+          t.same(String(body.scope).split(' ').sort(), [...scopes].sort());
+        } else t.notMatch(consent.html, 'read:data');
+      }
+    }
+    const pushed = await built.form({ response_type: 'code', ...WEB }, {}, '/oauth2/par');
+    t.equal(pushed.status, 201);
   },
 );
 

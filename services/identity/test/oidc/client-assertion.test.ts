@@ -87,6 +87,27 @@ t.test('an assertion that does not hold', async (t) => {
   }
 });
 
+t.test('an assertion ends within an hour, at a time that there is (RFC 7523 §3)', async (t) => {
+  const now = Math.floor(Date.now() / 1000);
+  for (const exp of [
+    1e15,
+    1e300,
+    now + 31 * 365 * 86_400,
+    now + 3700,
+    -1,
+    true,
+    '9999999999',
+    [now + 60],
+    {},
+  ]) {
+    const { status, body } = await json(request(await assert({ exp: exp as number })));
+    t.match([status, body.error], [401, 'invalid_client'], JSON.stringify(exp));
+  }
+  for (const exp of [now + 3590, now + 60.5]) {
+    t.equal((await json(request(await assert({ exp })))).status, 200, String(exp));
+  }
+});
+
 t.test('pushed authorization requests (RFC 9126)', async (t) => {
   const { code_verifier, challenge } = pkce();
   const parameters = { response_type: 'code', scope: 'openid', state: 's', ...challenge };

@@ -140,6 +140,14 @@ t.test('each path is served in one spelling', async (t) => {
   }
 });
 
+t.test('a document answers methods other than GET with 405', async (t) => {
+  for (const path of ['openid-configuration', 'oauth-authorization-server', 'jwks.json']) {
+    for (const method of ['TRACE', 'PUT', 'POST', 'DELETE']) {
+      t.equal(await statusOf(method, `/.well-known/${path}`), 405, `${method} ${path}`);
+    }
+  }
+});
+
 t.test('the keys: public members only', async (t) => {
   const { keys } = (await read('/.well-known/jwks.json')) as { keys: Record<string, unknown>[] };
   t.equal(keys.length, 4, 'the current and the next, RSA and EC');

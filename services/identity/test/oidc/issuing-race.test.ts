@@ -76,8 +76,10 @@ t.test(
           reuseGrace: 0,
           keepExchangedCode: 0,
         }),
+        signOuts: () => ({ signOut: unused, notify: () => {}, isOver: unused, discard: unused }),
         logoutNetworks: [],
         pages: () => ({ error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' }),
+        browserId: () => '',
       });
       const server = createServer(provider.callback());
       server.listen(0, '127.0.0.1');

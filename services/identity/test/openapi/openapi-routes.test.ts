@@ -1,4 +1,4 @@
-import { documentProblems } from '@gatehouse/testing/openapi-check';
+import { createOpenApiCheck, documentProblems } from '@gatehouse/testing/openapi-check';
 import Router from '@koa/router';
 import t from 'tap';
 import { differences } from '../../src/openapi/openapi-routes.ts';
@@ -21,6 +21,26 @@ t.test('the document is valid, and its examples are', async (t) => {
   for (const path of ['/oauth/token', '/oauth2/authorize', '/userinfo', '/api/v1/audit'])
     t.hasProp(document.paths, path);
   t.notMatch(Object.keys(document.paths).join(), /sign-in|consent|account|internal/);
+});
+
+const SERVED: [path: string, accept: string, status: number, type: string][] = [
+  ['/.well-known/jwks.json', '*/*', 200, 'application/jwk-set+json; charset=utf-8'],
+  ['/.well-known/openid-configuration', '*/*', 200, 'application/json; charset=utf-8'],
+  ['/oauth2/logout', 'text/html', 200, 'text/html; charset=utf-8'],
+  ['/oauth2/logout?client_id=x', 'text/html', 400, 'text/html; charset=utf-8'],
+  ['/oauth2/logout?client_id=x', 'application/json', 400, 'application/json; charset=utf-8'],
+];
+
+t.test('what the provider serves has the content types of the document', async (t) => {
+  const check = createOpenApiCheck((await (await fetch(PATH)).json()) as object);
+  for (const [path, accept, status, type] of SERVED) {
+    const response = await fetch(base + path, { headers: { accept } });
+    const text = await response.text();
+    t.equal(response.status, status, path);
+    t.equal(response.headers.get('content-type'), type, `${path} as ${accept}`);
+    const body = type.includes('json') ? JSON.parse(text) : text;
+    t.same(check({ method: 'GET', path, status, headers: response.headers, body }), []);
+  }
 });
 
 t.test('a route without an operation is found, and an operation without a route', async (t) => {

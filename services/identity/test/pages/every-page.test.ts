@@ -1,3 +1,4 @@
+import { ICON } from '@gatehouse/kit/pages';
 import t from 'tap';
 import { stylesheet } from '../../src/pages/stylesheet.ts';
 import { everyPage } from './every-page.ts';
@@ -68,8 +69,8 @@ for (const [name, page] of pages) {
     }
     t.strictSame(
       named('link').map(({ attributes }) => attributes.get('href')),
-      ['data:,', stylesheet.path],
-      'one resource from outside: the stylesheet; no icon, which browsers would ask for',
+      [`data:image/svg+xml,${ICON}`, stylesheet.path],
+      'one resource from outside: the stylesheet; the icon is in the page, as browsers would ask for one',
     );
 
     for (const it of named('input').filter((it) => it.attributes.get('type') !== 'hidden')) {
@@ -159,7 +160,7 @@ t.test('consent: the first button allows, the second refuses', async (t) => {
     ]);
   }
   t.notMatch(pages.get('consent'), /class="new"/);
-  t.match(pages.get('consent, more'), /new roles and new passwords\. <strong class="new">New<\/strong>/);
+  t.match(pages.get('consent, more'), /change their roles and passwords\. <strong class="new">New<\/strong>/);
 });
 
 t.test('signing out: the first button does, the second does not', async (t) => {

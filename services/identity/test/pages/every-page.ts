@@ -1,4 +1,10 @@
 import { applicationsPage } from '../../src/pages/applications-page.ts';
+import {
+  accountQuestionPage,
+  endCredentialsQuestion,
+  endOthersQuestion,
+  standaloneQuestionPage,
+} from '../../src/pages/confirmation-pages.ts';
 import { consentPage } from '../../src/pages/consent-page.ts';
 import { createAccountPage } from '../../src/pages/create-account-page.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
@@ -79,13 +85,16 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const own = [
     {
       ...{ name: of('Lighthouse'), clientId: of('app_1'), hasPublicKeys: true },
-      secrets: [{ createdAt: at, lastUse: { at, address: '2001:db8::1' } }],
-      keys: [{ name: of('For the nightly run'), lastUse: { at, address: null } }],
+      secrets: [
+        { label: of('web-1'), lastFour: 'x7Qa', createdAt: at, lastUse: { at, address: '2001:db8::1' } },
+      ],
+      keys: [{ name: of('For the nightly run'), lastFour: null, lastUse: { at, address: null } }],
       lastUse: null,
     },
     { name: of('Spa'), clientId: 'app_2', hasPublicKeys: false, secrets: [], keys: [], lastUse: null },
   ];
-  const authorized = { ...application, scopes, since: at, revoke: form };
+  const { name, host } = application;
+  const authorized = { name, hosts: [host], scopes, since: at, revoke: form };
   return new Map([
     ['sign in', signInPage({ form, links: { forgottenPassword: '/forgotten' }, cancel: false })],
     ['sign in, application', signInPage(signIn)],
@@ -168,7 +177,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       'profile, problems',
       profilePage({ ...profile, values: {}, email: 'none', problems: [...names, 'other'].map(problem) }),
     ],
-    ['password', passwordPage({ frame, form, notice: 'saved', endCredentials: form })],
+    ['password', passwordPage({ frame, form, notice: 'saved', endCredentials: '/end' })],
     [
       'password, problems',
       passwordPage({ frame, form, problems: ['current_password', 'new_password'].map(problem) }),
@@ -177,7 +186,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     [
       'applications',
       applicationsPage({
-        ...{ frame, own, endCredentials: form },
+        ...{ frame, own, endCredentials: '/end' },
         role: 'user',
         applications: [authorized, authorized],
       }),
@@ -185,20 +194,34 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     [
       'applications, none',
       applicationsPage({
-        ...{ frame, own: [], endCredentials: form },
+        ...{ frame, own: [], endCredentials: '/end' },
         role: 'user',
         applications: [],
         notice: 'revoked',
       }),
     ],
     [
+      'question',
+      accountQuestionPage({
+        ...{ frame, current: 'applications', form, refused: true },
+        question: endCredentialsQuestion(of('ada'), own, '/account'),
+      }),
+    ],
+    [
+      'question, not signed in',
+      standaloneQuestionPage({
+        ...{ form, refused: false },
+        question: endOthersQuestion({ sessions: 2, logins: 1, lastUsedAt: new Date() }, '/account'),
+      }),
+    ],
+    [
       'sessions',
-      sessionsPage({ frame, devices, programs, isComplete: true, endOthers: form, notice: 'ended' }),
+      sessionsPage({ frame, devices, programs, isComplete: true, endOthers: '/end', notice: 'ended' }),
     ],
     [
       'sessions, one',
       sessionsPage({
-        ...{ frame, programs: [], isComplete: false, endOthers: form },
+        ...{ frame, programs: [], isComplete: false, endOthers: '/end' },
         devices: [{ name: 'Firefox on Windows', uses: [here], endAll: form }],
       }),
     ],

@@ -107,18 +107,18 @@ t.test('groups and their order do not depend on the order of the scopes', async 
   t.strictSame(describeScopes(SCOPES.toReversed(), 'user'), groups);
   t.strictSame(
     groups.map(({ title }) => title),
-    ['Who you are', 'What it may read', 'What it may change'],
+    ['Your identity', 'Reading data', 'Changing data'],
   );
 });
 
 t.test('for ordinary people the scopes about users concern their own record', async (t) => {
   const sentences = (scope: string, role: 'user' | 'editor' | 'admin') =>
     describeScopes([scope], role)[0]?.sentences[0]?.sentence;
-  t.match(sentences('read:users', 'user'), /Only yours/);
-  t.match(sentences('read:users', 'editor'), /everybody/);
-  t.match(sentences('write:users', 'user'), /delete your account\. Only yours/);
-  t.match(sentences('write:users', 'editor'), /Only yours/);
-  t.match(sentences('write:users', 'admin'), /everybody/);
+  t.match(sentences('read:users', 'user'), /your own account/);
+  t.match(sentences('read:users', 'editor'), /all users/);
+  t.match(sentences('write:users', 'user'), /your own account .* delete your account/);
+  t.match(sentences('write:users', 'editor'), /your own account/);
+  t.match(sentences('write:users', 'admin'), /all users/);
 });
 
 t.test('for everybody the scopes about data concern the messages to them', async (t) => {

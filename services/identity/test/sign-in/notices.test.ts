@@ -47,7 +47,7 @@ async function login(userAgent: string): Promise<string> {
 
 const NEW_DEVICE = 'A sign-in from a new device';
 const CHANGED = 'Your password has been changed';
-const CREDENTIAL = 'A new way into the API was created';
+const CREDENTIAL = 'A new API credential was created';
 
 t.test('the first sign-in from a device is told', async (t) => {
   const visitor = browser();
@@ -67,17 +67,23 @@ t.test('the first sign-in from a device is told', async (t) => {
   t.same(await subjects(2), [NEW_DEVICE, NEW_DEVICE]);
 });
 
-t.test('both people are told of a transfer', async (t) => {
-  const login = { username: 'admin', password: PASSWORD };
-  const { token } = (await call('POST', '/api/v1/auth/login', undefined, login)).body;
+t.test('people get a mail when they are offered an application, and when theirs is given away', async (t) => {
+  const admin = { username: 'admin', password: PASSWORD };
+  const { token } = (await call('POST', '/api/v1/auth/login', undefined, admin)).body;
   const draft = { name: 'Given', type: 'machine', scopes: ['read:data'] };
   const { client_id } = (await call('POST', '/api/v1/applications', String(token), draft)).body;
   const give = (to: string) =>
     call('POST', `/api/v1/applications/${client_id}/transfer`, String(token), { to });
-  t.match(await give('ann@example.org'), { status: 200, body: { owner: people.ann.id } });
-  t.same(await subjects(1), ['You have been given an application']);
+  const offered = await give('ann@example.org');
+  t.equal(offered.status, 202);
+  t.same(await subjects(1), ['An application is offered to you']);
+  const accept = `/api/v1/transfers/${offered.body.id}/accept`;
+  t.match(await call('POST', accept, await login('curl/8.5.0')), {
+    status: 200,
+    body: { owner: people.ann.id },
+  });
   t.match(await give(people.admin.id), { status: 200, body: { owner: people.admin.id } });
-  t.same(await subjects(1), ['An application has been given away']);
+  t.same(await subjects(1), ['Your application has a new owner']);
   await call('DELETE', `/api/v1/applications/${client_id}`, String(token));
 });
 
@@ -114,7 +120,7 @@ t.test('whatever an application can authenticate by is told to its owner', async
       Array.from({ length: count }, () => CREDENTIAL),
       name,
     );
-    if (name === 'a key') t.match(latest, '“Tool”, has just been given an API key, “Key”.');
+    if (name === 'a key') t.match(latest, '“Tool” got an API key, “Key”.');
     if (name === 'a rotated key') t.match(latest, 'an API key in place of another, “Key”.');
   }
   for (let i = 0; i < 6; i += 1) await call('POST', `${path}/api-keys`, token, key);
@@ -184,7 +190,7 @@ t.test('a new password is told, by whatever way, and what still works can be end
     t.same(await subjects(1), [CHANGED]);
     const access = (await ofTool()).body.access_token;
     t.same([await statusOf(access), await statusOf(made.body.api_key)], [200, 200], 'these still work');
-    const ended = await visitor.submit(saved, {}, 'end-credentials');
+    const ended = await visitor.confirm(saved, 'end-credentials', { confirmation: 'ann' });
     t.match(ended.html, 'no longer work');
     t.same([await statusOf(access), await statusOf(made.body.api_key)], [401, 401]);
     t.equal((await ofTool()).status, 401);
@@ -207,7 +213,12 @@ t.test('a new password is told, by whatever way, and what still works can be end
     t.same(await subjects(2), ['A link for a new password was used', CHANGED]);
     const access = (await ofTool()).body.access_token;
     t.equal(await statusOf(access), 200);
-    const ended = await forgetful.submit(done, {}, 'end-credentials');
+    const question = await forgetful.submit(done, {}, 'end-credentials');
+    t.equal(heading(question), 'End all secrets and keys?');
+    const refused = await forgetful.submit(question, { confirmation: 'bob' }, 'end-credentials');
+    t.match(refused, { status: 400, html: /The name does not match/ });
+    t.equal(await statusOf(access), 200, 'nothing has ended yet');
+    const ended = await forgetful.submit(question, { confirmation: 'ann' }, 'end-credentials');
     t.equal(heading(ended), 'The secrets and keys have ended');
     t.equal(await statusOf(access), 401);
     t.equal((await ofTool()).status, 401);

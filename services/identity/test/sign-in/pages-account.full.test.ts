@@ -152,7 +152,7 @@ t.test('a new address has to be confirmed again', async (t) => {
   t.equal((await visitor.submit(other, { username: 'new-rob@example.org', password: PASSWORD })).status, 400);
 
   const again = await visitor.submit(changed, {}, 'id="send-link-again"');
-  t.match(noticeOf(again), /^The link is on its way/);
+  t.match(noticeOf(again), /^We have sent a link/);
   const second = await linkTo(built, 'new-rob@example.org');
   t.equal((await visitor.get(link)).status, 400, 'the earlier link is void');
   await visitor.submit(await visitor.get(second), {});
@@ -274,7 +274,7 @@ t.test('a new password ends everything but this session', async (t) => {
 
 t.test('applications: taking back permission ends what they hold', async (t) => {
   const visitor = await person('kim');
-  t.match((await visitor.get('/account/applications')).html, 'No application may use your account.');
+  t.match((await visitor.get('/account/applications')).html, 'No applications have access to your account.');
   const { access, refresh } = await tokensFor(visitor, 'kim');
   const elsewhere = await tokensFor(await signedIn('kim'), 'kim');
   const spa = { client_id: SPA.client_id, redirect_uri: SPA.redirect_uri };
@@ -293,7 +293,7 @@ t.test('applications: taking back permission ends what they hold', async (t) => 
   t.notMatch(page.html, 'gatehouse-account');
   t.match(page.html, 'web.example.org');
   const done = await visitor.submit(page, {}, 'value="app_web"');
-  t.equal(noticeOf(done), 'The application can no longer use your account.');
+  t.equal(noticeOf(done), 'The application no longer has access to your account.');
   t.notMatch(done.html, 'Web of Examples');
   t.match(done.html, 'Spa');
   for (const token of [access, elsewhere.access]) t.ok(await diesInTime(token));
@@ -339,7 +339,7 @@ t.test('sessions', async (t) => {
   await stranger.submit(mine, { session: own }, 'Sign out here');
   t.notOk(isSignIn(await visitor.get('/account')), 'nobody ends the sessions of somebody else');
 
-  const others = await visitor.submit(ended, {}, 'end-others');
+  const others = await visitor.confirm(ended, 'end-others');
   t.equal(noticeOf(others), 'All other sessions and logins have ended.');
   t.ok(isSignIn(await third.get('/account')));
   t.equal(others.html.split('<li class="card">').length, 2);
@@ -398,8 +398,9 @@ t.test('a session that is ended does not come back through a request in flight',
     await t.test(name, async (t) => {
       const there = await signedIn('ada');
       await tokensFor(there, 'ada');
-      const [by, button] = name === 'by another tab' ? [there, 'sign-out'] : [here, 'end-others'];
-      const page = await by.get('/account/sessions');
+      const isTab = name === 'by another tab';
+      const [by, button] = isTab ? [there, 'sign-out'] : [here, 'name="confirmation"'];
+      const page = await by.get(isTab ? '/account/sessions' : '/account/sessions/end-others');
       const answer = await whileInFlight(
         '/accounts/',
         () => there.get(authorizeUrl()),
@@ -420,10 +421,16 @@ t.test('of more sessions than are listed, all end', async (t) => {
   for (const name of ['oidc_sessions', 'oidc_grants']) {
     const documents = database.collection<{ _id: string }>(name);
     const one = await documents.findOne({ account_id: sub, client_id: { $ne: 'gatehouse-account' } });
-    const { payload, expires_at, id_hash: _, ...rest } = one as unknown as Record<string, string>;
+    const {
+      payload,
+      expires_at,
+      id_hash: _,
+      authorizations: __,
+      ...rest
+    } = one as unknown as Record<string, string>;
     const copies = Array.from({ length: 301 }, (_, i) => ({
       ...rest,
-      _id: `max-${i}`,
+      ...{ _id: `max-${i}`, uid: `max-${i}` },
       payload: JSON.stringify({ ...JSON.parse(String(payload)), uid: `max-${i}`, authorizations: {} }),
       expires_at: new Date(new Date(String(expires_at)).getTime() - 1000 - i),
     }));
@@ -431,12 +438,62 @@ t.test('of more sessions than are listed, all end', async (t) => {
   }
   const page = await visitor.get('/account/sessions');
   t.equal(page.html.split('<li class="card">').length - 1, 200);
-  t.match(page.html, 'There are more than the 200 listed here');
-  const after = await visitor.submit(page, {}, 'end-others');
+  t.match(page.html, 'Only the 200 most recently used sessions are listed.');
+  const after = await visitor.confirm(page, 'end-others');
   t.equal(after.html.split('<li class="card">').length - 1, 1);
-  t.notMatch(after.html, 'There are more');
+  t.notMatch(after.html, 'most recently used');
   await visitor.submit(await visitor.get('/account/applications'), {}, 'value="app_web"');
-  t.match((await visitor.get('/account/applications')).html, 'No application may use your account.');
+  t.match((await visitor.get('/account/applications')).html, 'No applications have access to your account.');
+});
+
+t.test('what cannot be undone asks first', async (t) => {
+  const visitor = await person('eve');
+  const other = await signedIn('eve');
+  const token = String(
+    (await call('POST', '/api/v1/auth/login', undefined, { username: 'eve', password: PASSWORD })).body.token,
+  );
+  const application = { name: 'Night job', type: 'machine', scopes: ['read:data'] };
+  t.equal((await call('POST', '/api/v1/applications', token, application)).status, 201);
+  const secretsLeft = async () =>
+    (await visitor.get('/account/applications')).html.split('<dt>Secret</dt>').length;
+  const acts = [
+    {
+      ...{
+        path: '/account/applications/end-credentials',
+        name: 'eve',
+        says: /Night job.*1 client secret, never used/s,
+      },
+      state: secretsLeft,
+    },
+    {
+      ...{
+        path: '/account/sessions/end-others',
+        name: undefined,
+        says: /This ends 1 session and 1 login .* last used/s,
+      },
+      state: async () => isSignIn(await other.get('/account')),
+    },
+  ];
+  for (const { path, name, says, state } of acts) {
+    const before = await state();
+    const page = await visitor.get(path);
+    t.match(page.html, says, path);
+    t.same(await state(), before, `GET ${path}`);
+    for (const confirmation of ['', 'no', ...(name === undefined ? [] : ['yes'])]) {
+      const refused = await visitor.submit(page, { confirmation }, 'name="confirmation"');
+      t.equal(refused.status, 400, `${path} with “${confirmation}”`);
+    }
+    const html = page.html.replaceAll(/<input[^>]*name="confirmation"[^>]*>/g, '');
+    t.equal((await visitor.submit({ ...page, html }, {}, path)).status, 400, `${path} without`);
+    t.same(await state(), before, `POST ${path} without the confirmation`);
+    const done = await visitor.submit(
+      page,
+      name === undefined ? {} : { confirmation: name },
+      'name="confirmation"',
+    );
+    t.match(noticeOf(done), /ended|no longer work/);
+    t.not(await state(), before, `POST ${path} with it`);
+  }
 });
 
 t.test('signing out', async (t) => {
@@ -479,7 +536,7 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     })) {
       const answer = await send(built, 'POST', path, attempt);
       t.equal(answer.status, 403, `${path}: ${name}`);
-      t.equal(heading(answer), 'This page was out of date');
+      t.equal(heading(answer), 'This page has expired');
     }
   }
   t.equal((await visitor.get('/account')).url.pathname, '/account', 'and guy is still signed in');

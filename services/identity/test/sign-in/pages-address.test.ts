@@ -48,12 +48,12 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
 
   const owner = browser();
   const page = await owner.get(undo);
-  t.equal(heading(page), 'Put your email address back');
+  t.equal(heading(page), 'Restore your email address');
   const foreign = { token: new URL(undo).searchParams.get('token') ?? '' };
   t.equal((await send(built, 'POST', '/account/undo-email-change', { fields: foreign })).status, 403, 'CSRF');
   const undone = await owner.submit(page, {});
   t.equal(heading(undone), 'Choose a new password');
-  t.match(undone.html, /has the address .*tia@example\.org.* again/);
+  t.match(undone.html, /The email address .*tia@example\.org.* is restored/);
   t.match((await thief.get('/account')).url.pathname, /^\/sign-in\//, 'his session is over');
   t.equal((await call('GET', path, thiefToken)).status, 401, 'that token, too');
   t.equal((await logIn('tia', passwords.new_password)).status, 401, 'and his password');

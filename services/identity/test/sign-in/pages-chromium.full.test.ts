@@ -260,7 +260,7 @@ async function inChromium(path: string): Promise<void> {
     await page.goto(url(toApplication({ prompt: 'login' })));
     await page.evaluate(`document.querySelector('[name=csrf]').value = 'x'`);
     await fillIn(page);
-    t.equal(await title(page), 'This page was out of date');
+    t.equal(await title(page), 'This page has expired');
     await page.goBack();
     t.match(
       (await leaving(page, () => fillIn(page))).get('code'),
@@ -301,7 +301,7 @@ async function inChromium(path: string): Promise<void> {
     const framed = page.frames().map((frame) => frame.url());
     t.notOk(framed.includes(url('/account')), 'shows none of ours in a frame');
     await page.click('button');
-    t.equal(await title(page), 'This page was out of date');
+    t.equal(await title(page), 'This page has expired');
     await page.goto(url('/account'));
     t.equal(await title(page), 'Profile', 'and signs nobody out');
   });

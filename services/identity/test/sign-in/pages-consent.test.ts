@@ -5,7 +5,23 @@ import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, signInAndAllow, WEB } f
 import { alertOf, answerOf, heading, linkOf, ownDatabase, send, valueIn } from './pages.ts';
 
 const { uri, collection } = await ownDatabase(t);
-const built = await build(t, { mongodbUri: uri });
+const built = await build(t, {
+  mongodbUri: uri,
+  applications: [
+    {
+      ...{
+        clientId: 'app_phone',
+        name: 'Phone',
+        type: 'native',
+        owner: null,
+        trusted: false,
+        scopes: ['openid'],
+      },
+      // The first is of an application from before such schemes were refused.
+      redirectUris: ['accounts.example.com:/cb', 'com.example.phone://accounts.example.com/cb'],
+    },
+  ],
+});
 const { base, browser, call, form } = built;
 const ANN = { username: 'ann', password: PASSWORD };
 const ADMIN = { username: 'admin', password: PASSWORD };
@@ -62,6 +78,16 @@ t.test('refusing', async (t) => {
   t.match((await visitor.get(authorizeUrl())).url.pathname, /^\/consent\//, 'and one is asked again');
   const neither = await visitor.submit(await visitor.get(authorizeUrl()), { decision: 'perhaps' });
   t.equal(neither.status, 400);
+});
+
+t.test('an app with a scheme of its own is no website, whatever its scheme looks like', async (t) => {
+  for (const redirect_uri of ['accounts.example.com:/cb', 'com.example.phone://accounts.example.com/cb']) {
+    const phone = { client_id: 'app_phone', redirect_uri, scope: 'openid', code_challenge_method: 'S256' };
+    const url = authorizeUrl({ ...phone, code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' });
+    const page = await browser().get(url);
+    t.match(page.html, 'an app on this device');
+    t.notMatch(page.html, /accounts\.example/);
+  }
 });
 
 t.test('a native application is asked for every time, since others may pretend to be it', async (t) => {
@@ -261,7 +287,7 @@ t.test('two tabs', async (t) => {
 });
 
 t.test('forms that do not come from our page', async (t) => {
-  const outOfDate = 'This page was out of date';
+  const expired = 'This page has expired';
   const visitor = browser();
   const page = await visitor.get(authorizeUrl());
   const elsewhere = await browser().get(authorizeUrl());
@@ -279,7 +305,7 @@ t.test('forms that do not come from our page', async (t) => {
   for (const [name, attempt] of Object.entries(attempts)) {
     const answer = await send(built, 'POST', path, { browser: visitor, ...attempt });
     t.equal(answer.status, 403, name);
-    t.equal(heading(answer), outOfDate);
+    t.equal(heading(answer), expired);
   }
   const consent = await visitor.submit(page, ANN);
   t.match(consent.url.pathname, /^\/consent\//, 'and none of that has ended the sign-in');

@@ -155,12 +155,12 @@ t.test('HEAD, other methods, unknown paths', async (t) => {
     const answer = await send(built, method, path, { browser: visitor });
     t.equal(answer.status, 405, `${method} ${path}`);
     t.equal(answer.headers.get('allow'), allow);
-    t.equal(heading(answer), 'This did not work');
+    t.equal(heading(answer), 'Something went wrong');
   }
   for (const path of ['/account/nothing', '/sign-in', '/consent', '/sign-in/a/b/c', '/account/style.x.css']) {
     const answer = await send(built, 'GET', path);
     t.equal(answer.status, 404, path);
-    t.equal(heading(answer), 'There is no such page');
+    t.equal(heading(answer), 'Page not found');
     t.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
   }
 });
@@ -178,7 +178,7 @@ t.test('forms that are none', async (t) => {
   t.equal((await typed('multipart/form-data; boundary=x', '--x--')).status, 415);
   const large = await typed(urlencoded, `csrf=${csrf}&login=${'a'.repeat(20_000)}`);
   t.equal(large.status, 413);
-  t.equal(heading(large), 'This did not work');
+  t.equal(heading(large), 'Something went wrong');
   t.equal((await typed(urlencoded, `csrf=${csrf}&login=ann&login=admin`)).status, 400);
   t.equal((await typed(urlencoded, `csrf=${csrf}&login=a%00b`)).status, 400);
   t.equal((await typed(urlencoded, `csrf=${csrf}&login=%ff%fe`)).status, 200, 'what is no text is no login');
@@ -199,3 +199,21 @@ t.test('a form that ends in the middle', async (t) => {
   t.equal(ended, 'cut');
   t.equal((await browser().get('/account/forgotten-password')).status, 200);
 });
+
+t.test(
+  'a refused redirect URI is shown beside those that are registered, and the account pages lead to the dashboard',
+  async (t) => {
+    const received = 'https://evil.example/<b>?x="y"';
+    const { html, status } = await built.browser().get(authorizeUrl({ redirect_uri: received }));
+    t.equal(status, 400);
+    const [, details = ''] = /<details><summary>Redirect URIs<\/summary>(.*?)<\/details>/s.exec(html) ?? [];
+    t.match(details, '&lt;b&gt;?x=&quot;y&quot;', 'escaped');
+    t.match(details, WEB.redirect_uri);
+    t.notMatch(html, '<b>');
+    const unknown = await built.browser().get(authorizeUrl({ client_id: 'app_nobody' }));
+    t.notMatch(unknown.html, 'Redirect URIs');
+    const visitor = built.browser();
+    await signInAndAllow(visitor, authorizeUrl());
+    t.match((await visitor.get('/account')).html, '<a class="way-back" href="/dashboard">Dashboard</a>');
+  },
+);

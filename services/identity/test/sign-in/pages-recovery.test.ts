@@ -102,7 +102,7 @@ t.test('a forgotten password', async (t) => {
     const used = await browser().get(link);
     t.equal(used.status, 400);
     t.equal(heading(used), 'This link no longer works');
-    t.equal(linkOf(used, 'Ask for another link'), FORGOTTEN);
+    t.equal(linkOf(used, 'Request a new link'), FORGOTTEN);
     const again = await visitor.submit(short, { new_password: 'and another one' });
     t.equal(again.status, 400);
     const signIn = await browser().get(authorizeUrl());

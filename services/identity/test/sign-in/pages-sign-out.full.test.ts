@@ -1,4 +1,5 @@
 import type { FormBrowser } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD } from '../build.ts';
@@ -63,6 +64,12 @@ t.test('an application asks for it, with an ID token and a way back', async (t) 
   t.notOk(visitor.cookies('/').has('gatehouse_session'));
   t.notOk(await isSignedIn(visitor));
   t.ok(await isDead(access));
+  const admin = String(login.body.token);
+  const query = `filter[action]=sign_out&filter[subject]=${people.ann.id}`;
+  const entries = async () => (await call('GET', `/api/v1/audit?${query}`, admin)).body.data as object[];
+  await until(async () => (await entries()).length > 0, 2000);
+  const entry = { actor: people.ann.id, client: APP.client_id, address: '127.0.0.1' };
+  t.match(await entries(), [entry], 'it is in the audit log');
 });
 
 t.test('a way back that is removed while the page is open is not taken', async (t) => {
@@ -193,10 +200,27 @@ t.test('an id_token_hint that is not ours is told as such (RP-Initiated Logout Â
       t.equal(page.status, 400, name);
       t.equal(heading(page), 'We could not sign you out', name);
       t.match(page.html, /<a href="\/account">/, name);
-      t.notMatch(page.html, 'do not know this application', name);
+      t.notMatch(page.html, 'Unknown application', name);
     }
   }
   t.ok(await isSignedIn(visitor));
   const other = await visitor.get(logout({ client_id: 'app_nobody' }));
-  t.equal(heading(other), 'We do not know this application');
+  t.equal(heading(other), 'Unknown application');
+});
+
+t.test('it ends what an application got in several tabs of one browser', async (t) => {
+  const visitor = browser();
+  const request = { client_id: APP.client_id, redirect_uri: REDIRECT, scope: 'openid read:users' };
+  await visitor.submit(await visitor.get('/account'), { username: 'ann', password: PASSWORD });
+  const tabs = [await visitor.get(authorizeUrl(request)), await visitor.get(authorizeUrl(request))];
+  const tokens: string[] = [];
+  for (const tab of tabs) {
+    const { url } = await visitor.submit(tab, { decision: 'allow' });
+    const code = String(url.searchParams.get('code'));
+    const { body } = await form({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...APP });
+    tokens.push(String(body.access_token));
+  }
+  for (const token of tokens) t.ok(await lives(token));
+  await visitor.submit(await visitor.get(logout()), { logout: 'yes' });
+  for (const token of tokens) t.ok(await isDead(token));
 });

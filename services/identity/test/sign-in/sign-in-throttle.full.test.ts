@@ -11,6 +11,7 @@ import { assertIndexed, withStores } from '../store-set-up.ts';
 
 const { connection, store } = await withStores(t, (it) => ({ store: createSignInThrottleStore(it) }));
 const KEY = randomBytes(32);
+const ANN = { id: 'usr_ann', username: 'ann', email: 'ann@example.org' };
 
 /** A throttle with a clock of its own, in which waiting takes no time; `waits` tells how long it would have. */
 function build(key = randomBytes(32)) {
@@ -27,26 +28,24 @@ function build(key = randomBytes(32)) {
   });
   const attempt = (over: Partial<SignInAttempt> = {}): SignInAttempt => ({
     login: 'ann',
+    account: undefined,
     address: '192.0.2.1',
     knownDevice: false,
     ...over,
   });
   /** Whether it was let through, and if not for how many seconds. */
   async function fail(over: Partial<SignInAttempt> = {}): Promise<number> {
-    const it = attempt(over);
     try {
-      await throttle.before(it);
+      await throttle.failed(await throttle.before(attempt(over)));
+      return 0;
     } catch (error) {
       const { kind, headers } = error as ServiceError;
       if (kind !== 'rate_limited') throw error;
       return Number(headers['retry-after']);
     }
-    await throttle.failed(it);
-    return 0;
   }
   async function succeed(over: Partial<SignInAttempt> = {}): Promise<void> {
-    await throttle.before(attempt(over));
-    await throttle.succeeded(attempt(over));
+    await throttle.succeeded(await throttle.before(attempt({ account: ANN, ...over })));
   }
   return { throttle, clock, waits, attempt, fail, succeed };
 }
@@ -72,8 +71,7 @@ t.test(
     await succeed();
     for (let i = 0; i < 4; i += 1) t.equal(await fail(), 0);
     for (let i = 0; i < 10; i += 1) {
-      await throttle.before(attempt());
-      await throttle.abandoned(attempt());
+      await throttle.abandoned(await throttle.before(attempt()));
     }
     t.equal(await fail(), 0);
     t.equal(await fail(), 1);
@@ -171,7 +169,7 @@ t.test('an IPv6 address counts with its /64, /56 and /48', async (t) => {
 
 t.test('after 100 failures in a row, from wherever, the account opens to known browsers only', async (t) => {
   const { throttle, attempt, fail, succeed, clock } = build();
-  const by = { userId: 'usr_ann' };
+  const by = { account: ANN };
   let count = 0;
   const guess = () => {
     count += 1;
@@ -194,7 +192,7 @@ t.test('after 100 failures in a row, from wherever, the account opens to known b
   await succeed({ ...by, address: '203.0.113.9', knownDevice: true });
   for (let i = 0; i < 100; i += 1) t.equal(await guess(), 0, 'a success there opens the account');
   await locked();
-  await throttle.forgive('usr_ann');
+  await throttle.forgive(ANN);
   t.equal(await guess(), 0, 'so does a mailed link');
   t.equal(await fail({ login: 'bob', address: '203.0.113.1' }), 0, 'other accounts are not concerned');
 
@@ -204,25 +202,70 @@ t.test('after 100 failures in a row, from wherever, the account opens to known b
     known += 1;
     return fail({ ...by, address: `192.0.2.${known}`, knownDevice: true });
   };
-  await throttle.forgive('usr_ann');
+  await throttle.forgive(ANN);
   for (let i = 0; i < 100; i += 1) t.equal(await knownGuess(), 0);
   const next = attempt({ ...by, address: '192.0.2.200', knownDevice: true });
   await t.rejects(throttle.before(next), { kind: 'rate_limited', message: /signed in before/ });
   t.equal(await guess(), 0, 'which does not concern the others');
-  await throttle.forgive('usr_ann');
+  await throttle.forgive(ANN);
   t.equal(await knownGuess(), 0);
+});
+
+t.test('an account has a hundred failures under all of its names, and none shows at another', async (t) => {
+  const { throttle, attempt, fail, succeed } = build();
+  let count = 0;
+  const next = (login: string, more: Partial<SignInAttempt> = {}) => {
+    count += 1;
+    return attempt({ login, account: ANN, address: `198.51.${count >> 8}.${count & 255}`, ...more });
+  };
+  async function guess(login: string, times: number): Promise<void> {
+    for (let i = 0; i < times; i += 1) {
+      const counted = await throttle.before(next(login));
+      t.equal(counted.isClosed, false);
+      await throttle.failed(counted);
+    }
+  }
+  for (let i = 0; i < 5; i += 1) t.equal(await fail({ account: ANN }), 0);
+  t.equal(await fail({ account: ANN }), 1);
+  t.equal(await fail({ account: ANN, login: 'ann@example.org' }), 0, 'not refused at the other name');
+  await guess('ann', 60);
+  await guess('ann@example.org', 34);
+  for (const login of ['ann', 'ann@example.org']) {
+    for (let i = 0; i < 3; i += 1) {
+      const counted = await throttle.before(next(login));
+      t.equal(counted.isClosed, true, 'closed, which is not said');
+      await (i === 0 ? throttle.abandoned(counted) : throttle.failed(counted));
+    }
+  }
+  const known = await throttle.before(next('ann', { knownDevice: true }));
+  t.equal(known.isClosed, false, 'a known browser is let in');
+  await throttle.succeeded(known);
+  await guess('ann@example.org', 100);
+  await t.rejects(throttle.before(next('ann@example.org')), { message: /signed in before/ });
+  t.equal((await throttle.before(next('ann'))).isClosed, true);
+  await succeed({ login: 'ann', knownDevice: true });
+  await guess('ann@example.org', 1);
+});
+
+t.test('no login that is typed counts as the id of an account', async (t) => {
+  const { throttle, attempt, fail } = build();
+  for (let i = 0; i < 100; i += 1) {
+    t.equal(await fail({ login: `id\n${ANN.id}`, address: `198.51.100.${i}` }), 0);
+  }
+  const counted = await throttle.before(attempt({ account: ANN, address: '203.0.113.1' }));
+  t.equal(counted.isClosed, false);
 });
 
 t.test('a hundred guesses at once are not a hundred guesses', async (t) => {
   const replicas = [1, 2].map(() => createSignInThrottle({ store, key: KEY, wait: async () => {} }));
-  const attempt = { login: 'parallel', address: '192.0.2.7', knownDevice: false };
+  const attempt = { login: 'parallel', account: undefined, address: '192.0.2.7', knownDevice: false };
   let guesses = 0;
   const results = await Promise.allSettled(
     Array.from({ length: 100 }, async (_, i) => {
       const throttle = replicas[i % 2];
-      await throttle?.before(attempt);
+      const counted = await throttle?.before(attempt);
       guesses += 1;
-      await throttle?.failed(attempt);
+      if (counted !== undefined) await throttle?.failed(counted);
     }),
   );
   // A sixth is let through when a second has passed meanwhile.
@@ -242,15 +285,16 @@ t.test('many who sign in at once with the right password all get in', async (t) 
       await new Promise((resolve) => setTimeout(resolve, ms));
     },
   });
-  const attempt = { login: 'busy', address: '192.0.2.8', knownDevice: false };
+  const account = { ...ANN, username: 'busy' };
+  const attempt = { login: 'busy', account, address: '192.0.2.8', knownDevice: false };
   const order: number[] = [];
   const results = await Promise.allSettled(
     Array.from({ length: 100 }, async (_, i) => {
-      await throttle.before(attempt);
+      const counted = await throttle.before(attempt);
       order.push(i);
       await new Promise((resolve) => setTimeout(resolve, 20));
       // Like the password check, which does not wait for it.
-      throttle.succeeded(attempt).catch(t.error);
+      throttle.succeeded(counted).catch(t.error);
     }),
   );
   t.same(waits, [], 'nobody was slowed down by the others');
@@ -262,7 +306,7 @@ t.test('many who sign in at once with the right password all get in', async (t) 
 });
 
 t.test('a turn ends however its attempt ends, and not before that is written down', async (t) => {
-  const attempt = { login: 'ann', address: '192.0.2.1', knownDevice: false };
+  const attempt = { login: 'ann', account: ANN, address: '192.0.2.1', knownDevice: false };
   const calls: string[] = [];
   let write: () => Promise<void> = async () => {};
   const counters: SignInCounters = {
@@ -279,16 +323,17 @@ t.test('a turn ends however its attempt ends, and not before that is written dow
   write = async () => Promise.reject(new Error('the database is away'));
   for (const end of [throttle.failed, throttle.succeeded, throttle.abandoned]) {
     for (let i = 0; i < 6; i += 1) {
-      await throttle.before(attempt);
-      await t.rejects(end(attempt), /away/);
+      const counted = await throttle.before(attempt);
+      await t.rejects(end(counted), /away/);
     }
   }
 
-  for (let i = 0; i < 5; i += 1) await throttle.before(attempt);
+  for (let i = 0; i < 4; i += 1) await throttle.before(attempt);
+  const fifth = await throttle.before(attempt);
   let written = () => {};
   write = () => new Promise((resolve) => (written = resolve));
   const sixth = taken();
-  const ended = throttle.failed(attempt);
+  const ended = throttle.failed(fifth);
   await taken('bob');
   t.same(calls, ['bob'], 'another account does not wait for it');
   written();
@@ -316,9 +361,7 @@ t.test('however a name is written, it is counted as one', async (t) => {
   const { throttle, attempt } = build();
   const spellings = ['mississippi', 'MISSISSIPPI', 'ｍississippi', 'Miſsissippi', ' Mississippi '];
   for (const login of spellings) {
-    const tried = attempt({ login });
-    await throttle.before(tried);
-    await throttle.failed(tried);
+    await throttle.failed(await throttle.before(attempt({ login })));
   }
   await t.rejects(throttle.before(attempt({ login: 'miſſissippi' })), /try again/);
 });
@@ -336,6 +379,6 @@ t.test('every query uses an index', (t) => {
   return assertIndexed(t, connection, async () => {
     await fail();
     await succeed();
-    await throttle.abandoned(attempt());
+    await throttle.abandoned(await throttle.before(attempt()));
   });
 });

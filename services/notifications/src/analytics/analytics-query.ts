@@ -1,5 +1,6 @@
 import { invalidFields } from '@gatehouse/http/schema';
 import type { FieldProblem } from '@gatehouse/kit/errors';
+import { readDate } from '@gatehouse/lists/filters';
 import { INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';
 import { GROUPS, type Group, groupsOf, METRIC_NAMES, METRICS, type MetricName } from './metrics.ts';
 
@@ -18,9 +19,6 @@ export const MAX_POINTS = 1000;
 /** What is answered without from: the last hour by minutes, the last day by hours, the last month by days. */
 const DEFAULT_POINTS: Readonly<Record<Interval, number>> = { minute: 60, hour: 24, day: 30 };
 
-/** A date, or a time with its offset from UTC (RFC 3339). */
-const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/i;
-
 /**
  * Reads the parameters of a request; undefined if it names no metric. Throws `invalid`, which names each parameter that is
  * wrong.
@@ -36,9 +34,9 @@ export function readAnalyticsQuery(
 
   function textOf(field: string): string | undefined {
     const value = parameters[field];
-    if (value === undefined || value === '') return undefined;
-    if (typeof value === 'string') return value;
-    problems.push({ field, message: 'must be given only once' });
+    if (Array.isArray(value)) problems.push({ field, message: 'must be given only once' });
+    else if (value === '') problems.push({ field, message: 'must not be empty' });
+    else if (typeof value === 'string') return value;
     return undefined;
   }
 
@@ -54,15 +52,8 @@ export function readAnalyticsQuery(
   function timeOf(field: string): number | undefined {
     const text = textOf(field);
     if (text === undefined) return undefined;
-    const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
-    // February 30 would become March 1 or 2.
-    const isDay = new Date(`${text.slice(0, 10)}T00:00:00Z`);
-    if (
-      !Number.isNaN(ms) &&
-      !Number.isNaN(isDay.getTime()) &&
-      isDay.getUTCDate() === Number(text.slice(8, 10))
-    )
-      return ms;
+    const time = readDate(text);
+    if (time !== undefined) return time.getTime();
     // An unescaped plus is a space.
     const hint = text.includes(' ') ? ', and its + is written as %2B' : '';
     problems.push({ field, message: `must be a date or a time such as 2026-01-31T12:00:00Z${hint}` });

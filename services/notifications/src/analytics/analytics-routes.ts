@@ -1,10 +1,12 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
 import { serializer } from '@gatehouse/http/schema';
+import { DATE_PATTERN } from '@gatehouse/lists/filter-patterns';
 import { documented } from '@gatehouse/openapi/operation';
 import { send } from '@gatehouse/resource/answer';
 import { callerOf } from '@gatehouse/resource/authenticate';
+import type { MountOptions } from '@gatehouse/resource/mount-resource';
 import { requireScope } from '@gatehouse/tokens/caller';
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { MAX_POINTS, readAnalyticsQuery } from './analytics-query.ts';
 import { type Analytics, MAX_GROUPS } from './analytics-service.ts';
@@ -56,13 +58,16 @@ const Query = Type.Object({
   metric: Type.Optional(words(METRIC_NAMES)),
   from: Type.Optional(
     Type.String({
+      pattern: DATE_PATTERN,
       description: 'A date or a time; by default the last hour, day or 30 days, by the interval.',
     }),
   ),
-  to: Type.Optional(Type.String({ description: 'A date or a time, not included; by default now.' })),
+  to: Type.Optional(
+    Type.String({ pattern: DATE_PATTERN, description: 'A date or a time, not included; by default now.' }),
+  ),
   interval: Type.Optional(words(INTERVALS)),
   group_by: Type.Optional(words(GROUPS)),
-  client_id: Type.Optional(Type.String({ description: 'What one application did.' })),
+  client_id: Type.Optional(Type.String({ minLength: 1, description: 'What one application did.' })),
 });
 
 const LIST = {
@@ -105,11 +110,12 @@ export function mountAnalytics(
   app: FastifyInstance,
   options: {
     analytics: Analytics;
-    authenticate: onRequestAsyncHookHandler;
+    mountOptions: Pick<MountOptions, 'authenticate' | 'concurrency'>;
     keepDays: Readonly<Record<Interval, number>>;
   },
 ): void {
-  const { analytics, authenticate, keepDays } = options;
+  const { analytics, keepDays } = options;
+  const { authenticate, concurrency } = options.mountOptions;
   const errorBody = plainBody;
   app.get(
     PATH,
@@ -141,7 +147,10 @@ export function mountAnalytics(
       const headers = { 'cache-control': 'no-store' };
       if (query === undefined) return send(reply, { status: 200, headers, text: writeList(LIST) });
       const { metric, from, to, interval } = query;
-      const { asOf, total, totals, data } = await analytics.query(query, callerOf(request));
+      const caller = callerOf(request);
+      const { asOf, total, totals, data } = await concurrency.run(caller, () =>
+        analytics.query(query, caller),
+      );
       const group: Group | undefined = groupingOf(query);
       const named = (key: string | null) => (group === undefined ? {} : { [group]: key });
       const text = writeValues({

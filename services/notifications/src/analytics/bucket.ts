@@ -163,6 +163,11 @@ export type BucketReader = {
     latency: boolean;
   }): AsyncIterable<Bucket>;
   state(interval: Interval): Promise<RollupState>;
+  /**
+   * The earliest time of which the shorter intervals have something that has not been added up into this one; of facts, within
+   * the last day only. Undefined for none, and always for minutes.
+   */
+  firstMissing(interval: Interval, kind: keyof RollupState): Promise<Date | undefined>;
 };
 
 /** What ingestion needs of a store. */

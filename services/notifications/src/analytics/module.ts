@@ -51,8 +51,8 @@ export function createAnalyticsModule(
       explain: () => 'What services count has not been added up for a while.',
     },
     parts: {
-      routes(app, { mountOptions: { authenticate } }) {
-        mountAnalytics(app, { analytics, authenticate, keepDays });
+      routes(app, { mountOptions }) {
+        mountAnalytics(app, { analytics, mountOptions, keepDays });
       },
       prepare: async () => prepared.resolve(),
       background: [

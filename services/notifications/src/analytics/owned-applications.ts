@@ -21,7 +21,7 @@ export function createOwnedApplications(
     const { client_ids: ids } = Object(body) as { client_ids?: unknown };
     if (status !== 200 || !Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
       const cause = new Error(`identity answered ${status}`);
-      throw unavailable('Which applications are yours cannot be found out just now.', cause);
+      throw unavailable('Your applications cannot be listed at the moment.', cause);
     }
     known.set(userId, ids);
     return ids;

@@ -1,10 +1,9 @@
-import { isIP } from 'node:net';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
 import { mountResource } from '@gatehouse/resource/mount-resource';
 import { createAttemptLedger } from './attempt-ledger.ts';
 import { createChannels } from './channels/create-channels.ts';
-import { isPublicAddress } from './channels/public-address.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
 import { createNotificationService } from './notification-service.ts';
@@ -15,6 +14,7 @@ import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
 import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
 import { createRepublisher } from './republishing.ts';
+import { createSenderTurns } from './sender-turns.ts';
 import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
 import { createNotificationCounts } from './store/notification-counts.ts';
@@ -77,6 +77,7 @@ export function createNotificationsModule(
     types: new Set(channels.keys()),
   });
   const handler = createSender({ ledger, channels, logger, answerMs });
+  const turnsOf = createSenderTurns({ attempts, queue: QUEUE, jobEvent });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
@@ -84,6 +85,7 @@ export function createNotificationsModule(
       slots,
       timeoutMs: answerMs + (ATTEMPT_MS - ANSWER_MS),
       backoffMs,
+      overtaking: turnsOf(lane),
       paused: () => lanes.isPaused(QUEUE, lane) || channel.isOpen(),
     }),
   );
@@ -96,11 +98,7 @@ export function createNotificationsModule(
   };
 
   const { push } = providers;
-  const isAllowedHost = (hostname: string) =>
-    push?.toPrivateNetworks === true ||
-    (isIP(hostname) === 0
-      ? hostname.includes('.') && !hostname.endsWith('.localhost')
-      : isPublicAddress(hostname));
+  const isAllowedHost = (hostname: string) => push?.toPrivateNetworks === true || isPublicHost(hostname);
   const parts: ResourceParts = {
     routes(app, { mountOptions }) {
       const { authenticate } = mountOptions;
@@ -111,6 +109,10 @@ export function createNotificationsModule(
         createPushResource({ store: subscriptions, isAllowedHost, isRevoked: revocations.isRevoked }),
         mountOptions,
       );
+    },
+    async erase(userId) {
+      await subscriptions.removeAllOf(userId);
+      await store.makeAnonymous(userId);
     },
     // Stopped in the reverse order: the channels when no worker uses them any more.
     onRevocation: revokedSubscriptions.add,

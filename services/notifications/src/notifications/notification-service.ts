@@ -5,17 +5,17 @@ import type { IfVersion } from '@gatehouse/kit/if-version';
 import type { ListSource } from '@gatehouse/kit/list-query';
 import {
   change,
-  messageProblems,
   type NewNotification,
   type Notification,
   type NotificationChanges,
   type NotificationField,
   type NotificationStore,
   type NotificationType,
+  textProblems,
 } from './notification.ts';
 
-/** The caller: a person, limited by role, or a machine (undefined), which is not. */
-export type Actor = { person: { id: string; role: string } | undefined };
+/** The caller: a person, limited by role, or a machine (undefined person), which is not. */
+export type Actor = { person: { id: string; role: string } | undefined; clientId: string };
 
 /**
  * The use cases of notifications. People see those that were sent to them; for any other they get `not_found`, as if it did
@@ -68,7 +68,7 @@ export function createNotificationService(options: {
 
     async create(draft, actor, key) {
       requireStaff(actor);
-      const problems = messageProblems(draft.message);
+      const problems = textProblems(draft);
       if (!types.has(draft.type)) {
         problems.push({ field: 'type', message: `cannot be ${draft.type}: no provider is set up for it` });
       }
@@ -82,7 +82,8 @@ export function createNotificationService(options: {
         ...{ status: 'queued', reason: null, attempts: [], job: 1 },
         ...{ version: 1, createdAt: now, updatedAt: now },
       };
-      await store.add(notification, key);
+      // All applications of a person are one sender.
+      await store.add(notification, { sender: actor.person?.id ?? actor.clientId, key });
       return notification;
     },
 

@@ -44,6 +44,8 @@ export type Notification = {
   id: string;
   /** The recipient. */
   userId: string;
+  /** Of an email; without one, it is the first line of the message. */
+  subject?: string | undefined;
   message: string;
   type: NotificationType;
   priority: NotificationPriority;
@@ -62,7 +64,7 @@ export type Notification = {
 /** The fields that lists of notifications are sorted and filtered by. */
 export type NotificationField = 'id' | 'userId' | 'type' | 'priority' | 'status' | 'createdAt';
 
-export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type' | 'priority'>;
+export type NewNotification = Pick<Notification, 'userId' | 'subject' | 'message' | 'type' | 'priority'>;
 export type NotificationChanges = { status?: 'cancelled'; priority?: NotificationPriority };
 
 /** What the use cases need of a store. Its lists are of all notifications or, with `within`, of those to one user. */
@@ -71,8 +73,8 @@ export type NotificationStore = ListSource<NotificationField, Notification> & {
   findById(id: string, userId?: string): Promise<Notification | undefined>;
   /** The notification that was created with a key, as it is now. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
-  /** Stores it with its key, and publishes its job. Throws `conflict` if the key is taken. */
-  add(notification: Notification, key?: IdempotencyKey): Promise<void>;
+  /** Stores it with its key and who sends it, and publishes its job. Throws `conflict` if the key is taken. */
+  add(notification: Notification, by: { sender: string; key: IdempotencyKey | undefined }): Promise<void>;
   /**
    * Calls `decide` with the current notification, and publishes its job if it has a new one. Throws `not_found`,
    * `precondition_failed`, and what `decide` throws.
@@ -82,20 +84,31 @@ export type NotificationStore = ListSource<NotificationField, Notification> & {
     decide: (current: Notification) => Notification,
     ifVersion: IfVersion,
   ): Promise<Notification>;
+  /**
+   * Takes the recipient, text, reasons and attempts out of what was sent to a person; what waits is cancelled. What is left is
+   * for counting.
+   */
+  makeAnonymous(userId: string): Promise<void>;
 };
 
 export const MAX_MESSAGE_LENGTH = 4096;
+export const MAX_SUBJECT_LENGTH = 200;
 
-export function messageProblems(message: string): FieldProblem[] {
-  const length = [...message].length;
-  return length <= MAX_MESSAGE_LENGTH && /\S/.test(message)
-    ? []
-    : [
-        {
-          field: 'message',
-          message: `must have 1 to ${MAX_MESSAGE_LENGTH} characters, not all of them blank`,
-        },
-      ];
+/** What is wrong with the text of a new notification. */
+export function textProblems({ subject, message, type }: NewNotification): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const isWithin = (text: string, max: number) => [...text].length <= max && /\S/.test(text);
+  if (!isWithin(message, MAX_MESSAGE_LENGTH)) {
+    const expected = `must have 1 to ${MAX_MESSAGE_LENGTH} characters, not all of them blank`;
+    problems.push({ field: 'message', message: expected });
+  }
+  if (subject === undefined) return problems;
+  if (type !== 'email') problems.push({ field: 'subject', message: 'is for emails only' });
+  else if (!isWithin(subject, MAX_SUBJECT_LENGTH) || /[\p{Cc}\u2028\u2029]/u.test(subject)) {
+    const expected = `must be one line of 1 to ${MAX_SUBJECT_LENGTH} characters, not all of them blank`;
+    problems.push({ field: 'subject', message: expected });
+  }
+  return problems;
 }
 
 /** Throws `conflict` unless the notification is queued. */

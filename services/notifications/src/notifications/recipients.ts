@@ -27,7 +27,7 @@ export function createRecipients(internal: InternalClient): Recipients {
       const { status, body } = await internal.request('GET', `/existence/${encodeURIComponent(id)}`);
       const { exists } = Object(body) as { exists?: unknown };
       if (status !== 200 || typeof exists !== 'boolean') {
-        throw unavailable('Whether the user exists cannot be found out just now.', strange(status));
+        throw unavailable('The user cannot be checked at the moment.', strange(status));
       }
       if (exists) known.set(id, true);
       return exists;
@@ -38,7 +38,7 @@ export function createRecipients(internal: InternalClient): Recipients {
       if (status === 404) return undefined;
       const { email, phone, epoch } = Object(body) as Partial<Contacts>;
       if (status !== 200 || email === undefined || phone === undefined || epoch === undefined) {
-        throw unavailable('How to reach the user cannot be found out just now.', strange(status));
+        throw unavailable('The address of the user cannot be read at the moment.', strange(status));
       }
       return { email, phone, epoch };
     },

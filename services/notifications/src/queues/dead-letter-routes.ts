@@ -60,7 +60,7 @@ const EXAMPLE = {
   priority: 'high',
   data: { notification: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7', job: 1 },
   attempts: 8,
-  error: 'The connection to the mail server was lost.',
+  error: 'The mail server did not say whether it has accepted the message.',
   created_at: '2026-03-01T09:30:00.000Z',
   failed_at: '2026-03-01T09:52:11.000Z',
 };

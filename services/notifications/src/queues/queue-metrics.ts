@@ -45,7 +45,7 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
     ),
     {
       name: 'gatehouse_job_attempts_total',
-      help: 'Attempts by their outcome. One that is postponed counts against no job, which waits for its provider or another job.',
+      help: 'Attempts by their outcome. A postponed attempt does not use up one of the attempts of its job.',
       type: 'counter',
       samples: lanes.flatMap(({ queue, lane, outcomes }) =>
         Object.entries(outcomes).map(([outcome, value]) => ({ labels: { queue, lane, outcome }, value })),

@@ -22,8 +22,8 @@ const Lane = Type.Object({
   }),
   attempts: Type.Record(Type.String(), Type.Integer(), {
     description:
-      'The number of attempts by their outcome, since the beginning. One that is `postponed` counts against no job, which ' +
-      'waits for its provider or another job.',
+      'The number of attempts by their outcome, since the beginning. A `postponed` attempt does not use up ' +
+      'one of the attempts of its job.',
   }),
   priorities: Type.Array(
     Type.Object({

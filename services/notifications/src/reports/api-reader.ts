@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PermanentError } from '@gatehouse/events/job';
-import { withDeadline } from '@gatehouse/kit/deadline';
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import type { ReadList, ReadOne } from './report-types.ts';
 
 /** Throws PermanentError when there is no delegation any more. */
 export type DelegatedToken = () => Promise<{ value: string /** In seconds. */; lifetime: number }>;
 
 const TIMEOUT_MS = 30_000;
+/** A page of what people can store is within this by far. */
+const MAX_BYTES = 32 * 1024 * 1024;
+const outbound = createOutbound({ to: 'services', timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
 /** A token is replaced when less than this is left of it. */
 const RENEWED_BEFORE_MS = 60_000;
 /** Pauses before a page is asked for again, in milliseconds; without them, one of ten thousand pages would fail the report. */
@@ -33,14 +36,9 @@ export function createApiReader(options: {
     return token.value;
   }
 
-  const ask = (url: string) => withDeadline(TIMEOUT_MS, (inTime) => answerOf(url, inTime), signal);
-
-  async function answerOf(url: string, inTime: AbortSignal): Promise<Record<string, unknown>> {
-    const answer = await fetch(url, {
-      headers: { authorization: `Bearer ${await currentToken()}` },
-      redirect: 'error',
-      signal: inTime,
-    });
+  async function ask(url: string): Promise<Record<string, unknown>> {
+    const headers = { authorization: `Bearer ${await currentToken()}` };
+    const answer = await outbound.fetch(url, { headers, signal });
     if (answer.ok) return (await answer.json()) as Record<string, unknown>;
     await answer.body?.cancel();
     const message = `${new URL(url).pathname} answered ${answer.status}`;

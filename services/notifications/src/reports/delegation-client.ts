@@ -48,5 +48,8 @@ export function createDelegationClient(identity: InternalClient): DelegationClie
 }
 
 function unexpected(status: number): ServiceError {
-  return unavailable('Identity cannot answer just now.', new Error(`unexpected answer, status ${status}`));
+  return unavailable(
+    'The identity service cannot answer at the moment.',
+    new Error(`unexpected answer, status ${status}`),
+  );
 }

@@ -4,7 +4,7 @@ import { v2Body } from '@gatehouse/http/error-bodies';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
 import { createDelegationClient } from './delegation-client.ts';
-import { expireReport } from './report.ts';
+import { eraseReports, expireReport } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';
 import { mountReports, PREFIXES } from './report-routes.ts';
 import { createReportService } from './report-service.ts';
@@ -84,6 +84,7 @@ export function createReportsModule(
     routes(app, { mountOptions }) {
       mountReports(app, { reports, files, delegate: delegations.create, mountOptions });
     },
+    erase: (userId, requestedAt) => eraseReports(userId, requestedAt, store, files),
     background: [publisher, sweeper, worker],
     expiring: [REPORTS, JOB_ATTEMPTS],
   };

@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
 import { notModified } from '@gatehouse/http/conditional';
+import { sendStream } from '@gatehouse/resource/answer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import parseRange from 'range-parser';
 import { CSV_MEDIA_TYPE } from './formats/csv-report.ts';
@@ -37,8 +37,8 @@ export function sendFile(
   }
   const { start, end } = range ?? { start: 0, end: bytes - 1 };
   if (range !== undefined) reply.code(206).header('content-range', `bytes ${start}-${end}/${bytes}`);
-  const content = Readable.from(read(fileId, { start, end: end + 1 }));
-  return reply.header('content-length', end - start + 1).send(content);
+  reply.header('content-length', end - start + 1);
+  return sendStream(reply, read(fileId, { start, end: end + 1 }));
 }
 
 /** The range that a request asks for; undefined where the whole is to be sent. */

@@ -3,6 +3,7 @@ import { v2Body } from '@gatehouse/http/error-bodies';
 import { invalidFields } from '@gatehouse/http/schema';
 import { newId } from '@gatehouse/kit/ids';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
+import { listReader } from '@gatehouse/lists/list-request';
 import { documented, type Operation } from '@gatehouse/openapi/operation';
 import { type Answer, send } from '@gatehouse/resource/answer';
 import { callerOf } from '@gatehouse/resource/authenticate';
@@ -37,7 +38,7 @@ type ReportRoutesOptions = {
   files: Pick<ReportFileStore, 'read'>;
   /** Hands the credential of a request on; returns the handle. */
   delegate(authorization: string): Promise<string>;
-  mountOptions: Pick<MountOptions, 'authenticate' | 'idempotencyKeys'>;
+  mountOptions: Pick<MountOptions, 'authenticate' | 'idempotencyKeys' | 'concurrency'>;
 };
 
 /** Mounts the types of reports, their generation, and the reports themselves. */
@@ -80,9 +81,11 @@ type Mount = (
 ) => void;
 type WithId = { Params: { id: string } };
 
-const mountTypes: Mount = (app, prefix, route, { reports }) => {
+const mountTypes: Mount = (app, prefix, route, { reports, mountOptions }) => {
   const path = `${prefix}?view=mine`;
-  const endpoint = createListEndpoint({ ...reportList, rules: { ...reportList.rules, path: prefix } });
+  const rules = { ...reportList.rules, path: prefix };
+  const endpoint = createListEndpoint({ ...reportList, rules });
+  const validate = listReader(rules);
   const View = Type.Unsafe<'mine'>({ type: 'string', enum: ['mine'] });
   const schema = route('types', {
     summary: 'List the types of reports, or one’s own reports',
@@ -107,9 +110,17 @@ const mountTypes: Mount = (app, prefix, route, { reports }) => {
   });
   app.get(prefix, schema, async (request, reply) => {
     const { view, ...query } = request.query as Record<string, unknown>;
-    if (view === undefined) return send(reply, { status: 200, headers: NO_STORE, text: TYPES_TEXT });
+    if (view === undefined) {
+      // The parameters of the list mean nothing here, and are still wrong when they are malformed.
+      validate(query);
+      return send(reply, { status: 200, headers: NO_STORE, text: TYPES_TEXT });
+    }
     if (view !== 'mine') throw invalidFields([{ field: 'view', message: 'must be mine' }]);
-    const { headers, text } = await endpoint.reply(query, reports.listFor(callerOf(request)), path);
+    const caller = callerOf(request);
+    const { headers, text } = await endpoint.reply(query, reports.listFor(caller), {
+      path,
+      limited: (work) => mountOptions.concurrency.run(caller, work),
+    });
     return send(reply, { status: 200, headers: { ...headers, ...NO_STORE }, text });
   });
 };

@@ -132,6 +132,11 @@ export function createReportStore(
     return document === null ? undefined : read(document as unknown as ReportDocument);
   }
 
+  async function idsOf(filter: Record<string, unknown>, limit = 0): Promise<string[]> {
+    const found = reports.find(filter, { projection: { _id: 1 }, limit });
+    return (await found.toArray()).map(({ _id }) => _id);
+  }
+
   /** The fields of a report that has ended. */
   const ended = () => ({
     ...{ delegation: null, unfinished: null, making: null },
@@ -217,12 +222,17 @@ export function createReportStore(
     async fileRemoved(id) {
       await reports.updateOne({ _id: id, status: 'expired' }, { $unset: { file_expires_at: '' } } as never);
     },
-    async expiredBy(now) {
-      const found = reports.find(
-        { file_expires_at: { $lte: now } },
-        { projection: { _id: 1 }, limit: SWEEP_LIMIT },
-      );
-      return (await found.toArray()).map(({ _id }) => _id);
+    expiredBy: (now) => idsOf({ file_expires_at: { $lte: now } }, SWEEP_LIMIT),
+    about: (userId) =>
+      idsOf({
+        $or: [
+          { requester: userId },
+          { $expr: { $gte: [{ $indexOfCP: ['$filters', { $literal: userId }] }, 0] } },
+        ],
+      }),
+    listingUsers: (before) => idsOf({ type: 'users', status: 'completed', started_at: { $lt: before } }),
+    async remove(id) {
+      await reports.deleteOne({ _id: id });
     },
     async republish(since) {
       const found = reports.find(

@@ -59,7 +59,12 @@ const NOTIFICATION_STATUSES = ['queued', 'sending', 'sent', 'delivered', 'failed
 /** The path of a list with the filters of a request, in the order of creation. `created` is the name of the time. */
 function pathOf(prefix: string, created: string, { from, to, filters }: ReportRequest): string {
   const query = new URLSearchParams({ cursor: '', limit: '100' });
-  for (const [name, value] of Object.entries(filters)) query.set(`filter[${name}]`, value);
+  for (const [name, value] of Object.entries(filters)) {
+    // In the list, a comma would separate several values.
+    for (const operator of value.includes(',') ? ['[gte]', '[lte]'] : ['']) {
+      query.set(`filter[${name}]${operator}`, value);
+    }
+  }
   if (from !== null) query.set(`filter[${created}][gte]`, from.toISOString());
   if (to !== null) query.set(`filter[${created}][lt]`, to.toISOString());
   return `${prefix}?${query}`;

@@ -1,4 +1,5 @@
-import { invalidFields, serializer } from '@gatehouse/http/schema';
+import { documentedLimits, invalidFields, serializer } from '@gatehouse/http/schema';
+import { DATE_PATTERN } from '@gatehouse/lists/filter-patterns';
 import { readDate } from '@gatehouse/lists/filters';
 import { pageEnvelopeWithPages } from '@gatehouse/lists/paging';
 import { type ListProfile, requestBody, view } from '@gatehouse/resource/profile';
@@ -35,7 +36,7 @@ const reportSchema = Type.Object({
   from: TimeOrNull(
     'The beginning of the period that the report covers; null where nothing limits it. Of usage, whole days are covered.',
   ),
-  to: TimeOrNull('Its end, which is not part of it.'),
+  to: TimeOrNull('The end of the period, exclusive.'),
   filters: Filters,
   status: oneOf<ReportStatus>(REPORT_STATUSES),
   progress: Type.Integer({ minimum: 0, maximum: 100, description: 'In percent.' }),
@@ -74,9 +75,17 @@ export const newReport = requestBody(
     type: oneOf<ReportType>(REPORT_TYPES),
     format: oneOf<ReportFormat>(REPORT_FORMATS),
     from: Type.Optional(
-      Type.String({ description: 'RFC 3339, such as 2026-03-01T12:00:00Z; a date alone is midnight UTC.' }),
+      Type.String({
+        ...documentedLimits({ pattern: DATE_PATTERN }),
+        description: 'RFC 3339, such as 2026-03-01T12:00:00Z; a date alone is midnight UTC.',
+      }),
     ),
-    to: Type.Optional(Type.String({ description: 'As from; it is not part of the period.' })),
+    to: Type.Optional(
+      Type.String({
+        ...documentedLimits({ pattern: DATE_PATTERN }),
+        description: 'As from, exclusive.',
+      }),
+    ),
     filters: Type.Optional(Filters),
   }),
   {
@@ -128,7 +137,7 @@ export const TYPES = {
     columns: Object.keys(REPORTS[type].columns),
     parameters: {
       from: 'The beginning of the period: a date, or a date and time.',
-      to: 'Its end, which is not part of it.',
+      to: 'The end of the period, exclusive.',
       filters: Object.fromEntries(
         Object.entries(REPORTS[type].filters).map(([name, values]) => [name, [...values]]),
       ),

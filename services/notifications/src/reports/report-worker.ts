@@ -13,6 +13,7 @@ import type { DelegationClient } from './delegation-client.ts';
 import { amountsAsText } from './formats/amounts.ts';
 import { csvReport } from './formats/csv-report.ts';
 import { jsonReport } from './formats/json-report.ts';
+import { renderPdf } from './formats/render-pdf.ts';
 import type { Report, ReportFileStore, ReportStore } from './report.ts';
 import { minuteText, periodText } from './report-period.ts';
 import { REPORTS, type ReportDefinition, type Row } from './report-types.ts';
@@ -44,11 +45,13 @@ export function createReportHandler(options: {
     const api = createApiReader({ origins: options.origins, token: delegations.tokens(delegation), signal });
     const applicationNames = (ids: readonly string[]) => delegations.applicationNames(delegation, ids);
     const reader = { ...api, applicationNames };
+    const cancelled = new AbortController();
+    const either = AbortSignal.any([signal, cancelled.signal]);
     let rows = 0;
     let percent = 0;
     async function* batches(): AsyncGenerator<readonly Row[]> {
       for await (const batch of REPORTS[report.type].batches(reader, report)) {
-        signal.throwIfAborted();
+        either.throwIfAborted();
         rows += batch.rows.length;
         // What is written while it is read may add to the list.
         percent = Math.min(99, Math.floor((batch.done / Math.max(batch.total, 1)) * 100));
@@ -62,11 +65,9 @@ export function createReportHandler(options: {
       },
       onError() {},
     });
-    const cancelled = new AbortController();
     advancing.start();
     try {
-      const either = AbortSignal.any([signal, cancelled.signal]);
-      const bytes = await files.write(fileId, await contentOf(report, batches()), either);
+      const bytes = await files.write(fileId, contentOf(report, batches()), either);
       return { rows, bytes };
     } catch (error) {
       throw cancelled.signal.aborted ? new Cancelled() : error;
@@ -152,10 +153,7 @@ async function* amountsIn(definition: ReportDefinition, batches: AsyncIterable<r
   for await (const rows of batches) yield rows.map(asText);
 }
 
-async function contentOf(
-  report: Report,
-  batches: AsyncIterable<readonly Row[]>,
-): Promise<AsyncIterable<Uint8Array>> {
+function contentOf(report: Report, batches: AsyncIterable<readonly Row[]>): AsyncIterable<Uint8Array> {
   const { type, format, from, to, filters } = report;
   const definition = REPORTS[type];
   const generated = new Date().toISOString();
@@ -173,7 +171,5 @@ async function contentOf(
     ...filtered,
     `Generated ${minuteText(new Date(generated))}`,
   ];
-  // Takes a tenth of the service's memory, and most reports are no PDF.
-  const { pdfReport } = await import('./formats/pdf-report.ts');
-  return pdfReport({ title, lines }, definition, batches);
+  return renderPdf({ about: { title, lines }, definition }, batches);
 }

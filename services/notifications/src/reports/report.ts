@@ -77,6 +77,12 @@ export type ReportStore = ListSource<ReportField, Report> & {
   fileRemoved(id: string): Promise<void>;
   /** Those whose file is to be removed. */
   expiredBy(now: Date): Promise<string[]>;
+  /** Those that a person has asked for, or that are filtered by the person. */
+  about(userId: string): Promise<string[]>;
+  /** Those with a file that lists users, and was begun before this time. */
+  listingUsers(before: Date): Promise<string[]>;
+  /** Forgets a report. */
+  remove(id: string): Promise<void>;
   /** Publishes the jobs again of those that have not ended, and of which nothing has been heard since. */
   republish(since: Date): Promise<void>;
 };
@@ -123,10 +129,25 @@ const YEARS_MS = 10 * 366 * 86_400_000;
 /** The problems of a period. */
 export function periodProblems({ from, to }: Pick<ReportRequest, 'from' | 'to'>): FieldProblem[] {
   if (from === null || to === null) return [];
-  if (from >= to) return [{ field: 'to', message: 'must be after from' }];
+  if (from >= to) return [{ field: 'to', message: 'must be after the beginning' }];
   return to.getTime() - from.getTime() > YEARS_MS
     ? [{ field: 'from', message: 'must be at most ten years before to' }]
     : [];
+}
+
+/** Removes the reports by and about a deleted person, and the files of those that list users, who may be among them. */
+export async function eraseReports(
+  userId: string,
+  requestedAt: Date,
+  store: Pick<ReportStore, 'about' | 'listingUsers' | 'remove' | 'expire' | 'fileRemoved'>,
+  files: Pick<ReportFileStore, 'removeOthers'>,
+): Promise<void> {
+  for (const id of await store.about(userId)) {
+    await files.removeOthers(id);
+    // What makes it finds that it is gone, and removes the file that it is writing.
+    await store.remove(id);
+  }
+  for (const id of await store.listingUsers(requestedAt)) await expireReport(id, store, files);
 }
 
 /** Ends a completed report and removes its file. After a crash in between, the sweep finds it and does it again. */

@@ -47,7 +47,10 @@ export function requestsOf(over: Partial<UsageBatch['requests'][number]> = {}) {
 }
 
 /** The notifications service, and what others publish to it within its process. */
-export async function build(t: { teardown(fn: () => unknown): void }) {
+export async function build(
+  t: { teardown(fn: () => unknown): void },
+  pausesMs: Partial<typeof PAUSES_MS> = {},
+) {
   const events = createLocalEvents();
   const built = await startTestService<AnalyticsBody>(t, 'notifications', (config, logger, { broadcast }) =>
     createNotificationsService(
@@ -57,7 +60,7 @@ export async function build(t: { teardown(fn: () => unknown): void }) {
         commerceUrl: config.ownUrl,
         notificationsUrl: config.ownUrl,
         sending: { providers: {}, slots: 1 },
-        analyticsPausesMs: PAUSES_MS,
+        analyticsPausesMs: { ...PAUSES_MS, ...pausesMs },
       },
       logger,
       {

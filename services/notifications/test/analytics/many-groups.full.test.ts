@@ -20,6 +20,7 @@ t.test('memory does not grow with the number of applications', async (t) => {
     async state() {
       return { usage: new Date(0), facts: new Date(0) };
     },
+    firstMissing: async () => undefined,
     async *buckets() {
       for (let client = 1; client <= CLIENTS; client += 1) {
         for (let hour = 0; hour < HOURS; hour += 1) {

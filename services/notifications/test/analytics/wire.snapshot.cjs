@@ -467,6 +467,15 @@ cache-control: no-store
 }
 `
 
+exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > machine: GET /api/v1/analytics?metric=requests&from=&client_id= 1`] = `
+400
+content-type: application/json; charset=utf-8
+cache-control: no-store
+{
+  "error": "client_id must not be empty; from must not be empty."
+}
+`
+
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > machine: GET /api/v1/analytics?metric=requests&from=<time>&to=<time> 1`] = `
 400
 content-type: application/json; charset=utf-8

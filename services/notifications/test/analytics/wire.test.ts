@@ -64,6 +64,7 @@ t.test('analytics', async (t) => {
     await row(t, 'user', `${PATH}?${query}&${range}`);
   for (const query of [
     'metric=speed',
+    'metric=requests&from=&client_id=',
     'metric=requests&metric=errors',
     'metric=requests&interval=week',
     'metric=requests&group_by=colour',

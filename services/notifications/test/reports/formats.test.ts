@@ -115,18 +115,35 @@ function recordsOf(csv: string): string[][] {
 const csvOf = (rows: readonly Row[]) =>
   text(csvReport({ a: 'A', b: 'B' }, Readable.from([rows]) as AsyncIterable<readonly Row[]>));
 
+/** As programs read it that separate cells by semicolons or tabs: quotes within a cell are characters like others. */
+const cellsElsewhere = (csv: string) => csv.split(/[;\uff1b\ufe54\u037e\t\r\n]/);
+
 t.test('whatever text a cell of CSV has, it is one cell, and no formula', async (t) => {
-  const before = ['', ' ', '\n', '\r', '\r\n', '\t', '"', ',', "'", '\u00a0', '\ufeff', '\u200b', '\u202e\n'];
+  const before = [
+    ...['', ' ', '\n', '\r', '\r\n', '\t', '"', ',', "'", '\u00a0', '\ufeff', '\u200b', '\u202e\n', '\u0001'],
+    ...[';', '; ', ';;', ';"', ';\t', '\t;', ' ;', '；', '﹔', '\u037e', ';\n', ';\u200b', '";"', ";'"],
+  ];
   const texts = [...'=+-@＝＋－＠﹦﹢﹣﹫'].flatMap((sign) =>
     before.flatMap((first) => [`${first}${sign}1`, `a${first}${sign}1`, `"${first}\n${sign}1"`]),
   );
   const csv = await csvOf(texts.map((a) => ({ a, b: a })));
   const [, ...records] = recordsOf(csv);
   t.equal(records.length, texts.length);
-  const isFormula = (read: string) => /^[\s\p{Cf}]*[=+\-@]/u.test(read.normalize('NFKC'));
+  const isFormula = (cell: string) => /^[\s\p{Cf}\p{Cc}"]*[=+\-@]/u.test(cell.normalize('NFKC'));
+  const withoutApostrophes = (text: string) => text.replaceAll("'", '');
   for (const [i, a] of texts.entries()) {
-    t.same(records[i], Array(2).fill(isFormula(a) ? `'${a}` : a), JSON.stringify(a));
+    const [cell = '', second] = records[i] ?? [];
+    t.equal(cell, second);
+    t.equal(withoutApostrophes(cell), withoutApostrophes(a), JSON.stringify(a));
+    t.notOk(isFormula(cell), JSON.stringify(cell));
   }
+  t.same(cellsElsewhere(csv).filter(isFormula), [], 'nor where cells are separated in another way');
+  const harmless = ['a-5', 'tea = water', 'x;y', "it's 1+1", 'a@b.example', 'a; b', '—5'];
+  t.equal(
+    await csvOf(harmless.map((a) => ({ a, b: '' }))),
+    ['A,B', ...harmless.map((a) => `${a},`), ''].join('\r\n'),
+    'what is none is as it was',
+  );
   t.equal(
     await csvOf([
       { a: -5, b: 'a-5' },

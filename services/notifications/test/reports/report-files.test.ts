@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, JobLedger } from '@gatehouse/events/job';
 import { newId } from '@gatehouse/kit/ids';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import type { Report, ReportStore } from '../../src/reports/report.ts';
+import { REPORT_FORMATS, type Report, type ReportStore } from '../../src/reports/report.ts';
 import { createReportFileStore } from '../../src/reports/report-file-store.ts';
 import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
 import { createReportHandler, removeUnused, reportLedger } from '../../src/reports/report-worker.ts';
@@ -23,7 +25,12 @@ t.teardown(() => database.stop());
 /** Answers each request for a page when it is told to. */
 const asked: (() => void)[] = [];
 let arrived = Promise.withResolvers<void>();
-const commerce = createServer((_request, response) => {
+let pages = 0;
+const commerce = createServer((request, response) => {
+  if (request.url?.includes('endless')) {
+    pages += 1;
+    return void response.end(JSON.stringify({ data: [{ id: 'ord_1' }], links: { next: request.url } }));
+  }
   asked.push(() => response.end(JSON.stringify({ data: [{ id: 'ord_1' }], links: {}, meta: {} })));
   arrived.resolve();
 }).listen(0, '127.0.0.1');
@@ -47,13 +54,14 @@ function processWith(changed: Partial<ReportStore> = {}) {
     handler({ data: { report: id } } as unknown as Job, { signal: AbortSignal.timeout(20_000) });
 }
 
-async function add(): Promise<string> {
+async function add(changed: Partial<Report> = {}): Promise<string> {
   const [id, now] = [newId('rpt'), new Date()];
   const report: Report = {
     ...{ id, requester: id, role: 'editor', delegation: 'handle', jobId: newJobId() },
     ...{ type: 'orders', format: 'json', from: null, to: null, filters: {} },
     ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
+    ...changed,
   };
   t.equal(await store.insert(report), true);
   return id;
@@ -126,6 +134,21 @@ t.test('what killed processes have left of a report goes when it fails for good'
     await ledger.end({ data: { report: id } } as unknown as Job, 6, { result, error: 'It was killed.' });
     t.match(await store.findById(id), { status: 'failed' });
     t.equal(await filesOf(id), 0, result);
+  }
+});
+
+t.test('a report that is cancelled while its rows are read reads no more of them', async (t) => {
+  for (const format of REPORT_FORMATS) {
+    const id = await add({ format, filters: { user_id: 'endless' } });
+    pages = 0;
+    const made = processWith()(id);
+    await until(() => pages > 10, 5000);
+    await store.cancel(id);
+    await made;
+    const before = pages;
+    await sleep(100);
+    t.equal(pages, before, format);
+    t.equal(await filesOf(id), 0, format);
   }
 });
 

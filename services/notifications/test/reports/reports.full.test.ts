@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { newId } from '@gatehouse/kit/ids';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
-import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -27,7 +27,7 @@ t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_
     const main = new URL(`../../../${name}/src/main.ts`, import.meta.url).pathname;
     const prefix = name.toUpperCase();
     // The flags and the allocator's setting as in docker-compose.yml.
-    const child = spawnNode(['--max-semi-space-size=4', '--heap-growing-percent=30', main], {
+    const service = await spawnService(['--max-semi-space-size=4', '--heap-growing-percent=30', main], {
       MALLOC_ARENA_MAX: '1',
       PORT: `${ports[name]}`,
       HOST: '127.0.0.1',
@@ -43,16 +43,9 @@ t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_
       RATE_LIMIT: 'off',
       LOG_LEVEL: 'error',
     });
-    t.teardown(() => child.child.kill('SIGKILL'));
-    const isReady = () =>
-      fetch(`${urlOf(name)}/health/ready`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    await until(isReady, 30_000).catch((error) =>
-      Promise.reject(new Error(child.output(), { cause: error })),
-    );
-    return child;
+    t.teardown(() => service.child.kill('SIGKILL'));
+    await service.ready(30_000);
+    return service;
   }
 
   await start('commerce');

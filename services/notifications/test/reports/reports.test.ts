@@ -18,7 +18,8 @@ const NAMES = [
 ];
 const products: string[] = [];
 for (const [i, name] of NAMES.entries()) {
-  const body = { name, price: 12.5, currency: 'EUR', stock: 100, category: i % 2 ? 'odd' : 'even' };
+  const category = i === 4 ? 'odd, even' : i % 2 ? 'odd' : 'even';
+  const body = { name, price: 12.5, currency: 'EUR', stock: 100, category };
   products.push((await elsewhere('POST', '/v2/products', body)).id);
 }
 for (const quantity of [1, 2, 3]) {
@@ -100,6 +101,8 @@ t.test('the JSON file says which titles the columns have in CSV', async (t) => {
 t.test('filters and periods', async (t) => {
   const odd = await generate({ type: 'products', format: 'json', filters: { category: 'odd' } });
   t.equal(odd.rows, 4);
+  const category = await generate({ type: 'products', format: 'json', filters: { category: 'odd, even' } });
+  t.equal(category.rows, 1, 'a comma is part of the value');
   const before = await generate({ type: 'orders', format: 'json', to: '2020-01-01' });
   t.match(before, { status: 'completed', rows: 0 });
   const after = await generate({
@@ -305,8 +308,13 @@ t.test('bad requests name the field', async (t) => {
     t.equal(status, 400, field);
     t.match(refusal, { error: { code: 'invalid_parameter', details: [{ field }] } }, field);
   }
-  t.match(await call('GET', '/v2/reports?view=all', token), { status: 400 });
-  t.match(await call('GET', '/v2/reports?view=mine&filter[colour]=red', token), { status: 400 });
+  for (const query of ['view=all', 'view=mine&filter[colour]=red', 'sort=colour']) {
+    t.match(await call('GET', `/v2/reports?${query}`, token), { status: 400 }, query);
+  }
+  const filters = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${i}`, '']));
+  const many = await call('POST', '/v2/reports/generate', token, { ...valid, filters });
+  t.equal(many.status, 400);
+  t.ok(many.text.length < 10_000, `an answer of ${many.text.length} characters`);
   t.equal((await call('GET', '/v2/reports/rpt_nothing', token)).status, 404);
   t.equal((await fetch(`${base}/v2/reports`)).status, 401);
 });

@@ -89,7 +89,7 @@ export function mountAccountRoutes(
       username,
       email,
       password,
-      claimsEmail: true,
+      claimsEmail: 'any' as const,
       ...(name === undefined ? {} : { name }),
     };
     return sendAccount(reply.code(201), await users.create(draft));

@@ -3,7 +3,7 @@ import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import { bareArray } from '@gatehouse/lists/paging';
 import { requestBody } from '@gatehouse/resource/profile';
 import { Type } from 'typebox';
-import { USER_ROLES } from '../user.ts';
+import { USER_ROLES, USER_STATUSES } from '../user.ts';
 import {
   Email,
   EmailInput,
@@ -50,9 +50,12 @@ export const profileF: UserProfile = {
         username: { field: 'username', type: 'string' },
         email: { field: 'email', type: 'string' },
         role: { field: 'role', type: 'string', values: USER_ROLES },
+        status: { field: 'status', type: 'string', values: USER_STATUSES },
+        q: { field: 'text', type: 'string', operators: ['eq'] },
         createdAt: { field: 'createdAt', type: 'date' },
         updatedAt: { field: 'updatedAt', type: 'date' },
       },
+      plain: ['q'],
       sort: {
         by: 'sortBy',
         order: 'sortOrder',

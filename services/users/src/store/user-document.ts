@@ -34,7 +34,13 @@ export type UserDocument = VersionedDocument & {
   epoch?: number;
   sign_in_epoch?: number;
   created_at: Date;
+  /** What searches find, see searchTexts(). */
+  search_texts?: string[];
 };
+
+/** The longest text that a search compares, and how many characters of a name it is looked for in. */
+const SEARCH_LENGTH = 24;
+const SEARCHED_CHARACTERS = 48;
 
 /** Matches every user that is not deleted, by the index on username_key. */
 export const NOT_DELETED = { username_key: { $gt: '' } };
@@ -58,6 +64,7 @@ export const USER_LISTS = createListPlan<UserField>({
     status: { stored: 'status', type: 'enum', values: USER_STATUSES, mostCommon: 'active' },
     createdAt: { stored: 'created_at', type: 'date' },
     updatedAt: { stored: 'updated_at', type: 'date' },
+    text: { stored: 'search_texts', type: 'beginnings', length: SEARCH_LENGTH },
   },
   notDeleted: NOT_DELETED,
 });
@@ -140,7 +147,28 @@ export function storedFields(account: Account): Omit<UserDocument, keyof Version
     epoch: account.epoch,
     sign_in_epoch: account.signInEpoch,
     created_at: account.createdAt,
+    search_texts: searchTexts(account),
   };
+}
+
+/**
+ * The texts that begin at each character of a username, a name and an email address before its @, so that an index finds what any
+ * of these contains. The part after the @ is found by its beginning only, as thousands have the same.
+ */
+export function searchTexts({
+  username,
+  email,
+  name,
+  firstName,
+  lastName,
+}: Pick<Account, 'username' | 'email' | 'name' | 'firstName' | 'lastName'>): string[] {
+  const [local = '', domain = ''] = foldedKey(email ?? '').split('@');
+  const texts = [username, name ?? '', [firstName, lastName].filter(Boolean).join(' ')].map(foldedKey);
+  const found = [...texts, local].flatMap((text) => {
+    const characters = [...text].slice(0, SEARCHED_CHARACTERS);
+    return characters.map((_, at) => characters.slice(at, at + SEARCH_LENGTH).join(''));
+  });
+  return [...new Set([...found, domain.slice(0, SEARCH_LENGTH)])].filter((text) => text.length > 1);
 }
 
 function emailKey({ id, email, emailContested = false }: Account): string {

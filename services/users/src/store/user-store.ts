@@ -1,10 +1,10 @@
 import { foldedKey } from '@gatehouse/kit/folded-key';
+import { omitUndefined } from '@gatehouse/kit/omit-undefined';
 import type { RequestedBy } from '@gatehouse/kit/requests';
 import { defineCollection } from '@gatehouse/mongo/collection';
 import { type Counts, createCounts } from '@gatehouse/mongo/counts';
 import { createFindById } from '@gatehouse/mongo/find-by-id';
 import { createListSource } from '@gatehouse/mongo/list-source';
-import { onceInDatabase } from '@gatehouse/mongo/once';
 import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
 import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
 import type { Connection } from 'mongoose';
@@ -28,8 +28,6 @@ import {
 import {
   ACTIVE_ADMINS,
   accountOf,
-  NO_ADDRESS,
-  NOT_DELETED,
   PUBLIC_FIELDS,
   storedAs,
   storedFields,
@@ -42,10 +40,7 @@ import {
 const UNIQUE_FIELDS = { _id: 'id', username_key: 'username', email_key: 'email' } as const;
 
 /** Users in MongoDB; defines its collection on the connection. */
-export function createUserStore(
-  connection: Connection,
-  counts: Counts = createCounts(),
-): UserStore & { prepare(): Promise<void> } {
+export function createUserStore(connection: Connection, counts: Counts = createCounts()): UserStore {
   const collection = defineCollection(connection, 'users', [...USER_LISTS.indexes, OUTBOX_INDEX]);
   const findDocument = createFindById<UserDocument>(collection, PUBLIC_FIELDS);
   const { byOffset, byKeyset, count } = createListSource({
@@ -79,12 +74,12 @@ export function createUserStore(
   /** Writes an address that somebody claims; `write` is told whether it is contested. */
   async function claiming<T>(
     email: string | null | undefined,
-    { claimsEmail = false }: EmailClaim,
+    { claimsEmail }: EmailClaim,
     write: (contested: boolean) => Promise<T>,
   ): Promise<T> {
     return write(false).catch(async (error: unknown) => {
-      const contestable = claimsEmail && isTakenEmail(error) && typeof email === 'string';
-      if (!contestable || (await holderOf(email))?.email_verified) throw error;
+      if (claimsEmail === undefined || !isTakenEmail(error) || typeof email !== 'string') throw error;
+      if (claimsEmail !== 'any' && (await holderOf(email))?.email_verified) throw error;
       return write(true);
     });
   }
@@ -124,34 +119,6 @@ export function createUserStore(
     byKeyset,
     count,
 
-    /**
-     * Migrates what earlier versions stored, once connected: drops their unique index on usernames, gives users without an
-     * address a key, and makes keys of another case folding anew.
-     */
-    async prepare() {
-      await collection.dropIndex('username_key_1').catch((error: unknown) => {
-        if ((error as { codeName?: string }).codeName !== 'IndexNotFound') throw error;
-      });
-      await onceInDatabase(connection, 'keys of users without an address', async () => {
-        const withoutKey = { ...NOT_DELETED, email_key: null };
-        await collection.updateMany(withoutKey, [{ $set: { email_key: { $concat: [NO_ADDRESS, '$_id'] } } }]);
-      });
-      await onceInDatabase(connection, 'keys by NFKC_Casefold', async () => {
-        for await (const document of collection.find<UserDocument>(NOT_DELETED, {
-          projection: { outbox: 0 },
-        })) {
-          const { _id, username_key, email_key } = document;
-          const keys = storedFields(accountOf(document));
-          if (keys.username_key === username_key && keys.email_key === email_key) continue;
-          // Only if nobody has changed it meanwhile: who does writes keys of the new kind.
-          await collection.updateOne(
-            { _id, username_key, email_key },
-            { $set: { username_key: keys.username_key, email_key: keys.email_key } },
-          );
-        }
-      });
-    },
-
     async insert(account, claim = {}, by) {
       const { accountChanges, events } = createUser(account, by);
       await claiming(account.email, claim, (emailContested) =>
@@ -183,8 +150,8 @@ export function createUserStore(
       return (await collection.findOne<UserDocument>({ _id: id }, { projection }))?.password_hash;
     },
 
-    async update(id, { claimsEmail = false, ...changes }, ifVersion, by) {
-      const update = await claiming(changes.email, { claimsEmail }, (contested) =>
+    async update(id, { claimsEmail, ...changes }, ifVersion, by) {
+      const update = await claiming(changes.email, omitUndefined({ claimsEmail }), (contested) =>
         writes.update(
           id,
           (it, revision) => {
@@ -238,7 +205,7 @@ export function createUserStore(
       return accountChange;
     },
 
-    async findTaken({ username, email, claimsEmail = false }) {
+    async findTaken({ username, email, claimsEmail }) {
       const usernameKey = username === undefined ? undefined : foldedKey(username);
       const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
       const keys = [
@@ -251,7 +218,12 @@ export function createUserStore(
         .toArray();
       return [
         ...(others.some((other) => other.username_key === usernameKey) ? (['username'] as const) : []),
-        ...(others.some((it) => it.email_key === emailKey && (it.email_verified || !claimsEmail))
+        ...(others.some(
+          (it) =>
+            it.email_key === emailKey &&
+            claimsEmail !== 'any' &&
+            (it.email_verified || claimsEmail === undefined),
+        )
           ? (['email'] as const)
           : []),
       ];

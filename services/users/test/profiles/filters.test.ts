@@ -16,8 +16,7 @@ async function created(username: string, email: string, role: string): Promise<B
 const one = await created('bea', 'cc', 'editor');
 const two = await created('cat', 'aa', 'admin');
 const three = await created('amy', 'bb', 'user');
-for (const { id } of [one, three, two])
-  await call('PATCH', `/v1/users/${id}`, machine, { name: `Now ${id}` });
+for (const { id } of [one, three, two]) await call('PATCH', `/v1/users/${id}`, machine, { name: 'Later' });
 await call('PUT', `/v2/users/${two.id}`, machine, { status: 'inactive' });
 
 const { body: listed } = await call('GET', '/kb/api/v1/users', machine);
@@ -122,6 +121,42 @@ t.test('status is a filter of B by two names, and neither is deprecated', async 
       t.equal((await call('GET', `${path}&${filter}`, machine)).status, 400, `${path}&${filter}`);
   }
   t.equal((await call('GET', '/kb/api/v1/users?filter[role]=owner', machine)).status, 400);
+});
+
+t.test('F: what a username, a name or an address contains, and the status', async (t) => {
+  const path = '/kb/api/v1/users?limit=20';
+  const anna = await created('joanna.berg', 'xx-post', 'user');
+  await call('PATCH', `/v1/users/${anna.id}`, machine, { name: 'Älva (the 2nd)' });
+  for (const [q, found] of [
+    ['nna.b', [anna.id]],
+    ['ANNA', [anna.id]],
+    ['älv', [anna.id]],
+    ['the 2', [anna.id]],
+    ['a (t', [anna.id]],
+    ['-post', [anna.id]],
+    ['example.o', [one.id, two.id, three.id, anna.id]],
+    ['b', [one.id, three.id, anna.id]],
+    ['n.a', []],
+    ['.*', []],
+    ['xample', []],
+  ] as [string, string[]][]) {
+    const answer = await call('GET', `${path}&q=${encodeURIComponent(q)}`, machine);
+    t.same(idsOf(answer).sort(), found.sort(), q);
+  }
+  for (const sort of ['username', 'email', 'createdAt']) {
+    const answer = await call(
+      'GET',
+      `${path}&q=a&filter[status]=active&sortBy=${sort}&sortOrder=desc`,
+      machine,
+    );
+    const sorted = usersOf(answer).map((it) => String(it[sort as 'id']));
+    t.same(sorted, sorted.toSorted().reverse(), sort);
+    t.notOk(idsOf(answer).includes(two.id), 'who is inactive');
+  }
+  t.equal((await call('GET', `${path}&sortBy=text`, machine)).status, 400);
+  t.same(idsOf(await call('GET', `${path}&q=cat&filter[role]=admin`, machine)), [two.id]);
+  t.equal((await call('DELETE', `/v1/users/${anna.id}`, machine)).status, 204);
+  t.same(idsOf(await call('GET', `${path}&q=anna`, machine)), [], 'who is deleted');
 });
 
 t.test('F: each sort', async (t) => {

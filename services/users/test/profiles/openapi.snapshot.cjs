@@ -126,6 +126,9 @@ query: filter[id]?
 query: filter[username]?
 query: filter[email]?
 query: filter[role]?
+query: filter[status]?
+query: filter[q]?
+query: q?
 query: filter[createdAt]?
 query: filter[createdAt][gt]?
 query: filter[createdAt][gte]?

@@ -4,12 +4,16 @@ import type { Condition, FilterOperator, ListQuery, Position } from '@gatehouse/
 import { createLogger } from '@gatehouse/kit/logger';
 import { type Counts, createCounts } from '@gatehouse/mongo/counts';
 import { createDatabase } from '@gatehouse/mongo/database';
+import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
+import { USER_MIGRATIONS } from '../../src/store/user-migrations.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
-import { USER_FIELDS, type User, type UserField, type UserRecord } from '../../src/user.ts';
+import { USER_FIELDS, type User, type UserRecord } from '../../src/user.ts';
+
+type UserField = (typeof USER_FIELDS)[number];
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = monitored(await testDatabase(t));
@@ -500,4 +504,49 @@ t.test('a list of some properties has them as a list of all has, and reads no ot
     t.ok(Object.keys(projection).length <= (property === 'name' ? 5 : 2), `${property}: projection`);
   }
   client.off('commandStarted', record);
+});
+
+t.test('a search reads what it finds if that is little, and else the list in its order', async (t) => {
+  const collection = database.connection.collection('users');
+  const MANY = 3000;
+  const copies = Array.from({ length: MANY }, (_, i) => ({
+    ...{ _id: newId('usr') as never, username: `robot${i}`, username_key: `robot${i}`, email: null },
+    ...{ email_key: `\0robot${i}`, role: 'user', status: 'active', password_hash: null, version: 1 },
+    ...{ created_at: new Date(BEGIN + i), updated_at: new Date(BEGIN + i), outbox: [] },
+  }));
+  await collection.insertMany(copies);
+  await applyMigrations(database.connection, USER_MIGRATIONS);
+  t.equal(await collection.countDocuments({ search_texts: { $type: 'array' } }), PEOPLE + MANY, 'migrated');
+
+  const sort = { field: 'createdAt', descending: true } as const;
+  const pageOf = (text: string) => {
+    const query = { conditions: [{ field: 'text', operator: 'eq', values: [text] } as const], sort };
+    return store.byKeyset(query, { limit: 20 });
+  };
+  const few = await pageOf('obot299');
+  t.same(
+    few.items.map(({ username }) => username),
+    [
+      'robot2999',
+      'robot2998',
+      'robot2997',
+      'robot2996',
+      'robot2995',
+      'robot2994',
+      'robot2993',
+      'robot2992',
+      'robot2991',
+      'robot2990',
+      'robot299',
+    ],
+  );
+  t.equal((await pageOf('obot')).items[0]?.username, 'robot2999');
+  for (const [text, most] of [
+    ['obot299', 40],
+    ['obot', 2200],
+  ] as const) {
+    for (const { documents, keys, stages } of await explained(() => pageOf(text))) {
+      t.ok(documents <= 100 && keys <= most, `${text}: ${documents} documents, ${keys} keys, ${stages}`);
+    }
+  }
 });

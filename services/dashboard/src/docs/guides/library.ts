@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 
 /** From the first steps to what few need; others come after these. */
 const ORDER = [
-  'quick-start',
+  'build-on-it',
   'applications',
   'sign-in',
   'profiles',
@@ -35,8 +35,10 @@ const ORDER = [
   'administration-api',
   'integrators',
   'migrating',
+  'run-it',
   'production',
   'deploy-with-docker',
+  'deploy-to-kubernetes',
   'adding-a-service',
 ];
 

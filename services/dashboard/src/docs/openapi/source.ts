@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SERVICES } from '@gatehouse/kit/services';
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import { PRODUCT } from '@gatehouse/ui/document';
 import { type ServiceUrls, urlOf } from '../../api/api.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -22,7 +23,7 @@ const PUBLISHED = Object.entries(SERVICES).flatMap(([service, { prefixes }]) =>
 const FRESH_MS = 60_000;
 /** While a service is away. */
 const RETRY_MS = 2000;
-const TIMEOUT_MS = 3000;
+const outbound = createOutbound({ to: 'services', timeoutMs: 3000, maxBytes: 16 * 1024 * 1024 });
 
 const DESCRIPTION =
   'Identity, users, items, products, orders, notifications, reports and analytics over one interface. ' +
@@ -46,9 +47,7 @@ export function createApiDescription(options: {
   /** Returns whether the document of a service is another one now; throws when it cannot be had. */
   async function read({ service, path }: (typeof PUBLISHED)[number]): Promise<boolean> {
     const { etag = null } = kept.get(service) ?? {};
-    const response = await fetch(urlOf(serviceUrls, path), {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+    const response = await outbound.fetch(urlOf(serviceUrls, path), {
       headers: {
         accept: 'application/json',
         'x-forwarded-proto': scheme,

@@ -4,15 +4,16 @@ import type { Contents, DocsPage } from './layout.ts';
 
 /** What the first cards say; only guides that there are get one. */
 const FIRST: readonly [name: string, text: string][] = [
-  ['quick-start', 'From nothing to a token and the first request, in minutes.'],
-  ['applications', 'Which type to choose, and secrets and API keys that change without downtime.'],
+  ['build-on-it', 'The first token, the first request and the sign-in of your own application.'],
+  ['applications', 'Types of applications, and how to replace secrets and API keys without downtime.'],
   ['sign-in', 'The code flow with PKCE, sessions, and signing out.'],
-  ['profiles', 'One interface in several shapes, and how to pin the one you need.'],
-  ['paging', 'Walk long lists by cursor, without skipping a row.'],
-  ['errors', 'What errors look like, and what to do about each.'],
-  ['scopes', 'What a token may do, and how to ask for no more than needed.'],
+  ['profiles', 'One interface in several formats, and how to pin the format that you need.'],
+  ['paging', 'Read long lists by cursor, without skipping a row.'],
+  ['errors', 'The format of errors, and how to handle each error.'],
+  ['scopes', 'The permissions of a token, and how to request only those that you need.'],
   ['migrating', 'Move an existing application over, step by step.'],
-  ['production', 'What to set and to check before people depend on it.'],
+  ['run-it', 'Gatehouse on your own machine, with sample accounts and applications.'],
+  ['production', 'Settings and checks before people depend on your deployment.'],
   ['deploy-with-docker', 'All services, the edge and the databases with one command.'],
 ];
 
@@ -29,16 +30,16 @@ export function homePage({ guides, topics }: Contents): DocsPage {
   return {
     title: 'Documentation',
     path: '/docs',
-    intro: html`<p class="lead">Everything about building on the interface and running it: guides to read in order, and each operation with its parameters, answers and a request to copy.</p>`,
+    intro: html`<p class="lead">Guides for building applications and for running Gatehouse, and a reference of every operation with its parameters, responses and a request to copy.</p>`,
     body: html`<section><h2>Guides</h2>
 <ul class="choices">${cards.map(({ href, title, text }) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`)}</ul></section>
 <section><h2>Each part in depth</h2>
 <ul class="plain-links">${others.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}</ul></section>
 <section><h2>API reference</h2>
-<p>The same as a file for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<p>The reference as a file for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <ul class="topics">${topics.map(topicView)}</ul></section>
 <section><h2>Background</h2>
-<ul class="plain-links">${background.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}<li><a href="/docs/adr">Decisions, and why it is as it is</a></li></ul></section>`,
+<ul class="plain-links">${background.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}<li><a href="/docs/adr">Design decisions and their reasons</a></li></ul></section>`,
   };
 }
 
@@ -58,7 +59,7 @@ export function decisionsPage({ guides }: Contents): DocsPage {
     title: 'Decisions',
     path: '/docs/adr',
     part: 'Background',
-    intro: html`<p class="lead">What was decided about the making of it, what else was tried, and what follows.</p>`,
+    intro: html`<p class="lead">The design decisions, the alternatives that were tried, and the consequences.</p>`,
     body: html`<ul class="plain-links">${decisions.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}</ul>`,
   };
 }

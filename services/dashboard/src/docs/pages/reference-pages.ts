@@ -62,5 +62,5 @@ function anchorOf(name: string): string {
 
 function missingNotice(missing: readonly string[]): Content {
   if (missing.length === 0) return false;
-  return html`<div class="unavailable" role="status"><p><strong>Not everything is shown.</strong> What ${missing.join(' and ')} ${missing.length === 1 ? 'serves' : 'serve'} cannot be described just now. Load the page again in a moment.</p></div>`;
+  return html`<div class="unavailable" role="status"><p><strong>The reference is incomplete.</strong> The ${missing.length === 1 ? 'description' : 'descriptions'} of ${missing.join(' and ')} cannot be loaded. Load the page again in a moment.</p></div>`;
 }

@@ -9,17 +9,16 @@ const LENGTH = 220;
 
 export function searchPage(query: string, found: readonly Found[]): DocsPage {
   const isAsked = query !== '';
-  const count =
-    found.length === 1 ? '1 result' : `${found.length === 0 ? 'Nothing' : `${found.length} results`}`;
+  const count = found.length === 1 ? '1 result' : `${found.length === 0 ? 'No' : found.length} results`;
   return {
     title: isAsked ? `Search: ${query}` : 'Search',
     path: '/docs/search',
     query,
-    body: html`${isAsked && html`<p class="count" role="status">${count} found.</p>`}
+    body: html`${isAsked && html`<p class="count" role="status">${count}</p>`}
 ${
   found.length > 0
     ? html`<ol class="found">${found.map(resultView)}</ol>`
-    : html`<div class="empty"><p>${isAsked ? html`<strong>Nothing has these words.</strong> Try fewer or other ones,` : 'Type some words into the search above,'} or look through the <a href="/docs">guides</a> and the <a href="/docs/api">API reference</a>.</p></div>`
+    : html`<div class="empty"><p>${isAsked ? html`<strong>No page matches your search.</strong> Try other words,` : 'Enter a word in the search field above,'} or look through the <a href="/docs">guides</a> and the <a href="/docs/api">API reference</a>.</p></div>`
 }`,
   };
 }

@@ -18,6 +18,18 @@ export type Entry = {
 /** The words of the entry that were found, for marking them. */
 export type Found = Entry & { words: readonly string[] };
 
+/** Words that the documentation has another word for. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ['pagination', 'paging'],
+  ['paginate', 'paging'],
+  ['paginated', 'paging'],
+  ['throttling', 'rate'],
+  ['throttled', 'rate'],
+  ['quota', 'rate'],
+  ['ordering', 'sort'],
+  ['renew', 'refresh'],
+]);
+
 /** Each word is looked for among all; further ones are left out. */
 const MAX_WORDS = 10;
 const MAX_RESULTS = 40;
@@ -37,6 +49,7 @@ export function createSearch(guides: readonly Guide[], topics: readonly Topic[])
     },
     storeFields: ['isDecision'],
     tokenize: wordsOf,
+    processTerm: (word) => SYNONYMS.get(word.toLowerCase()) ?? word.toLowerCase(),
     searchOptions: {
       boost: { title: 4, route: 3, place: 2 },
       boostDocument: (_id, _term, stored) => (stored?.isDecision === true ? 0.3 : 1),

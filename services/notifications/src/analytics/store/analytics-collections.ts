@@ -62,13 +62,14 @@ export function defineAnalyticsCollections(connection: Connection) {
     ]),
     facts: defineCollection<FactDocument>(connection, 'analytics_facts', [
       { fields: { topic: 1, at: 1 }, options: { name: 'topic_at' } },
-      { fields: { pending: 1 }, options: { name: 'pending' } },
+      { fields: { pending: 1, at: 1 }, options: { name: 'pending_at' } },
       EXPIRY,
     ]),
     buckets: defineCollection<BucketDocument>(connection, 'analytics_buckets', [
       { fields: { interval: 1, client: 1, source: 1, start: 1 }, options: { name: 'client_source_start' } },
       { fields: { interval: 1, source: 1, start: 1 }, options: { name: 'source_start' } },
       { fields: { interval: 1, pending: 1 }, options: { name: 'pending', ...IF_PENDING } },
+      { fields: { interval: 1, client: 1, start: 1 }, options: { name: 'pending_start', ...IF_PENDING } },
       EXPIRY,
     ]),
     senders: defineCollection<SenderDocument>(connection, 'analytics_senders', [EXPIRY]),

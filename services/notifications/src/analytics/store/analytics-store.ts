@@ -45,6 +45,20 @@ export function createAnalyticsStore(
         },
       );
     },
+    async firstMissing(interval, kind) {
+      const lower = INTERVALS[INTERVALS.indexOf(interval) - 1];
+      if (lower === undefined) return undefined;
+      if (kind === 'facts') {
+        const recent = { pending: interval, at: { $gt: new Date(Date.now() - DAY_MS) } };
+        const fact = await facts.findOne(recent, { projection: { at: 1 }, sort: { pending: 1, at: 1 } });
+        return fact?.at;
+      }
+      const pending = { interval: lower, client: ALL_CLIENTS, pending: true } as const;
+      const bucket = await buckets.findOne(pending, {
+        ...{ projection: { start: 1 }, sort: { start: 1 }, hint: 'pending_start' },
+      });
+      return bucket?.start;
+    },
     async addBatch({ id, isFinal, series, ...batch }: StoredBatch): Promise<void> {
       const minutes = [...new Set(series.map(({ start }) => start.getTime()))].map((ms) => new Date(ms));
       const stored: BatchDocument = {

@@ -9,9 +9,9 @@ export function createCaptureProvider<A>(options: {
 }): Provider<A> {
   const { directory, type, show } = options;
   return {
-    async send({ id, text }, address) {
+    async send({ id, subject, text }, address) {
       const now = new Date();
-      const head = `To: ${show(address)}\nType: ${type}\nNotification: ${id}\nDate: ${now.toUTCString()}`;
+      const head = `To: ${show(address)}\nType: ${type}\nNotification: ${id}\nDate: ${now.toUTCString()}${subject === undefined ? '' : `\nSubject: ${subject}`}`;
       await writeMessageFile(directory, { now, kind: type, content: `${head}\n\n${text}\n` });
       return { providerId: null };
     },

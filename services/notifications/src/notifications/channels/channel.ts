@@ -58,7 +58,7 @@ export function createContactChannel(options: {
 export async function currentContacts(recipients: Recipients, userId: string): Promise<Contacts> {
   const contacts = await recipients.contactsOf(userId).catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error;
-    throw new PostponedError('How to reach the recipient cannot be found out just now.', USERS_RETRY_MS, {
+    throw new PostponedError('The address of the recipient cannot be read at the moment.', USERS_RETRY_MS, {
       cause: error,
     });
   });
@@ -66,8 +66,8 @@ export async function currentContacts(recipients: Recipients, userId: string): P
   return contacts;
 }
 
-export function messageOf({ id, message, priority }: Notification): Message {
-  return { id, text: message, isUrgent: priority === 'high' };
+export function messageOf({ id, subject, message, priority }: Notification): Message {
+  return { id, subject, text: message, isUrgent: priority === 'high' };
 }
 
 /** Sends, and tells before and after whether the provider may have the message. */

@@ -18,8 +18,8 @@ export function failureOf(
   if (status === 408) return new ProviderError('temporary', said('did not receive it in time'));
   if (status === 401) return new ProviderError('unreachable', said('refuses our credentials'));
   if (status >= 400 && status < 500) return new ProviderError('rejected', said('has refused it'));
-  // Not one of 500 to 599: something else than the provider answers.
-  const mayBeAccepted = status >= 500 && status !== 501 && status !== 503;
+  // RFC 9110 §15.4.4: 303 may follow what was done. Another redirect is no answer of the provider.
+  const mayBeAccepted = status === 303 || (status >= 500 && status !== 501 && status !== 503);
   return new ProviderError('failing', said('failed'), { mayBeAccepted });
 }
 

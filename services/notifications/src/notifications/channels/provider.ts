@@ -2,6 +2,8 @@
 export type Message = {
   /** The id of the notification: the same in every attempt. */
   id: string;
+  /** Of an email that has one of its own. */
+  subject?: string | undefined;
   text: string;
   isUrgent: boolean;
 };

@@ -1,8 +1,8 @@
 import { createECDH } from 'node:crypto';
-import { Agent, request as sendRequest } from 'node:https';
+import { AddressRefusedError } from '@gatehouse/outbound/connect';
+import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { failureOf, failureWithoutAnswer } from './http-failure.ts';
 import { type Message, type Provider, ProviderError } from './provider.ts';
-import { isPrivateLiteral, lookupPublic, NOT_PUBLIC, NOT_PUBLIC_MESSAGE } from './public-address.ts';
 
 /** A PushSubscription (https://www.w3.org/TR/push-api/#pushsubscription-interface). */
 export type PushTarget = { endpoint: string; keys: { p256dh: string; auth: string } };
@@ -16,6 +16,8 @@ export type VapidSettings = {
 };
 
 const NAME = 'The push service';
+/** Each request has a shorter time of its own, by its signal. */
+const TIMEOUT_MS = 30_000;
 /** How long a push service keeps a message for a browser that is offline, in seconds. */
 const TTL_SECONDS = 3 * 86_400;
 /** What fits into one record of 4,096 bytes, with its header and tag (RFC 8291 §4). */
@@ -39,18 +41,23 @@ export function createPushProvider(options: {
 }): Provider<PushTarget> {
   const { privateKey, subject } = options.vapid;
   const vapidDetails = { subject, privateKey, publicKey: vapidPublicKey(privateKey) };
-  const agent = new Agent({
-    keepAlive: true,
-    maxSockets: 64,
-    ...(options.toPrivateNetworks ? {} : { lookup: lookupPublic }),
-  });
+  const networks = options.toPrivateNetworks ? ['0.0.0.0/0', '::/0'] : [];
+  const outbound = createOutbound({ to: 'public', networks, timeoutMs: TIMEOUT_MS });
+
+  /** Reads no more of the response than its head. */
+  async function post(endpoint: string, init: OutboundInit): Promise<Response> {
+    try {
+      const response = await outbound.fetch(endpoint, { ...init, method: 'POST' });
+      await response.body?.cancel();
+      return response;
+    } catch (error) {
+      if (!(error instanceof AddressRefusedError)) throw failureWithoutAnswer(NAME, error);
+      throw new ProviderError('gone', 'The push service is not on the public internet.', { cause: error });
+    }
+  }
 
   return {
     async send(message, target, signal) {
-      // It may have been registered while the setting allowed it.
-      if (!options.toPrivateNetworks && isPrivateLiteral(new URL(target.endpoint).hostname)) {
-        throw new ProviderError('gone', NOT_PUBLIC_MESSAGE);
-      }
       const { default: webPush } = await import('web-push');
       let details: ReturnType<typeof webPush.generateRequestDetails>;
       try {
@@ -63,17 +70,21 @@ export function createPushProvider(options: {
       } catch (error) {
         throw new ProviderError('gone', 'The subscription’s keys cannot be used.', { cause: error });
       }
-      const { status, retryAfter, location } = await post(target.endpoint, { ...details, agent, signal });
+      const { status, headers } = await post(target.endpoint, {
+        headers: details.headers as Record<string, string>,
+        body: details.body,
+        signal,
+      });
       if (status === 404 || status === 410) {
         throw new ProviderError('gone', `${NAME} does not know the subscription any more (${status}).`);
       }
-      const failure = failureOf(NAME, status, retryAfter);
+      const failure = failureOf(NAME, status, headers.get('retry-after'));
       if (failure !== undefined) throw failure;
-      return { providerId: location };
+      return { providerId: headers.get('location')?.slice(0, 512) ?? null };
     },
     // There is no push service but those of the subscriptions.
     async check() {},
-    stop: () => agent.destroy(),
+    stop() {},
   };
 }
 
@@ -95,34 +106,4 @@ function payloadOf({ id, text }: Message): string {
     else tooLong = middle;
   }
   return cutAt(fits);
-}
-
-/** Posts to an endpoint and reads no more of the answer than its head. */
-function post(
-  endpoint: string,
-  options: { headers: object; body: Buffer | null; agent: Agent; signal: AbortSignal },
-): Promise<{ status: number; retryAfter: string | undefined; location: string | null }> {
-  const { headers, body, agent, signal } = options;
-  return new Promise((resolve, reject) => {
-    const request = sendRequest(endpoint, {
-      method: 'POST',
-      headers: headers as Record<string, string>,
-      agent,
-      signal,
-    });
-    request.once('error', (error: NodeJS.ErrnoException) => {
-      const isRefused = error.code === NOT_PUBLIC;
-      reject(isRefused ? new ProviderError('gone', error.message) : failureWithoutAnswer(NAME, error));
-    });
-    request.once('response', (response) => {
-      const { statusCode: status = 0, headers: received } = response;
-      const location = received.location?.slice(0, 512) ?? null;
-      resolve({ status, retryAfter: received['retry-after'], location });
-      response.once('error', () => {});
-      // A short answer is read, so that the connection can be used again.
-      if (Number(received['content-length'] ?? Number.POSITIVE_INFINITY) <= 4096) response.resume();
-      else response.destroy();
-    });
-    request.end(body);
-  });
 }

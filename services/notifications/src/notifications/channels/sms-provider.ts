@@ -1,8 +1,11 @@
+import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { failureOf, failureWithoutAnswer } from './http-failure.ts';
 import { type Provider, ProviderError } from './provider.ts';
 
 const NAME = 'The SMS gateway';
-const MAX_ANSWER_LENGTH = 65_536;
+/** Each request has a shorter time of its own, by its signal. */
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 65_536;
 
 /**
  * Sends SMS by an HTTP gateway that takes messages as Twilio does
@@ -14,16 +17,12 @@ export function createSmsProvider(options: { url: string; from: string }): Provi
   const { origin, pathname, search, username, password } = new URL(options.url);
   const url = `${origin}${pathname}${search}`;
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const outbound = createOutbound({ to: 'configured', timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
   const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
 
-  async function request(init: RequestInit): Promise<Response> {
+  async function request(init: OutboundInit): Promise<Response> {
     try {
-      return await fetch(url, {
-        ...init,
-        headers: { authorization, accept: 'application/json' },
-        // Never to where it points: that would take the credentials along.
-        redirect: 'manual',
-      });
+      return await outbound.fetch(url, { ...init, headers: { authorization, accept: 'application/json' } });
     } catch (error) {
       throw failureWithoutAnswer(NAME, error);
     }
@@ -58,8 +57,7 @@ export function createSmsProvider(options: { url: string; from: string }): Provi
 /** The message has been accepted: an answer that cannot be read makes no difference. */
 async function readSid(response: Response): Promise<string | null> {
   try {
-    const text = await response.text();
-    const { sid } = Object(text.length > MAX_ANSWER_LENGTH ? {} : JSON.parse(text)) as { sid?: unknown };
+    const { sid } = Object(await response.json()) as { sid?: unknown };
     return typeof sid === 'string' && /^[\w-]{1,64}$/.test(sid) ? sid : null;
   } catch {
     return null;

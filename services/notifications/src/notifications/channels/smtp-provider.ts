@@ -1,4 +1,4 @@
-import { createSmtpMail } from '@gatehouse/mail/smtp-mail';
+import { createSmtpMail, SmtpError } from '@gatehouse/mail/smtp-mail';
 import { type Message, type Provider, ProviderError } from './provider.ts';
 
 const MAX_SUBJECT_LENGTH = 78;
@@ -13,8 +13,7 @@ export function createSmtpProvider(options: {
   const { domain, ...settings } = options;
   const mail = createSmtpMail(settings);
   return {
-    async send({ id, text }, to, signal) {
-      const subject = subjectOf(text);
+    async send({ id, text, subject = subjectOf(text) }, to, signal) {
       const content = { to, subject, text, messageId: `${id}@${domain}` };
       await mail.send(content, signal).catch(rethrow);
       return { providerId: null };
@@ -37,43 +36,32 @@ export function subjectOf(text: Message['text']): string {
     .trimEnd()}…`;
 }
 
-/** Errors of connections that were never made. */
-const UNCONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-const SETUP_TIMEOUTS = new Set(['CONNECT_TIMEOUT', 'GREETING_TIMEOUT', 'UPGRADE_TIMEOUT']);
-/** Codes of nodemailer for what comes before any mail. */
-const SETUP_CODES = new Set(['EDNS', 'ETLS', 'EPROXY', 'EPROTOCOL']);
-
 /** By the reply code of the server (RFC 5321 §4.2.1); its text is left out, since it may have the address. */
 function rethrow(error: unknown): never {
-  const { code, originalCode, responseCode, command, timeoutType } = Object(error) as {
+  const options = { cause: error };
+  // What nodemailer has said, or the check of packages/mail.
+  const { cause, contentSent } = error instanceof SmtpError ? error : { cause: error, contentSent: false };
+  const { code, responseCode, command } = Object(cause) as {
     code?: string;
-    originalCode?: string;
     responseCode?: number;
     command?: string;
-    timeoutType?: string;
   };
-  const options = { cause: error };
   if (code === 'EAUTH' || code === 'ENOAUTH') {
     throw new ProviderError('unreachable', 'The mail server refuses our credentials.', options);
   }
-  // Nodemailer's own check, and that of packages/mail.
   if (code === undefined || (code === 'EENVELOPE' && command === 'API')) {
     throw new ProviderError('rejected', 'The recipient’s email address cannot be used.', options);
   }
-  const isOfMail = /^(?:MAIL FROM|RCPT TO|DATA)/.test(command ?? '');
-  if (responseCode !== undefined && isOfMail && responseCode !== 421) {
+  // Before the content, 421 says nothing of the mail: the server ends the session.
+  const isOfMail = /^(?:MAIL FROM|RCPT TO|DATA)/.test(command ?? '') && (responseCode !== 421 || contentSent);
+  if (responseCode !== undefined && responseCode >= 400 && isOfMail) {
     const isFinal = responseCode >= 500;
     const message = isFinal ? 'The mail server has refused it' : 'The mail server does not take it now';
     throw new ProviderError(isFinal ? 'rejected' : 'temporary', `${message} (${responseCode}).`, options);
   }
-  const isBefore =
-    responseCode !== undefined ||
-    UNCONNECTED.has(originalCode ?? '') ||
-    SETUP_TIMEOUTS.has(timeoutType ?? '') ||
-    SETUP_CODES.has(code ?? '');
-  if (isBefore) throw new ProviderError('unreachable', 'The mail server cannot be reached.', options);
-  // Nodemailer does not say how far it had come.
-  throw new ProviderError('failing', 'The connection to the mail server was lost.', {
+  if (!contentSent) throw new ProviderError('unreachable', 'The mail server cannot be reached.', options);
+  // Whatever it was: a lost connection, a time that has passed, a reply that is none.
+  throw new ProviderError('failing', 'The mail server did not say whether it has accepted the message.', {
     ...options,
     mayBeAccepted: true,
   });

@@ -1,4 +1,5 @@
 import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
+import { documentedLimits } from '@gatehouse/http/schema';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
 import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
@@ -7,6 +8,7 @@ import {
   ATTEMPT_OUTCOMES,
   type AttemptOutcome,
   MAX_MESSAGE_LENGTH,
+  MAX_SUBJECT_LENGTH,
   type NewNotification,
   NOTIFICATION_PRIORITIES,
   NOTIFICATION_STATUSES,
@@ -54,8 +56,9 @@ const NullableText = (description: string) =>
 export const notificationView: View<Notification> = view<Notification, ReturnType<typeof schema>>(
   'Notification',
   schema(),
-  ({ id, userId, message, type, priority, status, reason, attempts, createdAt, updatedAt }) => ({
-    ...{ id, user_id: userId, message, type, priority, status, reason },
+  ({ id, userId, subject, message, type, priority, status, reason, attempts, createdAt, updatedAt }) => ({
+    ...{ id, user_id: userId, ...(subject === undefined ? {} : { subject }) },
+    ...{ message, type, priority, status, reason },
     attempts: attempts.map(({ startedAt, endedAt, outcome, error, providerId }) => ({
       started_at: startedAt.toISOString(),
       ended_at: endedAt?.toISOString() ?? null,
@@ -72,6 +75,7 @@ function schema() {
   return Type.Object({
     id: Type.String({ description: 'Opaque.' }),
     user_id: Type.String({ description: 'The recipient.' }),
+    subject: Type.Optional(Type.String({ description: 'Of an email that has one of its own.' })),
     message: Type.String(),
     type: NotificationTypeName,
     priority: Priority,
@@ -96,12 +100,18 @@ const newNotification = requestBody(
   'NewNotification',
   Type.Object({
     user_id: Type.String({ description: 'The recipient, whose account has the address that it goes to.' }),
+    subject: Type.Optional(
+      Type.String({
+        ...documentedLimits({ minLength: 1, maxLength: MAX_SUBJECT_LENGTH }),
+        description: 'Of an email: one line. The default is the first line of the message.',
+      }),
+    ),
     message: Type.String({ description: `1 to ${MAX_MESSAGE_LENGTH} characters of plain text.` }),
     type: NotificationTypeName,
     priority: Type.Optional(
       Type.Unsafe<NotificationPriority>({
         ...Priority,
-        description: 'normal unless given. What is high overtakes.',
+        description: 'The default is normal. High-priority messages are sent first.',
       }),
     ),
   }),
@@ -112,20 +122,23 @@ const newNotification = requestBody(
       type: 'email',
       priority: 'high',
     },
-    read: ({ user_id: userId, message, type, priority = 'normal' }): NewNotification => ({
-      ...{ userId, message, type, priority },
+    read: ({ user_id: userId, subject, message, type, priority = 'normal' }): NewNotification => ({
+      ...{ userId, subject, message, type, priority },
     }),
   },
 );
 
 const changes = requestBody(
   'NotificationChanges',
-  Type.Object({
-    status: Type.Optional(
-      Type.Unsafe<'cancelled'>({ type: 'string', enum: ['cancelled'], description: 'It is not sent.' }),
-    ),
-    priority: Type.Optional(Priority),
-  }),
+  Type.Object(
+    {
+      status: Type.Optional(
+        Type.Unsafe<'cancelled'>({ type: 'string', enum: ['cancelled'], description: 'It is not sent.' }),
+      ),
+      priority: Type.Optional(Priority),
+    },
+    documentedLimits({ anyOf: [{ required: ['status'] }, { required: ['priority'] }] }),
+  ),
   {
     example: { priority: 'high' },
     read: ({ status, priority }): NotificationChanges => ({

@@ -43,7 +43,10 @@ export function createEndedSubscriptions(options: {
     if (status === 200 && Array.isArray(ended) && ended.length === credentials.length) {
       return ended.map((it) => it === true);
     }
-    throw unavailable('Identity cannot answer just now.', new Error(`unexpected answer, status ${status}`));
+    throw unavailable(
+      'The identity service cannot answer at the moment.',
+      new Error(`unexpected answer, status ${status}`),
+    );
   }
 
   async function checkAll(signal: AbortSignal): Promise<void> {

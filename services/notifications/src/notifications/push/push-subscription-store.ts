@@ -87,6 +87,9 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
     async remove(id, userId) {
       return (await collection.deleteOne({ _id: id, user_id: userId })).deletedCount === 1;
     },
+    async removeAllOf(userId) {
+      await collection.deleteMany({ user_id: userId });
+    },
     async removeRevoked(revoked) {
       if (revoked.length > 0) await collection.deleteMany({ $or: revoked.map(filterOf) } as never);
     },

@@ -41,6 +41,8 @@ export type PushSubscriptionStore = {
   put(subscription: PushSubscription, max: number): Promise<PushSubscription>;
   /** Resolves to false when the person has none with this id. */
   remove(id: string, userId: string): Promise<boolean>;
+  /** Removes all of a person. */
+  removeAllOf(userId: string): Promise<void>;
   /** Removes those whose credentials are revoked. */
   removeRevoked(revoked: readonly Revoked[]): Promise<void>;
   /** Of those whose credentials have not been checked since, the next ones; registering one counts as a check. */
@@ -63,7 +65,7 @@ export function subscriptionProblems(
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '' || /[\s\\]/.test(endpoint)) {
     const message = `must be an https URL of at most ${PUSH_LIMITS.endpoint} characters`;
     problems.push({ field: 'endpoint', message });
-  } else if (!isAllowedHost(url.hostname.replace(/^\[|\]$/g, ''))) {
+  } else if (!isAllowedHost(url.hostname)) {
     problems.push({ field: 'endpoint', message: 'must lead to the public internet' });
   }
   // A point of P-256, uncompressed (SEC 1 §2.3.3), and 16 bytes (RFC 8291 §3.2).

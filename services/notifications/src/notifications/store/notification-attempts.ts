@@ -7,6 +7,7 @@ import {
   NOTIFICATION_FIELDS,
   type NotificationDocument,
   readNotification,
+  SENDERS_INDEX,
   UNENDED_INDEX,
 } from './notification-document.ts';
 
@@ -30,6 +31,12 @@ export type AttemptEnd = {
   error: string | null;
   providerId: string | null;
   retryInMs?: number;
+};
+
+type FirstOfSender = {
+  sender: string;
+  notification: Pick<Notification, 'id' | 'job' | 'createdAt'>;
+  traceparent: string | undefined;
 };
 
 type Beginning = JobReference & { leaseMs: number; alone: boolean };
@@ -141,6 +148,24 @@ export function createNotificationAttempts(connection: Connection) {
       );
     },
 
+    /** Of the next sender by id of whom something waits and is due, what is due the longest. */
+    async firstOfSender(
+      { type, priority }: Pick<Notification, 'type' | 'priority'>,
+      after: string,
+    ): Promise<FirstOfSender | undefined> {
+      const found = await collection.findOne(
+        { type, priority, sender: { $gt: after }, due_at: { $lte: new Date() }, status: 'queued' },
+        {
+          projection: { sender: 1, job: 1, created_at: 1, traceparent: 1 },
+          sort: { sender: 1, due_at: 1 },
+          hint: SENDERS_INDEX.options.name,
+        },
+      );
+      if (typeof found?.sender !== 'string') return undefined;
+      const { _id: id, job, created_at: createdAt, sender, traceparent } = found;
+      return { sender, notification: { id, job, createdAt }, traceparent };
+    },
+
     /** How many have not ended. */
     countUnended: () => collection.countDocuments(UNENDED_INDEX.options.partialFilterExpression),
 
@@ -244,7 +269,7 @@ function begunAttempt(
 function ending(now: Date, { outcome, error, providerId, retryInMs }: AttemptEnd) {
   const next: Partial<NotificationDocument> =
     retryInMs === undefined
-      ? { status: outcome === 'accepted' ? 'sent' : 'failed', check_at: null }
+      ? { status: outcome === 'accepted' ? 'sent' : 'failed', check_at: null, sender: null }
       : { status: 'queued', ...waiting(now, retryInMs) };
   return {
     $inc: { version: 1 },

@@ -21,6 +21,9 @@ type StoredAttempt = {
 /** As stored. Addresses are never stored here, they belong to users. */
 export type NotificationDocument = VersionedDocument & {
   user_id: string;
+  /** Who sends it, while it waits; missing in documents of earlier versions. */
+  sender?: string | null;
+  subject?: string | undefined;
   message: string;
   type: NotificationType;
   priority: NotificationPriority;
@@ -41,10 +44,13 @@ export type NotificationDocument = VersionedDocument & {
   due_at: Date;
   /** When it is checked whether its job is still there; null once it has ended. */
   check_at: Date | null;
+  /** Of the request that it came with, when traces are recorded. */
+  traceparent?: string;
 };
 
 export const NOTIFICATION_FIELDS = {
   user_id: 1,
+  subject: 1,
   message: 1,
   type: 1,
   priority: 1,
@@ -61,10 +67,16 @@ export const UNENDED_INDEX = {
   options: { name: 'unended', partialFilterExpression: { check_at: { $gt: new Date(0) } } },
 } as const satisfies IndexDefinition;
 
+/** The index of what waits, by its sender; it is partial and contains no others. */
+export const SENDERS_INDEX = {
+  fields: { type: 1, priority: 1, sender: 1, due_at: 1 },
+  options: { name: 'senders', partialFilterExpression: { sender: { $gt: '' } } },
+} as const satisfies IndexDefinition;
+
 export function readNotification(document: NotificationDocument): Notification {
-  const { _id: id, user_id: userId, message, type, priority, status, reason, job } = document;
+  const { _id: id, user_id: userId, subject, message, type, priority, status, reason, job } = document;
   return {
-    ...{ id, userId, message, type, priority, status, reason, job },
+    ...{ id, userId, subject, message, type, priority, status, reason, job },
     attempts: document.attempts.map((attempt) => ({
       startedAt: attempt.started_at,
       endedAt: attempt.ended_at,

@@ -1,9 +1,12 @@
 import { createBatches } from '@gatehouse/kit/batches';
 import { ServiceError } from '@gatehouse/kit/errors';
+import { DELETED_USER_ID } from '@gatehouse/kit/ids';
 import type { Logger } from '@gatehouse/kit/logger';
+import { currentTraceparent } from '@gatehouse/kit/tracing';
 import type { StoredDocument } from '@gatehouse/mongo/collection';
 import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gatehouse/mongo/document-keys';
 import { createDocumentStore } from '@gatehouse/mongo/document-store';
+import { inBatches } from '@gatehouse/mongo/erasures';
 import { insertNew } from '@gatehouse/mongo/insert-new';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
@@ -23,6 +26,7 @@ import {
   NOTIFICATION_FIELDS,
   type NotificationDocument,
   readNotification,
+  SENDERS_INDEX,
   UNENDED_INDEX,
 } from './notification-document.ts';
 
@@ -57,7 +61,7 @@ export function createNotificationStore(
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, UNENDED_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [OUTBOX_INDEX, UNENDED_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: NOTIFICATION_FIELDS,
     read: readNotification,
     write: (notification) => writeChange(notification) as NotificationDocument,
@@ -83,11 +87,14 @@ export function createNotificationStore(
       return { state: 'done', created: asAccepted(readNotification(document), document.first_priority) };
     },
 
-    async add(notification, key) {
+    async add(notification, { sender, key }) {
       const { subject, data, id } = jobEvent(notification);
+      const traceparent = currentTraceparent();
       const document = {
         ...writeNew(notification),
+        sender,
         ...idempotencyFields(key),
+        ...(traceparent && { traceparent }),
         outbox: [outboxEvent(subject, data, id)],
       };
       if (!(await insert(document))) {
@@ -110,21 +117,41 @@ export function createNotificationStore(
       );
       return change?.next ?? (current as unknown as Notification);
     },
+
+    makeAnonymous: (userId) =>
+      inBatches(collection, { user_id: userId }, (ids) =>
+        collection.updateMany({ _id: { $in: ids } }, ANONYMOUS),
+      ),
   };
   return { ...notificationStore, keySweeper: keys.sweeper };
 }
 
+/** The update that leaves of a notification what is counted. */
+const ANONYMOUS = [
+  {
+    $set: {
+      ...{ user_id: DELETED_USER_ID, message: '', reason: null, attempts: [] },
+      ...{ sender: null, holder: null, lease_until: null, check_at: null },
+      status: { $cond: [{ $in: ['$status', ['queued', 'sending']] }, 'cancelled', '$status'] },
+      version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
+    },
+  },
+  { $unset: ['idempotency', 'subject'] },
+];
+
 /** What a change by a person stores. */
 function writeChange({ priority, status, job }: Notification) {
-  const ended = status === 'cancelled' ? { check_at: null, reason: null } : {};
+  const ended = status === 'cancelled' ? { check_at: null, sender: null, reason: null } : {};
   return { priority, status, job, ...ended };
 }
 
 function writeNew(notification: Notification): NotificationDocument {
-  const { id, userId, message, type, priority, status, reason, job, version, createdAt } = notification;
+  const { id, userId, subject, message, type, priority, status, reason, job, version, createdAt } =
+    notification;
   return {
     _id: id,
     user_id: userId,
+    ...(subject === undefined ? {} : { subject }),
     ...{ message, type, priority, first_priority: priority, status, reason, attempts: [] },
     created_at: createdAt,
     updated_at: notification.updatedAt,

@@ -5,20 +5,22 @@ import type { Row } from '../report-types.ts';
 export const CSV_MEDIA_TYPE = 'text/csv; charset=utf-8; header=present';
 
 /**
- * What spreadsheets calculate with, or some of them in some languages: the signs also in their wide and small forms, and after
- * what is dropped on import (https://owasp.org/www-community/attacks/CSV_Injection).
+ * Where a spreadsheet would begin a cell, and calculate with it: at the beginning of a text and, as many programs separate
+ * cells by a semicolon or tab and then know no quotes, after those and after line ends. The signs are also taken in their wide
+ * and small forms, and after what is dropped on import (https://owasp.org/www-community/attacks/CSV_Injection).
  */
-const FORMULA = /^[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]/u;
+const FORMULA =
+  /(?<=^|[;\uff1b\ufe54\u037e\t\r\n])(?=[\s\p{Cf}\p{Cc}"]*[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b])/gu;
 
 const FORMAT = {
   record_delimiter: 'windows',
   // Spreadsheets end a record at any line end outside of quotes; by default only this delimiter is quoted.
   quote_record_delimiter: true,
-  cast: { string: (value: string) => (FORMULA.test(value) ? `'${value}` : value) },
+  cast: { string: (value: string) => value.replace(FORMULA, "'") },
 } as const;
 
 /**
- * A report as CSV (RFC 4180): a line of titles, then one for each row. Text that a spreadsheet would take for a formula is
+ * A report as CSV (RFC 4180): a line of titles, then one for each row. What a spreadsheet would take for a formula is
  * preceded by an apostrophe.
  */
 export async function* csvReport(

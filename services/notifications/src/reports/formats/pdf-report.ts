@@ -1,33 +1,29 @@
-import { createRequire } from 'node:module';
 import PDFDocument from 'pdfkit';
 import type { ReportDefinition, Row } from '../report-types.ts';
 import { amountsAsText } from './amounts.ts';
 import { type Bar, createBars } from './bars.ts';
+import {
+  COLOURS,
+  createTable,
+  FONTS,
+  MARGIN,
+  type PdfDocument,
+  ROW_HEIGHT,
+  SIZES,
+  widthOf,
+} from './pdf-table.ts';
 import { scaleOf } from './scale.ts';
 
 /** What does not fit into a document that people read; CSV and JSON have all. */
 export const PDF_ROWS = 10_000;
 
-const FONTS = {
-  // The fonts that every reader has know Latin letters only.
-  plain: createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'),
-  bold: createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'),
-};
-const COLOURS = { ink: '#16211e', soft: '#4d5c57', line: '#d3dad6', bar: '#0b5a4f', shade: '#f1f3f1' };
-const MARGIN = 40;
 const FOOTER = 24;
-const SIZES = { title: 18, text: 9, cell: 7 };
-const ROW_HEIGHT = 14;
-const CELL_PADDING = 5;
 const CHART_HEIGHT = 120;
 /** The widest that a bar gets, so that one of few is no block. */
 const BAR_WIDTH = 24;
 const LABEL_WIDTH = 60;
-/** By so many rows the widths of the columns are chosen, between these numbers of characters, and what the padding takes. */
+/** By so many rows the widths of the columns are chosen. */
 const SAMPLE = 200;
-const CHARACTERS = { min: 5, max: 34, padding: 3 };
-
-type Document = InstanceType<typeof PDFDocument>;
 
 /**
  * A report as PDF: title and period, a chart over time, and a table with its titles on every page. The chart counts all
@@ -59,6 +55,8 @@ export async function* pdfReport(
     margins: { top: MARGIN, left: MARGIN, right: MARGIN, bottom: MARGIN + FOOTER },
     info: { Title: about.title, Producer: 'Gatehouse' },
     lang: 'en',
+    // It would keep the layout of every word.
+    fontLayoutCache: false,
   });
   let page = 1;
   writeFooter(document, page);
@@ -96,19 +94,22 @@ export async function* pdfReport(
   for await (const chunk of document) yield chunk as Buffer;
 }
 
-function writeHead(document: Document, { title, lines }: { title: string; lines: readonly string[] }): void {
+function writeHead(
+  document: PdfDocument,
+  { title, lines }: { title: string; lines: readonly string[] },
+): void {
   document.font(FONTS.bold).fontSize(SIZES.title).fillColor(COLOURS.ink).text(title);
   document.font(FONTS.plain).fontSize(SIZES.text).fillColor(COLOURS.soft).moveDown(0.4);
   for (const line of lines) document.text(line);
   document.moveDown(1);
 }
 
-function writeLine(document: Document, text: string): void {
+function writeLine(document: PdfDocument, text: string): void {
   document.font(FONTS.plain).fontSize(SIZES.text).fillColor(COLOURS.soft);
   document.text(text, MARGIN, document.y + ROW_HEIGHT, { width: widthOf(document) });
 }
 
-function writeFooter(document: Document, page: number): void {
+function writeFooter(document: PdfDocument, page: number): void {
   const { x, y } = document;
   const bottom = document.page.margins.bottom;
   // Below the margin, where text would otherwise begin another page.
@@ -125,7 +126,7 @@ function writeFooter(document: Document, page: number): void {
   document.y = y;
 }
 
-function writeChart(document: Document, title: string, bars: readonly Bar[]): void {
+function writeChart(document: PdfDocument, title: string, bars: readonly Bar[]): void {
   if (bars.length === 0) return;
   const top = document.y;
   const scale = scaleOf(Math.max(...bars.map(({ value }) => value)));
@@ -159,60 +160,8 @@ function writeChart(document: Document, title: string, bars: readonly Bar[]): vo
   document.y = base + 28;
 }
 
-/** Rows of one line each: what is longer is cut. A column gets a share of the width by its longest cell in the sample. */
-function createTable(
-  document: Document,
-  columns: readonly { title: string; isNumeric: boolean }[],
-  sample: readonly (readonly string[])[],
-) {
-  const titles = columns.map(({ title }) => title);
-  const lengths = titles.map((title, i) => {
-    const longest = Math.max(title.length, ...sample.map((cells) => cells[i]?.length ?? 0));
-    return Math.min(Math.max(longest, CHARACTERS.min), CHARACTERS.max) + CHARACTERS.padding;
-  });
-  const all = lengths.reduce((sum, length) => sum + length, 0);
-  const widths = lengths.map((length) => (widthOf(document) * length) / all);
-
-  function line(cells: readonly string[], font: string, colour: string): void {
-    const y = document.y;
-    document.font(font).fontSize(SIZES.cell).fillColor(colour);
-    let x = MARGIN;
-    for (const [i, cell] of cells.entries()) {
-      const width = widths[i] ?? 0;
-      document.text(cell, x + CELL_PADDING, y + 3, {
-        ...{ width: width - 2 * CELL_PADDING, height: ROW_HEIGHT - 3, ellipsis: true, lineBreak: false },
-        align: columns[i]?.isNumeric ? 'right' : 'left',
-      });
-      x += width;
-    }
-    document.x = MARGIN;
-    document.y = y + ROW_HEIGHT;
-  }
-
-  function head(): void {
-    document.rect(MARGIN, document.y, widthOf(document), ROW_HEIGHT).fill(COLOURS.bar);
-    line(titles, FONTS.bold, '#ffffff');
-  }
-
-  return {
-    head,
-    row(cells: readonly string[], isShaded: boolean): void {
-      if (document.y + ROW_HEIGHT > document.page.height - document.page.margins.bottom) {
-        document.addPage();
-        head();
-      }
-      if (isShaded) document.rect(MARGIN, document.y, widthOf(document), ROW_HEIGHT).fill(COLOURS.shade);
-      line(cells, FONTS.plain, COLOURS.ink);
-    },
-  };
-}
-
 /** On one line, and a time to the minute. */
 function cellOf(value: string | number | null | undefined): string {
   const text = String(value ?? '').replace(/\s+/g, ' ');
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
-}
-
-function widthOf(document: Document): number {
-  return document.page.width - 2 * MARGIN;
 }

@@ -1,0 +1,149 @@
+import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import { stringify } from 'yaml';
+import type { GeneratedText } from '../generated-files.ts';
+import { type DeployedService, natsPasswordVariable } from './services.ts';
+
+const HEADER =
+  '# Written by npm run deployment from the table of services (packages/kit/src/services.ts) and their settings.\n';
+const NAME_LABEL = 'app.kubernetes.io/name';
+const HTTP_PORT = 3000;
+const MONGODB_PORT = 27017;
+const NATS_PORT = 4222;
+// The files of deploy/kubernetes/base that are written by hand have the same ports and names.
+const SETTINGS = 'gatehouse-settings';
+const SECRETS = 'gatehouse-secrets';
+
+/** The Kubernetes objects that depend on the services, without what kustomize adds to all of a kind. */
+export function kubernetesManifests(services: readonly DeployedService[]): GeneratedText[] {
+  const files = {
+    'base/services.yaml': services.flatMap((service) => [deployment(service), serviceObject(service)]),
+    'base/routes.yaml': services.map(route),
+    'base/service-policies.yaml': services.map((service) => networkPolicy(service, services)),
+    'production/scaling.yaml': services.flatMap(({ name }) => [autoscaler(name), disruptionBudget(name)]),
+  };
+  return Object.entries(files).map(([path, objects]) => ({
+    path: `deploy/kubernetes/${path}`,
+    text: HEADER + objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n'),
+  }));
+}
+
+const objectOf = (apiVersion: string, kind: string, name: string, spec: object) => ({
+  apiVersion,
+  kind,
+  metadata: { name },
+  spec,
+});
+
+function deployment(service: DeployedService) {
+  const { name, process } = service;
+  return objectOf('apps/v1', 'Deployment', name, {
+    selector: { matchLabels: { [NAME_LABEL]: name } },
+    template: {
+      metadata: { labels: { [NAME_LABEL]: name } },
+      spec: {
+        containers: [
+          {
+            name: 'service',
+            image: 'gatehouse',
+            command: ['node', ...(process?.options ?? []), `services/${name}/src/main.ts`],
+            envFrom: [{ configMapRef: { name: SETTINGS } }],
+            env: environment(service),
+          },
+        ],
+      },
+    },
+  });
+}
+
+/** The variables of a service that others do not have. What is neither secret nor an address is in the ConfigMap. */
+function environment({ name, settings, calls, usesNats, process }: DeployedService) {
+  const fromSecret = (key: string, isOptional: boolean) => ({
+    name: key,
+    valueFrom: {
+      secretKeyRef: { name: SECRETS, key, ...(isOptional ? { optional: true } : {}) },
+    },
+  });
+  const password = natsPasswordVariable(name);
+  const nats = [
+    fromSecret(password, false),
+    { name: 'NATS_ADDRESS', valueFrom: { configMapKeyRef: { name: SETTINGS, key: 'NATS_ADDRESS' } } },
+    // Kubernetes replaces the names in it by the two values above.
+    { name: natsUrlSetting.name, value: `nats://${name}:$(${password})@$(NATS_ADDRESS)` },
+  ];
+  return [
+    ...Object.entries(process?.environment ?? {}).map(([key, value]) => ({ name: key, value })),
+    ...calls.map((other) => ({ name: serviceUrlSetting(other).name, value: `http://${other}:${HTTP_PORT}` })),
+    ...settings
+      .filter((setting) => setting.isSecret && setting.name !== natsUrlSetting.name)
+      .map((setting) => fromSecret(setting.name, setting.fallback !== undefined)),
+    ...(usesNats ? nats : []),
+  ];
+}
+
+function serviceObject({ name }: DeployedService) {
+  return objectOf('v1', 'Service', name, {
+    selector: { [NAME_LABEL]: name },
+    ports: [{ name: 'http', port: HTTP_PORT, targetPort: 'http' }],
+  });
+}
+
+/** The public paths of a service. A prefix matches whole segments (Gateway API, PathPrefix), as in the table. */
+function route({ name, prefixes }: DeployedService) {
+  return objectOf('gateway.networking.k8s.io/v1', 'HTTPRoute', name, {
+    parentRefs: [{ name: 'gatehouse' }],
+    rules: [
+      {
+        matches: prefixes.map((value) => ({
+          path: { type: value === '/' ? 'Exact' : 'PathPrefix', value },
+        })),
+        backendRefs: [{ name, port: HTTP_PORT }],
+      },
+    ],
+  });
+}
+
+/** Who may reach the service, and what it may reach: the services that it calls, its own database, and NATS. */
+function networkPolicy({ name, calls, usesNats }: DeployedService, services: readonly DeployedService[]) {
+  const callers = services.filter((other) => other.calls.includes(name)).map((other) => other.name);
+  const http = [{ port: HTTP_PORT }];
+  const store = (label: string, port: number) => ({
+    to: [
+      {
+        namespaceSelector: { matchLabels: { 'gatehouse/stores': 'true' } },
+        podSelector: { matchLabels: { [`gatehouse/${label}`]: 'true' } },
+      },
+    ],
+    ports: [{ port }],
+  });
+  return objectOf('networking.k8s.io/v1', 'NetworkPolicy', name, {
+    podSelector: { matchLabels: { [NAME_LABEL]: name } },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      { from: [{ namespaceSelector: { matchLabels: { 'gatehouse/gateway': 'true' } } }], ports: http },
+      ...(callers.length > 0 ? [{ from: podsOf(callers), ports: http }] : []),
+    ],
+    egress: [
+      ...(calls.length > 0 ? [{ to: podsOf(calls), ports: http }] : []),
+      store(`${name}-database`, MONGODB_PORT),
+      ...(usesNats ? [store('nats', NATS_PORT)] : []),
+    ],
+  });
+}
+
+const podsOf = (names: readonly string[]) =>
+  names.map((name) => ({ podSelector: { matchLabels: { [NAME_LABEL]: name } } }));
+
+function autoscaler(name: string) {
+  const target = { type: 'Utilization', averageUtilization: 70 };
+  return objectOf('autoscaling/v2', 'HorizontalPodAutoscaler', name, {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+    minReplicas: 2,
+    maxReplicas: 10,
+    metrics: [{ type: 'Resource', resource: { name: 'cpu', target } }],
+  });
+}
+
+function disruptionBudget(name: string) {
+  const selector = { matchLabels: { [NAME_LABEL]: name } };
+  return objectOf('policy/v1', 'PodDisruptionBudget', name, { maxUnavailable: 1, selector });
+}

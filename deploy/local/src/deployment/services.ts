@@ -1,0 +1,60 @@
+import { join, resolve } from 'node:path';
+import type { Setting } from '@gatehouse/kit/config';
+import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import { SERVICE_NAMES, SERVICES, type ServiceEntry, type ServiceName } from '@gatehouse/kit/services';
+
+const ROOT = resolve(import.meta.dirname, '../../../..');
+
+/**
+ * What a deployment has to know of a service: its entry in the table of services, and what its settings say. Each has a
+ * database of its own.
+ */
+export type DeployedService = ServiceEntry & {
+  name: ServiceName;
+  /** What its process reads from the environment, each setting once. One without a `fallback` is required. */
+  settings: readonly Setting<unknown>[];
+  /** The services that it sends requests to: those whose URLs are among its settings. */
+  calls: readonly ServiceName[];
+  /** Whether it has an account at NATS, which has its name. */
+  usesNats: boolean;
+};
+
+/** The services of the table with the settings that their config.ts exports. */
+export async function readDeployedServices(): Promise<DeployedService[]> {
+  return Promise.all(
+    SERVICE_NAMES.map(async (name) => {
+      // A service exports its service alone; this is about its text, as the import rules are.
+      const file = join(ROOT, 'services', name, 'src/config.ts');
+      const schema = ((await import(file)) as { settings: Record<string, Setting<unknown>> }).settings;
+      // The same setting may stand in a schema twice, as a service's URL does.
+      const settings = new Map(Object.values(schema).map((setting) => [setting.name, setting]));
+      return {
+        ...{ ...SERVICES[name], name, settings: [...settings.values()] },
+        calls: SERVICE_NAMES.filter((other) => settings.has(serviceUrlSetting(other).name)),
+        usesNats: settings.has(natsUrlSetting.name),
+      };
+    }),
+  );
+}
+
+/** A setting, and the names of the services that read it. */
+export type SharedSetting = { setting: Setting<unknown>; services: ServiceName[] };
+
+/** Every setting of the services, each once. Throws when two services describe one differently. */
+export function sharedSettings(services: readonly DeployedService[]): SharedSetting[] {
+  const shared = new Map<string, SharedSetting>();
+  for (const { name: service, settings } of services) {
+    for (const setting of settings) {
+      const found = shared.get(setting.name) ?? { setting, services: [] };
+      if (found.setting.description !== setting.description || found.setting.type !== setting.type) {
+        throw new Error(`${setting.name} is described in two ways, one of them by ${service}`);
+      }
+      found.services.push(service);
+      shared.set(setting.name, found);
+    }
+  }
+  return [...shared.values()];
+}
+
+/** The variable with the password of a service at NATS. */
+export const natsPasswordVariable = (service: string): string => `${service.toUpperCase()}_NATS_PASSWORD`;

@@ -1,0 +1,127 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@gatehouse/kit/logger';
+import { startLocalMongo } from '@gatehouse/local-mongo/start';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { skip } from '@gatehouse/testing/nats-server';
+import { until } from '@gatehouse/testing/processes';
+import t, { type Test } from 'tap';
+import { databaseUri } from '../src/database-uri.ts';
+import { NAMES, type Name, startCluster } from './cluster.ts';
+import { temporaryDir } from './gatehouse.ts';
+import { prepareWorkload } from './workload.ts';
+
+const LOAD_MS = 5000;
+/** Jobs are published again when they are a minute overdue, by a sweep every half minute. */
+const SENT_WITHIN_MS = 240_000;
+
+/** A gateway for SMS that refuses every message until it is opened, and records those that it accepts. */
+async function smsGateway(t: Test) {
+  const accepted: string[] = [];
+  let isOpen = false;
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      if (isOpen) accepted.push(new URLSearchParams(text).get('Body') ?? '');
+      response.writeHead(isOpen ? 201 : 503).end(JSON.stringify({ sid: `SM${accepted.length}` }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return {
+    accepted,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    open() {
+      isOpen = true;
+    },
+  };
+}
+
+t.test(
+  'a backup as the guide makes it holds every write that was acknowledged before',
+  { skip },
+  async (t) => {
+    const dataDir = temporaryDir(t);
+    const backup = join(temporaryDir(t), 'backup');
+    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+    const startMongo = () => startLocalMongo({ dataDir, env: process.env, logger });
+    let mongo = await startMongo();
+    t.teardown(() => mongo.stop());
+    const { uri } = mongo;
+    const gateway = await smsGateway(t);
+    const { nats, identity, users, others } = await startCluster(
+      t,
+      { NOTIFICATIONS_SMS_URL: gateway.url, NOTIFICATIONS_SMS_FROM: '+49301' },
+      ['items', 'commerce', 'notifications'],
+      { databaseOf: (name) => databaseUri(uri, name) },
+    );
+    const nodes = { identity, users, ...others };
+    const origins = Object.fromEntries(NAMES.map((name) => [name, nodes[name].base])) as Record<Name, string>;
+    const failures: string[] = [];
+    const workload = await prepareWorkload(origins, (failure) => failures.push(failure));
+    const database = createDatabase({ uri: databaseUri(uri, 'users'), name: 'users', logger });
+    await database.start();
+    await database.connection
+      .collection<{ _id: string }>('users')
+      .updateOne({ _id: workload.recipientId }, { $set: { phone: '+49301234567' } });
+    await database.stop();
+    workload.start();
+    await sleep(LOAD_MS);
+    t.same(failures, []);
+
+    // docker compose stop mongo; tar; docker compose start mongo
+    await mongo.stop();
+    const before = workload.acknowledged.slice();
+    execFileSync('cp', ['-a', join(dataDir, 'mongodb'), backup]);
+    t.equal(workload.acknowledged.length, before.length, 'nothing is acknowledged during the copy');
+    mongo = await startMongo();
+    await until(() => workload.acknowledged.length > before.length + 100, 60_000);
+    await workload.stop();
+    const after = workload.acknowledged.slice(before.length);
+    t.comment(
+      `${before.length} writes acknowledged before the copy, ${failures.length} refused, ${after.length} after`,
+    );
+    t.same(await workload.lost(), [], 'the copy itself loses nothing');
+
+    await Promise.all(Object.values(nodes).map((node) => node.kill()));
+    process.kill(mongo.pid ?? 0, 'SIGKILL');
+    await mongo.stop();
+    await nats.kill();
+    rmSync(nats.folder, { recursive: true });
+    rmSync(join(dataDir, 'mongodb'), { recursive: true });
+    execFileSync('cp', ['-a', backup, join(dataDir, 'mongodb')]);
+    mongo = await startMongo();
+    await nats.start();
+    gateway.open();
+    await Promise.all(Object.values(nodes).map((node) => node.restart()));
+
+    t.same(await workload.lost(before), [], 'everything from before the copy is there');
+    t.equal((await workload.lost(after)).length, after.length, 'nothing of later is');
+
+    const orders = before.filter(({ service }) => service === 'commerce');
+    const { stock } = await workload.call('commerce', 'GET', `/v2/products/${workload.productId}`);
+    const unanswered = (1_000_000 - Number(stock)) / 3 - orders.length;
+    t.ok(
+      Number.isInteger(unanswered) && unanswered >= 0 && unanswered <= 4,
+      'the stock is that of the orders',
+    );
+
+    const messages = before.filter(({ service }) => service === 'notifications').length;
+    await until(() => gateway.accepted.length >= messages, SENT_WITHIN_MS).catch(() => {});
+    t.ok(gateway.accepted.length >= messages, `every notification that waited is sent: ${messages}`);
+    t.equal(new Set(gateway.accepted).size, gateway.accepted.length, 'once');
+
+    const more = await prepareWorkload(origins, (failure) => t.fail(failure));
+    more.start();
+    await until(() => more.acknowledged.length > 50, 20_000);
+    await more.stop();
+    t.same(await more.lost(), [], 'the services work with what was restored');
+  },
+);

@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { servicesCallableBy } from '@gatehouse/kit/services';
+import { natsServer, skip } from '@gatehouse/testing/nats-server';
+import t from 'tap';
+import { parse, parseAllDocuments } from 'yaml';
+import { FIXED } from '../src/deployment/compose.ts';
+import { deploymentFiles } from '../src/deployment/main.ts';
+import { readDeployedServices, sharedSettings } from '../src/deployment/services.ts';
+import { completeFiles } from '../src/generated-files.ts';
+import { temporaryDir } from './gatehouse.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+t.test(
+  'the files of the deployment fit the table and the settings; if not: npm run deployment',
+  async (t) => {
+    for (const [path, text] of Object.entries(await deploymentFiles())) {
+      t.equal(await readFile(join(ROOT, path), 'utf8').catch(() => ''), text, path);
+    }
+  },
+);
+
+t.test('what docker-compose.yml sets for every service is not written again', async (t) => {
+  const compose = parse(await readFile(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true });
+  t.same(Object.keys(compose['x-service-environment']), FIXED);
+  t.match(compose.services.users.environment, compose['x-service-environment']);
+});
+
+t.test('a service accepts the defaults and examples of .env.example', async (t) => {
+  const example = await readFile(join(ROOT, 'deploy/docker/.env.example'), 'utf8');
+  const shown = new Map(
+    [...example.matchAll(/^# ([A-Z\d_]+)=(.+)$/gm)].map(([, name, value]) => [name, value]),
+  );
+  const settings = sharedSettings(await readDeployedServices()).filter(({ setting }) =>
+    shown.has(setting.name),
+  );
+  t.ok(settings.length > 30);
+  for (const { setting } of settings)
+    t.doesNotThrow(() => setting.read(shown.get(setting.name)), setting.name);
+});
+
+t.test('a part of a file is written between its lines only', async (t) => {
+  const path = 'deploy/docker/Caddyfile';
+  const before = await readFile(join(ROOT, path), 'utf8');
+  const after = (await completeFiles([{ path, part: 'routes', text: 'NEW $& \n' }]))[path] ?? '';
+  const [head, tail] = [/^[\s\S]*begin routes:.*\n/, /[^\n]*end routes[\s\S]*$/].map(
+    (part) => part.exec(before)?.[0],
+  );
+  t.equal(after, `${head}NEW $& \n${tail}`);
+  await t.rejects(
+    completeFiles([{ path, part: 'other', text: '' }]),
+    /no lines "begin other:" and "end other"/,
+  );
+});
+
+t.test('a service has the URL of each service whose internal routes it may call', async (t) => {
+  for (const { name, calls } of await readDeployedServices()) {
+    for (const callee of servicesCallableBy(name)) t.ok(calls.includes(callee), `${name} calls ${callee}`);
+  }
+});
+
+const ENTRY = `
+  billing: {
+    prefixes: ['/api/v1/invoices', '/openapi/billing.json'],
+    internalRoutes: { '/internal/billing/erasures': ['users'] },
+    eventConsumers: [{ reader: 'items', name: 'items_invoices', filter: 'billing.invoice.*' }],
+    process: { reason: 'It is slow.', options: ['--max-semi-space-size=8'], environment: { UV_THREADPOOL_SIZE: '8' } },
+  },`;
+
+const CONFIG = `
+import { described, integer, secret } from '@gatehouse/kit/config';
+import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import { resourceSettings } from '@gatehouse/resource/config';
+
+export const settings = {
+  ...resourceSettings('billing'),
+  usersUrl: serviceUrlSetting('users'),
+  bankKey: described('The key of the bank.', secret('BILLING_BANK_KEY')),
+  days: described('After how many days an invoice is due.', integer('BILLING_DAYS', { min: 1, max: 90, default: 14 })),
+};
+`;
+
+/** What the command writes in a copy of the repository to whose table the entry is added. */
+function writeWithBilling(t: Parameters<typeof temporaryDir>[0]): (path: string) => string {
+  const copy = temporaryDir(t);
+  for (const entry of ['packages', 'services', 'deploy', 'docker-compose.yml']) {
+    const filter = (path: string) => !/\/(?:test|bench|\.cache|\.tap)$/.test(path);
+    cpSync(join(ROOT, entry), join(copy, entry), { recursive: true, verbatimSymlinks: true, filter });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const table = join(copy, 'packages/kit/src/services.ts');
+  writeFileSync(table, readFileSync(table, 'utf8').replace('const TABLE = {', `$&${ENTRY}`));
+  mkdirSync(join(copy, 'services/billing/src'), { recursive: true });
+  symlinkSync('../items/node_modules', join(copy, 'services/billing/node_modules'));
+  writeFileSync(join(copy, 'services/billing/src/config.ts'), CONFIG);
+  execFileSync(process.execPath, ['deploy/local/src/deployment/main.ts'], { cwd: copy });
+  return (path) => readFileSync(join(copy, path), 'utf8');
+}
+
+t.test('a new service is an entry in the table, beside its own folder', async (t) => {
+  const read = writeWithBilling(t);
+
+  t.match(
+    read('deploy/docker/Caddyfile'),
+    `
+		@billing path /api/v1/invoices /api/v1/invoices/* /openapi/billing.json /openapi/billing.json/*
+		handle @billing {
+			vars service billing
+			import pass_on
+		}
+`,
+  );
+
+  const { services, networks } = parse(read('docker-compose.yml'), { merge: true });
+  const { environment, ...billing } = services.billing;
+  t.match(billing, {
+    command: ['node', '--max-semi-space-size=8', 'services/billing/src/main.ts'],
+    networks: ['edge', 'billing-data'],
+    restart: 'unless-stopped',
+  });
+  t.match(environment, {
+    UV_THREADPOOL_SIZE: '8',
+    IDENTITY_URL: 'http://identity:3000',
+    USERS_URL: 'http://users:3000',
+    NATS_URL: /^nats:\/\/billing:\$\{BILLING_NATS_PASSWORD:\?.*\}@nats:4222$/,
+    BILLING_MONGODB_URI: /^\$\{BILLING_MONGODB_URI:\?/,
+    BILLING_CLIENT_SECRET: /^\$\{BILLING_CLIENT_SECRET:\?/,
+    BILLING_BANK_KEY: /^\$\{BILLING_BANK_KEY:\?/,
+    BILLING_DAYS: /^\$\{BILLING_DAYS:-\}$/,
+    TRUSTED_PROXIES: /EDGE_SUBNET/,
+    LOG_LEVEL: /LOG_LEVEL/,
+  });
+  t.notOk('ITEMS_URL' in environment, 'only the services that it calls');
+  t.match(services, {
+    identity: { environment: { BILLING_CLIENT_SECRET: /^\$\{BILLING_CLIENT_SECRET:\?/ } },
+    users: { environment: { BILLING_URL: 'http://billing:3000' } },
+    dashboard: { environment: { BILLING_URL: 'http://billing:3000' } },
+    mongo: { environment: { BILLING_MONGODB_URI: /BILLING_MONGODB_URI/ } },
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Compose
+    nats: { environment: { BILLING_NATS_PASSWORD: '"${BILLING_NATS_PASSWORD}"' } },
+  });
+  t.ok(services.caddy.depends_on.includes('billing'));
+  for (const store of ['mongo', 'nats']) t.ok(services[store].networks.includes('billing-data'), store);
+  t.same(networks['billing-data'], { internal: true });
+
+  const inKubernetes = (file: string) =>
+    parseAllDocuments(read(`deploy/kubernetes/${file}.yaml`))
+      .map((it) => it.toJS())
+      .filter(({ metadata }) => metadata.name === 'billing')
+      .map(({ kind }) => kind);
+  t.same(inKubernetes('base/services'), ['Deployment', 'Service']);
+  t.same(inKubernetes('base/routes'), ['HTTPRoute']);
+  t.same(inKubernetes('base/service-policies'), ['NetworkPolicy']);
+  t.same(inKubernetes('production/scaling'), ['HorizontalPodAutoscaler', 'PodDisruptionBudget']);
+
+  const example = read('deploy/docker/.env.example');
+  t.match(parseEnv(example), {
+    BILLING_CLIENT_SECRET: 'SECRET',
+    BILLING_NATS_PASSWORD: 'SECRET',
+    BILLING_BANK_KEY: 'SECRET',
+    BILLING_MONGODB_URI: 'mongodb://billing:SECRET@mongo:27017/billing',
+  });
+  t.match(
+    example,
+    '\n# After how many days an invoice is due. A whole number from 1 to 90.\n# BILLING_DAYS=14\n',
+  );
+
+  const [account] = /^ {2}BILLING \{\n[\s\S]*?^ {2}\}$/m.exec(read('deploy/docker/nats.conf')) ?? [];
+  for (const text of [
+    '"billing.>"',
+    '"$JS.API.STREAM.CREATE.BILLING"',
+    '"$JS.API.CONSUMER.CREATE.BILLING.items_invoices.>"',
+    '"analytics.usage.billing"',
+    '{ service: "$JS.ACK.BILLING.items_invoices.>", accounts: [ITEMS] }',
+  ]) {
+    t.match(account, text);
+  }
+  t.notMatch(account, 'jobs.');
+
+  t.test('the configuration of NATS', { skip }, async () => {
+    const passwords = Object.keys(services.nats.environment).map((name) => [name, '"1e3"']);
+    const file = join(temporaryDir(t), 'nats.conf');
+    writeFileSync(file, read('deploy/docker/nats.conf'));
+    const env = { ...process.env, ...Object.fromEntries(passwords) };
+    execFileSync(natsServer ?? 'nats-server', ['-t', '-c', file], { env, stdio: 'pipe' });
+  });
+});

@@ -1,0 +1,257 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { internalRoutesOf } from '@gatehouse/kit/services';
+import t from 'tap';
+import { parseAllDocuments } from 'yaml';
+import { readDeployedServices } from '../src/deployment/services.ts';
+import { temporaryDir } from './gatehouse.ts';
+import { allows, type KubernetesObject, type Peer } from './network-policies.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const isThere = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+const kustomize = [['kustomize', 'version'] as const, ['kubectl', 'version', '--client'] as const].find(
+  ([program, ...args]) => isThere(program, ...args),
+)?.[0];
+const hasSchemas = isThere('kubernetes-validate', '--version');
+const services = await readDeployedServices();
+
+t.test('the guide puts into the Secret what services read from it, and nothing else', async (t) => {
+  const guide = readFileSync(join(ROOT, 'docs/guides/deploy-to-kubernetes.md'), 'utf8');
+  const pattern = new RegExp(/^grep -E '(.+)' \.env/m.exec(guide)?.[1] ?? '-');
+  const names = services.flatMap(({ settings }) => settings.filter(({ name }) => name !== 'NATS_URL'));
+  for (const { name, isSecret = false } of names) t.equal(pattern.test(`${name}=x`), isSecret, name);
+  for (const { name } of services) t.match(`${name.toUpperCase()}_NATS_PASSWORD=x`, pattern);
+  t.notMatch('MONGO_ROOT_PASSWORD=x', pattern);
+});
+
+for (const overlay of ['small', 'production']) {
+  const skip = kustomize === undefined && 'neither kustomize nor kubectl is there';
+  t.test(`deploy/kubernetes/${overlay}`, { skip }, async (t) => {
+    const path = join(ROOT, 'deploy/kubernetes', overlay);
+    const rendered = execFileSync(kustomize ?? '', [kustomize === 'kubectl' ? 'kustomize' : 'build', path]);
+    // The parser's types end here: the objects are what the schemas below say.
+    const objects = parseAllDocuments(rendered.toString()).map((it) => it.toJS() as KubernetesObject);
+    const ofKind = (kind: string) => objects.filter((it) => it.kind === kind);
+    const named = (kind: string, name: string) => ofKind(kind).find((it) => it.metadata.name === name);
+    const settings = ofKind('ConfigMap')[0]?.data ?? {};
+
+    t.test(
+      'the schemas of Kubernetes',
+      { skip: !hasSchemas && 'kubernetes-validate is not there' },
+      async (t) => {
+        const file = join(temporaryDir(t), 'objects.yaml');
+        // Those of the Gateway API are not among them.
+        const known = objects.filter(
+          ({ apiVersion }) => !apiVersion.startsWith('gateway.networking.k8s.io/'),
+        );
+        writeFileSync(file, known.map((it) => JSON.stringify(it)).join('\n---\n'));
+        const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', file]);
+        t.equal(`${status} ${stdout}${stderr}`, '0 ');
+      },
+    );
+
+    t.test('each service has a Deployment that is replaced without a failed request', async (t) => {
+      t.same(
+        ofKind('Deployment')
+          .map(({ metadata }) => metadata.name)
+          .sort(),
+        services.map(({ name }) => name).sort(),
+      );
+      for (const { metadata, spec } of ofKind('Deployment')) {
+        const { spec: pod, metadata: labelled } = spec.template;
+        const [container] = pod.containers;
+        const name = metadata.name;
+        t.match(
+          spec.strategy,
+          { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+          name,
+        );
+        t.notOk('replicas' in spec, 'an update leaves the number of replicas alone');
+        const seconds = Number(settings.SHUTDOWN_DELAY_SECONDS) + Number(settings.DRAIN_SECONDS);
+        t.ok(pod.terminationGracePeriodSeconds > seconds, `${name} may take ${seconds} s to stop`);
+        const noticed = container.readinessProbe.periodSeconds * container.readinessProbe.failureThreshold;
+        t.ok(Number(settings.SHUTDOWN_DELAY_SECONDS) > noticed, `${name}: ${noticed} s until it is noticed`);
+        t.match(container.ports, [
+          { name: 'http', containerPort: Number(settings.PORT) },
+          { name: 'management', containerPort: Number(settings.MANAGEMENT_PORT) },
+        ]);
+        for (const [probe, path] of [
+          ['startupProbe', '/health/live'],
+          ['readinessProbe', '/health/ready'],
+          ['livenessProbe', '/health/live'],
+        ] as const) {
+          t.same(container[probe].httpGet, { path, port: 'management' }, `${name}: ${probe}`);
+        }
+        t.match(container.resources, { requests: { cpu: /./, memory: /./ }, limits: { memory: /./ } });
+        t.same(
+          pod.topologySpreadConstraints.map((it: { topologyKey: string }) => it.topologyKey),
+          ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'],
+        );
+        t.match(labelled.labels, { 'app.kubernetes.io/part-of': 'gatehouse', ...spec.selector.matchLabels });
+      }
+    });
+
+    t.test('pods are restricted, as the namespace enforces', async (t) => {
+      t.equal(ofKind('Namespace')[0]?.metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
+      for (const { metadata, spec } of ofKind('Deployment')) {
+        const { spec: pod } = spec.template;
+        t.match(
+          pod,
+          {
+            automountServiceAccountToken: false,
+            enableServiceLinks: false,
+            securityContext: {
+              runAsNonRoot: true,
+              runAsUser: 1000,
+              seccompProfile: { type: 'RuntimeDefault' },
+            },
+          },
+          metadata.name,
+        );
+        t.equal(pod.containers.length, 1);
+        t.same(pod.containers[0].securityContext, {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      }
+    });
+
+    t.test(
+      'a service gets its own secrets, every required setting, and no secret is in the tree',
+      async (t) => {
+        t.same(ofKind('Secret'), []);
+        for (const service of services) {
+          const [container] = named('Deployment', service.name)?.spec.template.spec.containers ?? [];
+          type Variable = {
+            name: string;
+            value?: string;
+            valueFrom?: { secretKeyRef?: { key: string; optional?: true } };
+          };
+          const env: Variable[] = container.env;
+          const secrets = env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
+          const password = `${service.name.toUpperCase()}_NATS_PASSWORD`;
+          const own = service.settings.filter(({ name, isSecret }) => isSecret && name !== 'NATS_URL');
+          t.same(
+            secrets.map(({ key }) => key).sort(),
+            [...own.map(({ name }) => name), ...(service.usesNats ? [password] : [])].sort(),
+            service.name,
+          );
+          for (const { key, optional } of secrets) {
+            const fallback = service.settings.find(({ name }) => name === key)?.fallback;
+            t.equal(optional === true, fallback !== undefined, `${service.name}: ${key}`);
+          }
+          const url = env.find(({ name }) => name === 'NATS_URL')?.value;
+          t.equal(
+            url,
+            service.usesNats ? `nats://${service.name}:$(${password})@$(NATS_ADDRESS)` : undefined,
+          );
+          for (const { name, fallback, isSecret } of service.settings) {
+            const isSet = name in settings || env.some((variable) => variable.name === name);
+            t.ok(isSet || fallback !== undefined, `${service.name} has ${name}`);
+            t.notOk(isSecret && name in settings, `${name} is not in the ConfigMap`);
+          }
+        }
+      },
+    );
+
+    t.test('every public path of the table leads to its service, and nothing internal to any', async (t) => {
+      const isMatch = ({ type, value }: { type: string; value: string }, path: string) =>
+        path === value || (type === 'PathPrefix' && path.startsWith(`${value}/`));
+      const routed = (path: string) =>
+        ofKind('HTTPRoute').flatMap(({ spec }) =>
+          spec.rules
+            .filter((rule: { matches: { path: { type: string; value: string } }[] }) =>
+              rule.matches.some((match) => isMatch(match.path, path)),
+            )
+            .flatMap((rule: { backendRefs: unknown[] }) => rule.backendRefs),
+        );
+      for (const { name, prefixes } of services) {
+        for (const prefix of prefixes) {
+          t.same(routed(prefix), [{ name, port: 3000 }], prefix);
+          if (prefix !== '/') t.same(routed(`${prefix}/below`), [{ name, port: 3000 }], `${prefix}/below`);
+          t.same(routed(`${prefix}x`), [], `${prefix}x`);
+        }
+        for (const { prefix } of internalRoutesOf(name)) t.same(routed(prefix), [], prefix);
+        t.match(named('Service', name)?.spec, {
+          selector: { 'app.kubernetes.io/name': name },
+          ports: [{ port: 3000, targetPort: 'http' }],
+        });
+      }
+      for (const path of ['/health/ready', '/metrics', '/internal']) t.same(routed(path), [], path);
+      const listeners = ofKind('Gateway')[0]?.spec.listeners;
+      t.match(listeners, [{ protocol: 'HTTPS', hostname: new URL(settings.PUBLIC_URL ?? '').hostname }]);
+      t.equal(listeners.length, 1, 'nothing is served in the clear');
+      for (const { spec } of ofKind('HTTPRoute')) t.same(spec.parentRefs, [{ name: 'gatehouse' }]);
+    });
+
+    t.test('network policies allow what the table says and nothing else', async (t) => {
+      const policies = ofKind('NetworkPolicy');
+      const pod = (namespace: string, labels: Record<string, string>, namespaceLabels = {}): Peer => ({
+        namespace,
+        labels,
+        namespaceLabels,
+      });
+      const own = services.map(({ name }) => {
+        const labels = named('Deployment', name)?.spec.template.metadata.labels;
+        return { name, peer: pod('gatehouse', labels) };
+      });
+      const inStores = (label: string) => pod('stores', { [label]: 'true' }, { 'gatehouse/stores': 'true' });
+      const stores = own.map(({ name }) => ({ name, peer: inStores(`gatehouse/${name}-database`) }));
+      const others: [string, Peer, number[]][] = [
+        ['the gateway', pod('edge', {}, { 'gatehouse/gateway': 'true' }), [3000]],
+        ['monitoring', pod('monitoring', {}, { 'gatehouse/monitoring': 'true' }), [9000]],
+        ['another namespace', pod('other', { 'app.kubernetes.io/name': 'identity' }), []],
+        ['another pod of the namespace', pod('gatehouse', { 'app.kubernetes.io/name': 'other' }), []],
+      ];
+      for (const { name, calls, usesNats } of services) {
+        const self = own.find((it) => it.name === name)?.peer as Peer;
+        for (const { name: other, peer } of own) {
+          t.equal(allows(policies, self, peer, 3000), calls.includes(other), `${name} calls ${other}`);
+          t.notOk(allows(policies, self, peer, 9000), `${name} does not manage ${other}`);
+        }
+        for (const { name: owner, peer } of stores) {
+          t.equal(
+            allows(policies, self, peer, 27017),
+            owner === name,
+            `${name} and the database of ${owner}`,
+          );
+        }
+        t.equal(allows(policies, self, inStores('gatehouse/nats'), 4222), usesNats, `${name} and NATS`);
+        for (const [from, peer, ports] of others) {
+          const open = [80, 3000, 9000].filter((port) => allows(policies, peer, self, port));
+          t.same(open, ports, `${from} reaches ${name}`);
+        }
+        const isSender = ['identity', 'notifications'].includes(name);
+        t.equal(
+          allows(policies, self, { address: '93.184.216.34' }, 443),
+          isSender,
+          `${name} and the internet`,
+        );
+        for (const address of ['169.254.169.254', '10.0.0.7', 'fd00::7']) {
+          t.notOk(allows(policies, self, { address }, 443), `${name} and ${address}`);
+        }
+        const dns = pod(
+          'kube-system',
+          { 'k8s-app': 'kube-dns' },
+          { 'kubernetes.io/metadata.name': 'kube-system' },
+        );
+        t.ok(allows(policies, self, dns, 53), `${name} resolves names`);
+      }
+    });
+
+    t.test('replicas', async (t) => {
+      const production = overlay === 'production';
+      for (const { name } of services) {
+        const target = { apiVersion: 'apps/v1', kind: 'Deployment', name };
+        const autoscaler = named('HorizontalPodAutoscaler', name)?.spec;
+        t.match(autoscaler, production ? { scaleTargetRef: target, minReplicas: 2 } : undefined);
+        const budget = named('PodDisruptionBudget', name)?.spec;
+        const selector = { matchLabels: { 'app.kubernetes.io/name': name } };
+        t.match(budget, production ? { maxUnavailable: 1, selector } : undefined);
+      }
+      t.equal(settings.RATE_LIMIT_STORE, production ? 'mongodb' : undefined);
+    });
+  });
+}

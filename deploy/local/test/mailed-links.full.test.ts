@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { createFormBrowser } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { startGatehouse, temporaryDir } from './gatehouse.ts';
+
+t.test('what npm start writes to a file says where a mail is, and holds no link from it', async (t) => {
+  const { base, output } = await startGatehouse(t, temporaryDir(t));
+  const browser = createFormBrowser(base);
+  const form = await browser.get('/account/forgotten-password');
+  t.equal((await browser.submit(form, { login: 'demo' })).status, 200);
+  const file = () => /"file":"([^"]+-mail_\w+\.txt)"/.exec(output())?.[1];
+  await until(async () => file() !== undefined, 10_000);
+  const [, token = ''] = /token=([\w-]+)/.exec(readFileSync(file() ?? '', 'utf8')) ?? [];
+  t.match(token, /^[\w-]{43}$/, 'the mail has a link');
+  t.notOk(output().includes(token));
+  t.notMatch(output(), /token=/);
+});

@@ -1,0 +1,28 @@
+import t from 'tap';
+import { foldedKey, loginKey } from '../src/folded-key.ts';
+
+/** One character that becomes eighteen, which takes longest of all. */
+const LONGEST = '\ufdfa';
+
+t.test('a character that takes long is folded once, however often a login has it', async (t) => {
+  const key = foldedKey(LONGEST);
+  t.equal([...key].length, 18);
+  t.equal(loginKey(LONGEST.repeat(1024)), key.repeat(1024));
+  const timeOf = (text: string) => {
+    const times = Array.from({ length: 5 }, () => {
+      const before = process.cpuUsage();
+      loginKey(text);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    });
+    return Math.min(...times) / 1000;
+  };
+  const ms = timeOf(LONGEST.repeat(1024));
+  t.ok(ms < 15, `a login of 1,024 of them takes ${ms} ms`);
+});
+
+t.test('more characters than are kept', async (t) => {
+  const many = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
+  t.equal(foldedKey(many), many);
+  t.equal(foldedKey('ÄÖÜ ß ﬃ'), 'äöü ss ffi');
+});

@@ -1,0 +1,181 @@
+import type { Readable } from 'node:stream';
+import { currentTraceparent, during, startSpan } from '@gatehouse/kit/tracing';
+import { Agent, type Dispatcher } from 'undici';
+import { connectPublic } from './connect.ts';
+
+export type Outbound = {
+  /**
+   * As the standard's fetch, but: redirects are returned and not followed, the body of the response is not decompressed,
+   * and what it takes is bounded. A response of which the body is not read is closed when its time is over; cancel the body
+   * to close it before. Rejects with AddressRefusedError, a DOMException called TimeoutError, the signal's reason, or an error
+   * of the connection; reading the body rejects with BodyTooLargeError as well.
+   */
+  fetch(url: string | URL, init?: OutboundInit): Promise<Response>;
+};
+
+export type OutboundInit = Bounds & {
+  method?: string | undefined;
+  headers?: RequestInit['headers'];
+  /** Text, bytes or a form; anything else is sent as the text that it becomes. */
+  body?: unknown;
+  signal?: AbortSignal | null | undefined;
+};
+
+export type Bounds = {
+  /** For the whole exchange, from looking up the name to the last byte of the response; 10,000 by default. */
+  timeoutMs?: number | undefined;
+  /** Of the body of a response; 1 MiB by default. */
+  maxBytes?: number | undefined;
+};
+
+/** The body of a response is longer than the caller wants to read. */
+export class BodyTooLargeError extends Error {
+  override name = 'BodyTooLargeError';
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_CONNECT_MS = 10_000;
+const MAX_BYTES = 1024 * 1024;
+/** RFC 9110 §15; a Response cannot be made of another status. */
+const isStatus = (status: number) => status >= 200 && status <= 599;
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/**
+ * A client for requests to other servers, and the only way by which this product makes them.
+ *
+ * @param options.to `configured` for URLs that the operator has set: any address, and connections are kept; `public` for those
+ * that users or third parties have chosen: addresses of the public internet and of `networks` (addresses and CIDR ranges), and
+ * each request has a connection of its own; `services` for those of this deployment, which are told of the trace that a request
+ * belongs to
+ */
+export function createOutbound(
+  options: Bounds & ({ to: 'configured' | 'services' } | { to: 'public'; networks?: readonly string[] }),
+): Outbound {
+  const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES } = options;
+  const timeout = Math.min(timeoutMs, MAX_CONNECT_MS);
+  const agent =
+    options.to === 'public'
+      ? new Agent({
+          connect: connectPublic({ networks: options.networks ?? [], timeout }),
+          pipelining: 0,
+          // For one whose request was aborted before it was made.
+          keepAliveTimeout: 1,
+        })
+      : new Agent({ connect: { timeout } });
+
+  async function exchange({ origin, pathname, search }: URL, method: string, init: OutboundInit) {
+    const deadline = startDeadline(init.timeoutMs ?? timeoutMs, init.signal);
+    try {
+      const content = contentOf(init);
+      const traceparent = options.to === 'services' ? currentTraceparent() : undefined;
+      if (traceparent !== undefined) content.headers.traceparent = traceparent;
+      const { statusCode, headers, body } = await Promise.race([
+        agent.request({
+          origin,
+          path: pathname + search,
+          method: method as Dispatcher.HttpMethod,
+          ...content,
+          signal: deadline.signal,
+          // Those of the agent are for each of its connections; the deadline is for all that a request needs.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        }),
+        deadline.passed,
+      ]);
+      // The reader gets its errors from the iterator.
+      body.on('error', () => {}).once('close', deadline.end);
+      const received = toHeaders(headers);
+      if (!isStatus(statusCode)) {
+        body.destroy();
+        throw new Error(`${origin} answered with the status ${statusCode}`);
+      }
+      if (!WITHOUT_BODY.has(statusCode)) {
+        const content = bounded(body, init.maxBytes ?? maxBytes);
+        return new Response(content, { status: statusCode, headers: received });
+      }
+      body.resume();
+      return new Response(null, { status: statusCode, headers: received });
+    } catch (error) {
+      deadline.end();
+      throw error;
+    }
+  }
+
+  return {
+    async fetch(url, init = {}) {
+      const target = new URL(url);
+      const { hostname, username, password } = target;
+      // They would be left out.
+      if (username !== '' || password !== '') throw new TypeError('the URL of a request has credentials');
+      const { method = 'GET' } = init;
+      // Without the path, in which a secret can stand.
+      const attributes = { 'http.request.method': method, 'server.address': hostname };
+      return during(
+        startSpan(method, { kind: 'client', attributes }),
+        () => exchange(target, method, init),
+        ({ status }) => ({ 'http.response.status_code': status }),
+      );
+    },
+  };
+}
+
+/** The time for an exchange: `signal` aborts it when it has passed, or with `outer`, and nothing is kept after `end`. */
+function startDeadline(ms: number, outer?: AbortSignal | null) {
+  const controller = new AbortController();
+  const { promise: passed, reject } = Promise.withResolvers<never>();
+  passed.catch(() => {});
+  const abort = (reason: unknown) => {
+    controller.abort(reason);
+    // A request whose connection is not yet made does not hear of its signal.
+    reject(reason);
+  };
+  const follow = () => abort(outer?.reason);
+  const timer = setTimeout(() => abort(new DOMException('The request took too long', 'TimeoutError')), ms);
+  outer?.addEventListener('abort', follow);
+  if (outer?.aborted) follow();
+  const end = () => {
+    clearTimeout(timer);
+    outer?.removeEventListener('abort', follow);
+  };
+  return { signal: controller.signal, passed, end };
+}
+
+function contentOf({ headers: given, body }: OutboundInit) {
+  const headers = new Headers(given);
+  const isForm = body instanceof URLSearchParams;
+  if (isForm && !headers.has('content-type')) {
+    headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
+  }
+  const content = body == null || body instanceof Uint8Array ? body : String(body);
+  return { headers: Object.fromEntries(headers), body: content ?? null };
+}
+
+function toHeaders(received: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(received)) {
+    for (const value of [values].flat()) headers.append(name, value);
+  }
+  return headers;
+}
+
+/** The body as it is read; one that goes on after `maxBytes` is broken off. */
+function bounded(body: Readable, maxBytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const chunks = body[Symbol.asyncIterator]();
+  let bytes = 0;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) return controller.close();
+        bytes += value.length;
+        if (bytes <= maxBytes) return controller.enqueue(value);
+        body.destroy();
+        throw new BodyTooLargeError(`the response has more than ${maxBytes} bytes`);
+      },
+      cancel() {
+        body.destroy();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

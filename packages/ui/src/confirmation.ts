@@ -1,0 +1,53 @@
+import { alertBox, field, form, type PageForm, problemOf, problemSummary } from './form.ts';
+import { type Content, type Html, html } from './html.ts';
+
+/** What is asked before an act that cannot be undone: on a page of its own, between the click and the act. */
+export type Confirmation = {
+  /** What will be lost, and when it was last used. */
+  lost: Content;
+  /** Further fields of the form, such as a reason. */
+  fields?: Content;
+  /** A name to type, where much is lost. Where there is none, the button is enough. */
+  name?: string;
+  /** The text of the button, such as "Revoke key". */
+  submit: string;
+  /** The page to go back to without the act. */
+  back: string;
+};
+
+/** The field that distinguishes a confirmed form. */
+const FIELD = 'confirmation';
+const PLAIN = 'yes';
+const WRONG_NAME = { field: FIELD, message: 'The name does not match. Nothing was changed.' };
+
+/** Whether a form was confirmed. White space in the name is left out: nobody sees which, and how much. */
+export function isConfirmed(sent: string | undefined, { name = PLAIN }: Pick<Confirmation, 'name'>): boolean {
+  const visible = (text: string) => text.replaceAll(/\s/g, '');
+  return sent !== undefined && visible(sent) === visible(name);
+}
+
+/** The content of the page that asks. `refused`: a form came that was not confirmed. */
+export function confirmation(it: Confirmation, target: PageForm, refused = false): Html {
+  const { name } = it;
+  const problems = refused && name !== undefined ? [WRONG_NAME] : [];
+  const hidden = name === undefined ? { ...target.hidden, [FIELD]: PLAIN } : { ...target.hidden };
+  return html`<section class="confirmation">
+${refused && name === undefined && alertBox('Nothing was changed. Confirm the change below.')}${problemSummary(problems, [FIELD])}
+<div class="lost">${it.lost}</div>
+${form(
+  { ...target, hidden },
+  html`${it.fields}
+${
+  name !== undefined &&
+  field({
+    name: FIELD,
+    label: 'Confirmation',
+    hint: html`Type <strong><bdi class="as-typed">${name}</bdi></strong> to confirm.`,
+    autocomplete: 'off',
+    required: true,
+    problem: problemOf(problems, FIELD),
+  })
+}
+<div class="buttons"><button class="danger">${it.submit}</button><a class="secondary" href="${it.back}">Cancel</a></div>`,
+)}</section>`;
+}

@@ -1,0 +1,66 @@
+import Provider, { type Client, errors } from 'oidc-provider';
+import { type Origin, originOf } from '../audit/audit.ts';
+import type { SignIn } from './sign-in-epochs.ts';
+
+/** That somebody's session at an application has ended. `sid` is the id by which the application knows it. */
+export type Logout = { clientId: string; accountId: string; sid: string; consentEpoch: number };
+
+/** What RP-initiated logout calls when the person has confirmed it. */
+export type SignOuts = {
+  /** Ends the session with this uid, at the request of an application if it is known. */
+  signOut(uid: string, by: { origin: Origin; client?: string }): Promise<unknown>;
+  /** The person stays signed in, but not at this application. */
+  notify(logout: Logout): void;
+  /** Whether all sessions of the account have ended since the password was entered. */
+  isOver(signIn: Pick<SignIn, 'accountId' | 'generation'>): Promise<boolean>;
+  /** Ends a session that must not begin. */
+  discard(uid: string): Promise<void>;
+};
+
+type Sender = { sendLogoutToken(accountId: string, sid: string): Promise<void> };
+
+/**
+ * Sessions end in one place, whatever ends them (see sessions/session-ends.ts): by default, oidc-provider ends them by itself
+ * and waits for each application.
+ */
+export function routeSignOuts(provider: Provider, signOuts: () => SignOuts): void {
+  const client = provider.Client.prototype as unknown as Sender & {
+    clientId: string;
+    backchannelLogout(accountId: string, sid: string): Promise<void>;
+  };
+  client.sendLogoutToken = client.backchannelLogout;
+  client.backchannelLogout = async function notify(this: { clientId: string }, accountId, sid) {
+    // The end of the whole session, which follows, tells every application.
+    const { params, session } = Provider.ctx?.oidc ?? {};
+    if (params?.logout !== undefined) return;
+    const { clientId } = this;
+    const { consentEpoch = 0 } = (session?.authorizationFor(clientId) ?? {}) as { consentEpoch?: number };
+    signOuts().notify({ clientId, accountId, sid, consentEpoch });
+  };
+  const { save } = provider.Session.prototype;
+  provider.Session.prototype.save = async function saveSession(this: { uid: string }, ttl: number) {
+    const id = await save.call(this as never, ttl);
+    const signIn = Provider.ctx?.oidc.result?.login as SignIn | undefined;
+    // After it is stored: from then on, whatever ends all sessions finds this one.
+    if (signIn !== undefined && (await signOuts().isOver(signIn))) {
+      await signOuts().discard(this.uid);
+      throw new errors.SessionNotFound(
+        'all sessions of the account have ended since the password was entered',
+      );
+    }
+    return id;
+  };
+  provider.Session.prototype.destroy = async function destroy(this: { uid: string; destroyed?: boolean }) {
+    const { ctx } = Provider;
+    if (ctx === undefined) throw new Error('a session is destroyed without a request');
+    const { clientId } = (ctx.oidc.session?.state ?? {}) as { clientId?: string };
+    const client = clientId === undefined ? {} : { client: clientId };
+    await signOuts().signOut(this.uid, { origin: originOf(ctx), ...client });
+    this.destroyed = true;
+  };
+}
+
+/** Sends a logout token to an application (OpenID Connect Back-Channel Logout §2.4). Throws unless it is accepted. */
+export function sendLogoutToken(client: Client, accountId: string, sid: string): Promise<void> {
+  return (client as unknown as Sender).sendLogoutToken(accountId, sid);
+}
