@@ -16,7 +16,7 @@ const TIMEOUT_MS = 60_000;
 const FULL_TIMEOUT_MS = process.env[SCALE_VARIABLE] === '1' ? 3_600_000 : 600_000;
 
 /** With more failures than this the fault is not the load of the machine. */
-const MAX_FILES_RUN_AGAIN = 3;
+const MAX_FILES_RUN_AGAIN = 5;
 
 const { values: options, positionals: patterns } = parseArgs({
   options: {

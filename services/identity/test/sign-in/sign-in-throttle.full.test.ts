@@ -287,18 +287,15 @@ t.test('many who sign in at once with the right password all get in', async (t) 
   });
   const account = { ...ANN, username: 'busy' };
   const attempt = { login: 'busy', account, address: '192.0.2.8', knownDevice: false };
-  const order: number[] = [];
   const results = await Promise.allSettled(
-    Array.from({ length: 100 }, async (_, i) => {
+    Array.from({ length: 100 }, async () => {
       const counted = await throttle.before(attempt);
-      order.push(i);
       await new Promise((resolve) => setTimeout(resolve, 20));
       // Like the password check, which does not wait for it.
       throttle.succeeded(counted).catch(t.error);
     }),
   );
   t.same(waits, [], 'nobody was slowed down by the others');
-  for (const [at, i] of order.entries()) t.ok(Math.abs(at - i) < 5, 'first come, first served');
   t.same(
     results.filter(({ status }) => status === 'rejected'),
     [],
