@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { decodeJwt } from 'jose';
 import { type Connection, type Model, Schema } from 'mongoose';
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { usedOnce } from './pushed-requests.ts';
 
 /** A document of oidc-provider's, such as a code, a refresh token, a grant or a session. */
@@ -91,8 +91,8 @@ export type OidcStore = {
   endGrant(id: string): Promise<void>;
   /** Ends the account's grants from before the epoch. */
   endGrantsBelow(accountId: string, epoch: number): Promise<void>;
-  /** Ends the grants of the account that were made in the session with this uid. */
-  endGrantsOfSession(accountId: string, uid: string): Promise<void>;
+  /** Ends the grants of the account that were made in the session with this uid, of all applications or of one. */
+  endGrantsOfSession(accountId: string, uid: string, clientId?: string): Promise<void>;
   /** Ends every grant of a client, and every pending authorization request. */
   endGrantsOfClient(clientId: string): Promise<void>;
 };
@@ -130,7 +130,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
   async function endGrants(
     filter:
       | { account_id: string; epoch: object }
-      | { account_id: string; uid: string }
+      | { account_id: string; uid: string; client_id?: string }
       | { client_id: string },
   ) {
     for await (const { _id } of models.Grant.find(filter, { _id: 1 }).lean().cursor()) await endGrant(_id);
@@ -206,7 +206,8 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     },
     endGrant,
     endGrantsBelow: (account_id, epoch) => endGrants({ account_id, epoch: { $lt: epoch } }),
-    endGrantsOfSession: (account_id, uid) => endGrants({ account_id, uid }),
+    endGrantsOfSession: (account_id, uid, client_id) =>
+      endGrants({ account_id, uid, ...(client_id === undefined ? {} : { client_id }) }),
     async endGrantsOfClient(client_id) {
       await Promise.all([
         models.Interaction.deleteMany({ client_id }),
@@ -415,13 +416,14 @@ function once(
 
 /**
  * A refresh token that was rotated a moment ago is merely not found: there may be two tabs, or a response was lost.
- * Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2).
+ * Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2). Whoever revokes it ends the family at any time (RFC 7009 §2.1).
  */
 function graceful(adapter: Adapter, seconds: number): Adapter {
   return {
     ...adapter,
     async find(id) {
       const payload = await adapter.find(id);
+      if (Provider.ctx?.oidc?.route === 'revocation') return payload;
       const consumed = payload ? (payload.consumed as number | undefined) : undefined;
       return consumed !== undefined && Date.now() / 1000 - consumed < seconds ? undefined : payload;
     },

@@ -11,6 +11,8 @@ export type SignOuts = {
   signOut(uid: string, by: { origin: Origin; client?: string }): Promise<unknown>;
   /** The person stays signed in, but not at this application. */
   notify(logout: Logout): void;
+  /** Ends the grants of the session with this uid that this application has. Durable when it resolves. */
+  endGrantsOfSession(accountId: string, uid: string, clientId: string): Promise<void>;
   /** Whether all sessions of the account have ended since the password was entered. */
   isOver(signIn: Pick<SignIn, 'accountId' | 'generation'>): Promise<boolean>;
   /** Ends a session that must not begin. */
@@ -37,6 +39,15 @@ export function routeSignOuts(provider: Provider, signOuts: () => SignOuts): voi
     const { consentEpoch = 0 } = (session?.authorizationFor(clientId) ?? {}) as { consentEpoch?: number };
     signOuts().notify({ clientId, accountId, sid, consentEpoch });
   };
+  // oidc-provider ends the last of the application's grants only: in several tabs it may have got more.
+  provider.use(async (ctx, next) => {
+    await next();
+    const { route, params, session, entities } = ctx.oidc ?? {};
+    if (route !== 'end_session_confirm' || params?.logout !== undefined || ctx.status >= 400) return;
+    const clientId = entities?.Client?.clientId;
+    if (session?.accountId === undefined || clientId === undefined) return;
+    await signOuts().endGrantsOfSession(session.accountId, session.uid, clientId);
+  });
   const { save } = provider.Session.prototype;
   provider.Session.prototype.save = async function saveSession(this: { uid: string }, ttl: number) {
     const id = await save.call(this as never, ttl);

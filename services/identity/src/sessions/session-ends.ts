@@ -69,6 +69,7 @@ export function createSessionEnds(options: {
       if (subject !== undefined) await audit.record({ action: 'sign_out', subject, ...by });
     },
     notify: notifications.send,
+    endGrantsOfSession: store.endGrantsOfSession,
     isOver: async ({ accountId, generation }) => (await generations.current(accountId)) !== generation,
     async discard(uid) {
       await endSession(uid);

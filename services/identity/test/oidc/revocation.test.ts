@@ -231,6 +231,17 @@ t.test('a rotated refresh token: a moment later it is refused, and the family li
   });
 });
 
+t.test(
+  'revoking a refresh token that was rotated a moment ago ends its family (RFC 7009 §2.1)',
+  async (t) => {
+    const first = await tokensFor(built, { client: SPA });
+    const second = (await refresh(built, first.refresh_token, SPA)).body;
+    t.match(await revokeForm(first.refresh_token, { client_id: SPA.client_id }), { status: 200 });
+    t.ok((await untilDead(String(second.access_token))) < 1000);
+    t.equal((await refresh(built, String(second.refresh_token), SPA)).status, 400);
+  },
+);
+
 t.test('parallel refreshes of a public client: one wins, and goes on', async (t) => {
   const { access_token, refresh_token } = await tokensFor(built, { client: SPA });
   const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(built, refresh_token, SPA)));

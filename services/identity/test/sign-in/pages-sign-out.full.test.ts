@@ -208,19 +208,24 @@ t.test('an id_token_hint that is not ours is told as such (RP-Initiated Logout Â
   t.equal(heading(other), 'Unknown application');
 });
 
-t.test('it ends what an application got in several tabs of one browser', async (t) => {
-  const visitor = browser();
-  const request = { client_id: APP.client_id, redirect_uri: REDIRECT, scope: 'openid read:users' };
-  await visitor.submit(await visitor.get('/account'), { username: 'ann', password: PASSWORD });
-  const tabs = [await visitor.get(authorizeUrl(request)), await visitor.get(authorizeUrl(request))];
-  const tokens: string[] = [];
-  for (const tab of tabs) {
-    const { url } = await visitor.submit(tab, { decision: 'allow' });
-    const code = String(url.searchParams.get('code'));
-    const { body } = await form({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...APP });
-    tokens.push(String(body.access_token));
-  }
-  for (const token of tokens) t.ok(await lives(token));
-  await visitor.submit(await visitor.get(logout()), { logout: 'yes' });
-  for (const token of tokens) t.ok(await isDead(token));
-});
+for (const [name, query, decision] of [
+  ['signing out', {}, { logout: 'yes' }],
+  ['staying signed in', { client_id: APP.client_id }, {}],
+] as const) {
+  t.test(`${name} ends what an application got in several tabs of one browser`, async (t) => {
+    const visitor = browser();
+    const request = { client_id: APP.client_id, redirect_uri: REDIRECT, scope: 'openid read:users' };
+    await visitor.submit(await visitor.get('/account'), { username: 'ann', password: PASSWORD });
+    const tabs = [await visitor.get(authorizeUrl(request)), await visitor.get(authorizeUrl(request))];
+    const tokens: string[] = [];
+    for (const tab of tabs) {
+      const { url } = await visitor.submit(tab, { decision: 'allow' });
+      const code = String(url.searchParams.get('code'));
+      const { body } = await form({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...APP });
+      tokens.push(String(body.access_token));
+    }
+    for (const token of tokens) t.ok(await lives(token));
+    await visitor.submit(await visitor.get(logout(query)), decision);
+    for (const token of tokens) t.ok(await isDead(token));
+  });
+}
