@@ -144,7 +144,9 @@ t.test('a new service is an entry in the table, beside its own folder', async (t
     nats: { environment: { BILLING_NATS_PASSWORD: '"${BILLING_NATS_PASSWORD}"' } },
   });
   t.ok(services.caddy.depends_on.includes('billing'));
-  for (const store of ['mongo', 'nats']) t.ok(services[store].networks.includes('billing-data'), store);
+  t.ok(services.mongo.networks.includes('billing-data'));
+  for (const server of ['nats', 'nats-1', 'nats-2'])
+    t.ok('billing-data' in services[server].networks, server);
   t.same(networks['billing-data'], { internal: true });
 
   const inKubernetes = (file: string) =>

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { internalRoutesOf } from '@gatehouse/kit/services';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { readDeployedServices } from '../src/deployment/services.ts';
 import { temporaryDir } from './gatehouse.ts';
@@ -25,31 +25,38 @@ t.test('the guide puts into the Secret what services read from it, and nothing e
   t.notMatch('MONGO_ROOT_PASSWORD=x', pattern);
 });
 
+const skip = kustomize === undefined && 'neither kustomize nor kubectl is there';
+
+function render(overlay: string): KubernetesObject[] {
+  const path = join(ROOT, 'deploy/kubernetes', overlay);
+  const rendered = execFileSync(kustomize ?? '', [kustomize === 'kubectl' ? 'kustomize' : 'build', path]);
+  // The parser's types end here: the objects are what the schemas say.
+  return parseAllDocuments(rendered.toString()).map((it) => it.toJS() as KubernetesObject);
+}
+
+function holdToSchemas(t: Test, objects: readonly KubernetesObject[]): void {
+  t.test(
+    'the schemas of Kubernetes',
+    { skip: !hasSchemas && 'kubernetes-validate is not there' },
+    async (t) => {
+      const file = join(temporaryDir(t), 'objects.yaml');
+      // Those of the Gateway API are not among them.
+      const known = objects.filter(({ apiVersion }) => !apiVersion.startsWith('gateway.networking.k8s.io/'));
+      writeFileSync(file, known.map((it) => JSON.stringify(it)).join('\n---\n'));
+      const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', file]);
+      t.equal(`${status} ${stdout}${stderr}`, '0 ');
+    },
+  );
+}
+
 for (const overlay of ['small', 'production']) {
-  const skip = kustomize === undefined && 'neither kustomize nor kubectl is there';
   t.test(`deploy/kubernetes/${overlay}`, { skip }, async (t) => {
-    const path = join(ROOT, 'deploy/kubernetes', overlay);
-    const rendered = execFileSync(kustomize ?? '', [kustomize === 'kubectl' ? 'kustomize' : 'build', path]);
-    // The parser's types end here: the objects are what the schemas below say.
-    const objects = parseAllDocuments(rendered.toString()).map((it) => it.toJS() as KubernetesObject);
+    const objects = render(overlay);
     const ofKind = (kind: string) => objects.filter((it) => it.kind === kind);
     const named = (kind: string, name: string) => ofKind(kind).find((it) => it.metadata.name === name);
     const settings = ofKind('ConfigMap')[0]?.data ?? {};
 
-    t.test(
-      'the schemas of Kubernetes',
-      { skip: !hasSchemas && 'kubernetes-validate is not there' },
-      async (t) => {
-        const file = join(temporaryDir(t), 'objects.yaml');
-        // Those of the Gateway API are not among them.
-        const known = objects.filter(
-          ({ apiVersion }) => !apiVersion.startsWith('gateway.networking.k8s.io/'),
-        );
-        writeFileSync(file, known.map((it) => JSON.stringify(it)).join('\n---\n'));
-        const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', file]);
-        t.equal(`${status} ${stdout}${stderr}`, '0 ');
-      },
-    );
+    holdToSchemas(t, objects);
 
     t.test('each service has a Deployment that is replaced without a failed request', async (t) => {
       t.same(
@@ -255,3 +262,38 @@ for (const overlay of ['small', 'production']) {
     });
   });
 }
+
+t.test('deploy/kubernetes/nats', { skip }, async (t) => {
+  const objects = render('nats');
+  holdToSchemas(t, objects);
+  const found = (kind: string) => objects.find((it) => it.kind === kind);
+  const { replicas, template } = found('StatefulSet')?.spec ?? {};
+  const [container] = template.spec.containers;
+
+  t.test('as many servers as the configuration leads to, with the files that it reads', async (t) => {
+    const files = found('ConfigMap')?.data ?? {};
+    for (const name of ['nats.conf', 'nats-cluster.conf']) {
+      t.equal(files[name], readFileSync(join(ROOT, 'deploy/docker', name), 'utf8'), name);
+    }
+    const routes = [...(files['nats-cluster.conf'] ?? '').matchAll(/nats:\/\/nats-\d\.nats:6222/g)];
+    t.equal(routes.length, replicas);
+    t.ok(container.args.includes(`${container.volumeMounts[1].mountPath}/nats-cluster.conf`));
+    t.match(container.securityContext, { readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+  });
+
+  t.test('services reach it, its servers reach each other, and nobody else', async (t) => {
+    const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+    const server = { namespace: 'nats', labels: template.metadata.labels, namespaceLabels: {} };
+    const gatehouse = { 'kubernetes.io/metadata.name': 'gatehouse' };
+    const labels = { 'app.kubernetes.io/part-of': 'gatehouse' };
+    for (const [peer, ports] of [
+      [server, [6222]],
+      [{ namespace: 'gatehouse', labels, namespaceLabels: gatehouse }, [4222]],
+      [{ namespace: 'gatehouse', labels: {}, namespaceLabels: gatehouse }, []],
+      [{ namespace: 'other', labels, namespaceLabels: {} }, []],
+    ] as const) {
+      const open = [4222, 6222, 8222].filter((port) => allows(policies, peer, server, port));
+      t.same(open, ports, JSON.stringify(peer));
+    }
+  });
+});

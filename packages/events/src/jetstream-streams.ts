@@ -14,6 +14,9 @@ export const TIMEOUT_MS = 5000;
 /** Within this time, in milliseconds, a message that is published again, because its acknowledgement was lost, is stored once. */
 export const DUPLICATE_WINDOW_MS = 10 * 60_000;
 
+/** How many servers of a cluster store each message, so that one of them may fail. */
+const REPLICAS_IN_CLUSTER = 3;
+
 export type JetStream = { nats: NatsConnection; manager: JetStreamManager };
 
 /**
@@ -43,16 +46,20 @@ export function prepareOnce(prepare: (js: JetStream) => Promise<void>) {
   };
 }
 
-/** Makes the stream. One that exists is left as the operator has configured it, and must take the subjects. */
+/**
+ * Makes the stream, with three replicas when the server is one of a cluster. One that exists is left as the operator has configured
+ * it, and must take the subjects.
+ */
 export async function ensureStream(
-  { manager }: JetStream,
+  { nats, manager }: JetStream,
   config: Partial<StreamConfig> & { name: string; subjects: string[] },
 ): Promise<void> {
   const { name, subjects } = config;
   const existing = await missing(JetStreamApiCodes.StreamNotFound, manager.streams.info(name));
   if (existing === undefined) {
-    // Replicas that do this at once make the same stream.
-    await manager.streams.add(config);
+    const replicas = nats.info?.cluster === undefined ? {} : { num_replicas: REPLICAS_IN_CLUSTER };
+    // Processes that do this at once make the same stream.
+    await manager.streams.add({ ...config, ...replicas });
   } else if (!subjects.every((subject) => existing.config.subjects.includes(subject))) {
     throw new Error(`the stream ${name} of NATS does not take ${subjects.join(', ')}`);
   }

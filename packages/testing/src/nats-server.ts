@@ -28,6 +28,34 @@ export async function startJetStream(t: Teardown) {
   return startWithStorage(t, [], {});
 }
 
+/**
+ * Starts a cluster of three servers with JetStream and the users and permissions of deploy/docker/nats.conf. `urlOf` returns the URL for
+ * a service at one of them, as startNatsWithPermissions() does.
+ */
+export async function startNatsCluster(t: Teardown) {
+  const { passwords, env } = natsPasswords();
+  const routePorts = await Promise.all([freePort(), freePort(), freePort()]);
+  const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`);
+  const servers = await Promise.all(
+    routes.map((route, i) => {
+      const cluster = [
+        '--cluster_name',
+        'test',
+        '--cluster',
+        route,
+        '--routes',
+        routes.join(),
+        '--no_advertise',
+      ];
+      return startWithStorage(t, ['-c', NATS_CONF, '--server_name', `nats-${i + 1}`, ...cluster], env);
+    }),
+  );
+  return servers.map((server) => ({
+    ...server,
+    urlOf: (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`,
+  }));
+}
+
 async function startServer(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
   const port = await freePort();
   let child: ChildProcess | undefined;
@@ -69,13 +97,18 @@ async function startServer(t: Teardown, args: readonly string[], env: NodeJS.Pro
  * look like numbers, which the configuration must not take them for.
  */
 export async function startNatsWithPermissions(t: Teardown) {
+  const { passwords, env } = natsPasswords();
+  const server = await startWithStorage(t, ['-c', NATS_CONF], env);
+  const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
+  return { ...server, passwords, urlOf };
+}
+
+function natsPasswords() {
   const passwords = Object.fromEntries(SERVICE_NAMES.map((name, i) => [name, `1${i}e${process.pid}`]));
   const env = Object.fromEntries(
     SERVICE_NAMES.map((name) => [`${name.toUpperCase()}_NATS_PASSWORD`, `"${passwords[name]}"`]),
   );
-  const server = await startWithStorage(t, ['-c', NATS_CONF], env);
-  const urlOf = (name: ServiceName) => `nats://${name}:${passwords[name]}@127.0.0.1:${server.port}`;
-  return { ...server, passwords, urlOf };
+  return { passwords, env };
 }
 
 async function startWithStorage(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {

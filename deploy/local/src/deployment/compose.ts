@@ -39,8 +39,9 @@ x-service-names: &service-names
 ${lines(services.map(({ name }) => `  - ${name}`))}
 x-mongo-networks: &mongo-networks
 ${lines(networks.map((name) => `  - ${name}`))}
+# Here the servers of NATS have one name together.
 x-nats-networks: &nats-networks
-${lines(onNats.map(({ name }) => `  - ${dataNetwork(name)}`))}\
+${lines(onNats.map(({ name }) => `  ${dataNetwork(name)}: { aliases: [nats] }`))}\
 `;
   return [
     { part: 'environment', text: environment },

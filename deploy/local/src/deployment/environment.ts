@@ -51,6 +51,9 @@ EDGE_SUBNET=172.16.117.0/24
 # MONGO_IMAGE=mongo:8
 # NATS_IMAGE=nats:2.11-alpine
 # CADDY_IMAGE=caddy:2.11
+# With both of these, NATS is a cluster of three servers.
+# COMPOSE_PROFILES=ha
+# NATS_CONFIG=nats-cluster.conf
 
 # Identity knows each other service by its secret, of 32 characters or more, and NATS knows each by its password.
 ${secrets.map((name) => `${name}=SECRET\n`).join('')}

@@ -3,11 +3,11 @@ import { caddyRoutes } from './caddy.ts';
 import { composeServices } from './compose.ts';
 import { environmentExample } from './environment.ts';
 import { kubernetesManifests } from './kubernetes.ts';
-import { natsAccounts } from './nats.ts';
+import { natsConfiguration } from './nats.ts';
 import { readDeployedServices } from './services.ts';
 
 /** `npm run deployment` writes what these make of the services. */
-const TARGETS = [caddyRoutes, composeServices, environmentExample, kubernetesManifests, natsAccounts];
+const TARGETS = [caddyRoutes, composeServices, environmentExample, kubernetesManifests, natsConfiguration];
 
 /** The files of the deployment that depend on the services, by their paths in the repository, as they should be. */
 export async function deploymentFiles(): Promise<Record<string, string>> {

@@ -24,11 +24,38 @@ const HEADER = `\
 # acknowledgement.
 `;
 
-/** The accounts of the services at NATS, with what each may publish, hear, and share with the others. */
-export function natsAccounts(services: readonly DeployedService[]): GeneratedText[] {
+const CLUSTER = `\
+# Written by npm run deployment. NATS as a cluster of three servers: nats.conf, and how they find each other.
+include "nats.conf"
+
+server_name: $NATS_SERVER_NAME
+
+cluster {
+  name: gatehouse
+  # An address that only the other servers can reach, since whoever connects to it needs no password.
+  host: $NATS_CLUSTER_HOST
+  port: 6222
+  # Clients know the name of all servers together. The addresses that the servers have for each other lead them nowhere.
+  no_advertise: true
+  routes: [
+    "nats://nats-0.nats:6222"
+    "nats://nats-1.nats:6222"
+    "nats://nats-2.nats:6222"
+  ]
+}
+`;
+
+/**
+ * The configuration of NATS: the accounts of the services, with what each may publish, hear, and share with the others; and the same for
+ * a cluster. kustomize reads no files above its folder, so there are two copies.
+ */
+export function natsConfiguration(services: readonly DeployedService[]): GeneratedText[] {
   const members = services.filter(({ usesNats }) => usesNats);
   const accounts = members.map((service) => account(service, members));
-  return [{ path: 'deploy/docker/nats.conf', text: `${HEADER}accounts {\n${accounts.join('\n')}}\n` }];
+  return ['deploy/docker', 'deploy/kubernetes/nats'].flatMap((folder) => [
+    { path: `${folder}/nats.conf`, text: `${HEADER}accounts {\n${accounts.join('\n')}}\n` },
+    { path: `${folder}/nats-cluster.conf`, text: CLUSTER },
+  ]);
 }
 
 function account(service: DeployedService, members: readonly DeployedService[]): string {

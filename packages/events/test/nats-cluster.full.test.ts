@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { readdir, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@gatehouse/kit/logger';
+import { createDatabase } from '@gatehouse/mongo/database';
+import { type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { skip, startNatsCluster } from '@gatehouse/testing/nats-server';
+import { until } from '@gatehouse/testing/processes';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { jetstreamManager } from '@nats-io/jetstream';
+import t from 'tap';
+import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
+import { createJobLedger } from '../src/job-ledger.ts';
+import { createNatsBroadcast } from '../src/nats-broadcast.ts';
+
+t.setTimeout(300_000);
+const JOBS = 3000;
+const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+
+/** Passes connections on to the first port that accepts one, as a host name with several addresses does. */
+async function startRelay(t: { teardown(action: () => unknown): void }, ports: readonly number[]) {
+  const sockets = new Set<Socket>();
+  const server = createServer(async (client) => {
+    for (const port of ports) {
+      const upstream = connect(port, '127.0.0.1');
+      const connected = await once(upstream, 'connect').catch(() => undefined);
+      if (connected === undefined) continue;
+      for (const socket of [client, upstream]) {
+        sockets.add(socket);
+        socket.on('error', () => {});
+        socket.on('close', () => [client, upstream].map((end) => end.destroy()));
+      }
+      client.pipe(upstream).pipe(client);
+      return;
+    }
+    client.destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+t.test(
+  'a cluster loses no job when each server in turn is killed and loses its disk',
+  { skip },
+  async (t) => {
+    const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
+    const servers = await startNatsCluster(t);
+    const url = new URL(servers[0]?.urlOf('notifications') ?? '');
+    url.port = `${await startRelay(
+      t,
+      servers.map(({ port }) => port),
+    )}`;
+    const broadcast = createNatsBroadcast({ name: 'notifications', url: url.href, logger });
+    const { connection } = broadcast;
+    const queues = createJetStreamJobQueues({ connection, name: 'notifications', logger });
+    const queue = queues({
+      name: 'messages',
+      lanes: ['email'],
+      leaseMs: 1000,
+      ledger: createJobLedger(database.connection),
+    });
+    await Promise.all([database.start(), broadcast.start()]);
+
+    let stored = 0;
+    async function publishUntilStored(event: OutboxEvent): Promise<void> {
+      for (;;) {
+        const error = await queue.publish(event).catch((reason: unknown) => reason);
+        if (error === undefined) break;
+        await sleep(50);
+      }
+      stored += 1;
+    }
+    const done = new Set<number>();
+    const worker = queue.work({
+      ...{ lane: 'email', slots: 20, timeoutMs: 1000, maxAttempts: 8 },
+      handler({ data }) {
+        done.add(Number(data.n));
+      },
+    });
+    t.teardown(async () => {
+      await worker.stop();
+      await broadcast.stop();
+      await database.stop();
+    });
+
+    /** Whether every server has all that is stored. */
+    async function isReplicated(): Promise<boolean> {
+      const nats = connection();
+      if (nats === undefined) return false;
+      const manager = await jetstreamManager(nats, { checkAPI: false, timeout: 1000 });
+      const { cluster, config } = await manager.streams.info('NOTIFICATIONS_MESSAGES_NORMAL');
+      return config.num_replicas === 3 && cluster?.replicas?.every(({ current }) => current) === true;
+    }
+    const untilReplicated = () => until(() => isReplicated().catch(() => false), 30_000);
+
+    const events = Array.from({ length: JOBS }, (_, n) =>
+      outboxEvent(queue.subject('normal', 'email'), { n }),
+    );
+    const publishing = (async () => {
+      for (let i = 0; i < JOBS; i += 20) await Promise.all(events.slice(i, i + 20).map(publishUntilStored));
+    })();
+    await until(() => stored > 0, 30_000);
+    for (const [i, server] of servers.entries()) {
+      // They wait in NATS, and nowhere else.
+      await until(() => stored >= (JOBS * (i + 1)) / 4, 60_000);
+      await untilReplicated();
+      await server.kill();
+      const before = stored;
+      await until(() => stored > before || stored === JOBS, 15_000);
+      for (const name of await readdir(server.folder))
+        await rm(join(server.folder, name), { recursive: true });
+      await server.start();
+      await untilReplicated();
+    }
+    await publishing;
+    worker.start();
+    await until(() => done.size === JOBS, 60_000);
+    t.equal(done.size, JOBS, 'every job that was accepted is done');
+    t.equal((await queue.deadLetters.list({ limit: 1 })).data.length, 0);
+  },
+);
