@@ -8,6 +8,7 @@ export type ErrorPageKind =
   | 'unknown_application'
   | 'bad_redirect_address'
   | 'bad_sign_out'
+  | 'bad_sign_out_address'
   | 'not_found'
   | 'too_many_attempts'
   | 'unavailable'
@@ -22,7 +23,7 @@ export type ErrorPageModel = {
   retryAfter?: number | undefined;
   /** For the application's developers: what is wrong with its request. Never a secret. */
   detail?: string | undefined;
-  /** The redirect URI that was received, and those that are registered, which are no secret. */
+  /** The redirect URI or post-logout redirect URI that was received, and those that are registered, which are no secret. */
   redirectUris?: { received: string; registered: readonly string[] } | undefined;
   links?: { account?: string } | undefined;
 };
@@ -57,6 +58,11 @@ const TEXTS: Record<ErrorPageKind, Texts> = {
     title: 'We could not sign you out',
     what: 'The application sent a proof of your sign-in that was issued to another application or was altered. You are still signed in.',
     next: 'You can sign out in your account. If the error happens again, report it to the people who run the application.',
+  },
+  bad_sign_out_address: {
+    title: 'We could not sign you out',
+    what: 'The application asked us to send you to an address that it has not registered for people who sign out. You are still signed in.',
+    next: 'You can sign out in your account. If you trust the application, report the error to the people who run it.',
   },
   not_found: {
     title: 'Page not found',
@@ -101,5 +107,5 @@ ${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${
 function redirectUriDetails({ received, registered }: NonNullable<ErrorPageModel['redirectUris']>): Html {
   const list = (uris: readonly string[]) =>
     html`<ul>${uris.map((uri) => html`<li><code dir="ltr">${uri}</code></li>`)}</ul>`;
-  return html`<details><summary>Redirect URIs</summary><p>Received:</p>${list([received])}<p>Registered:</p>${list(registered)}</details>`;
+  return html`<details><summary>Redirect URIs</summary><p>Received:</p>${list([received])}${registered.length === 0 ? html`<p>None is registered.</p>` : html`<p>Registered:</p>${list(registered)}`}</details>`;
 }

@@ -28,14 +28,25 @@ const KIND_OF_REFUSAL: Record<string, ErrorPageKind> = {
 const MAX_SHOWN = 500;
 
 type ProviderContext = Context & {
-  oidc?: { client?: { redirectUris?: string[] }; params?: Record<string, unknown> };
+  oidc?: {
+    client?: { redirectUris?: string[]; postLogoutRedirectUris?: string[] };
+    params?: Record<string, unknown>;
+  };
 };
 
 /** What developers overlook. */
 const HINTS: Partial<Record<ErrorPageKind, string>> = {
   bad_redirect_address:
     'the redirect_uri must be one that is registered, character for character, a slash at the end included',
+  bad_sign_out_address:
+    'it must be one of the post-logout redirect URIs in the settings of the application, character for character, a slash at the end included',
 };
+
+/** What oidc-provider refuses with the general InvalidRequest, by what its description contains. */
+const KIND_OF_DESCRIPTION: readonly (readonly [part: string, kind: ErrorPageKind])[] = [
+  ['id_token_hint', 'bad_sign_out'],
+  ['post_logout_redirect_uri not registered', 'bad_sign_out_address'],
+];
 
 export function createPageErrors(toServiceError: ToServiceError): PageErrors {
   function show(ctx: Context, thrown: unknown): void {
@@ -68,19 +79,24 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
     },
     refusal(ctx, { error, error_description: description }, thrown) {
       if (error === 'server_error') return show(ctx, thrown);
-      const badHint = description?.includes('id_token_hint') === true;
-      const kind = badHint ? 'bad_sign_out' : (KIND_OF_REFUSAL[thrown.name] ?? 'generic');
+      const [, described] = KIND_OF_DESCRIPTION.find(([part]) => description?.includes(part)) ?? [];
+      const kind = described ?? KIND_OF_REFUSAL[thrown.name] ?? 'generic';
       const expired = kind === 'expired_sign_in';
       const { client, params } = (ctx as ProviderContext).oidc ?? {};
-      const received = params?.redirect_uri;
+      const [received, registered] =
+        kind === 'bad_sign_out_address'
+          ? [params?.post_logout_redirect_uri, client?.postLogoutRedirectUris]
+          : kind === 'bad_redirect_address'
+            ? [params?.redirect_uri, client?.redirectUris]
+            : [];
       const html = errorPage({
         kind,
         redirectUris:
-          kind === 'bad_redirect_address' && client !== undefined && typeof received === 'string'
-            ? { received: received.slice(0, MAX_SHOWN), registered: client.redirectUris ?? [] }
+          client !== undefined && typeof received === 'string'
+            ? { received: received.slice(0, MAX_SHOWN), registered: registered ?? [] }
             : undefined,
         requestId: requestInfo(ctx.req).id,
-        links: expired || badHint ? { account: '/account' } : undefined,
+        links: expired || described !== undefined ? { account: '/account' } : undefined,
         detail: expired ? undefined : [error, description, HINTS[kind]].filter(Boolean).join(': '),
       });
       sendPage(ctx, html, { status: ctx.status });

@@ -34,6 +34,7 @@ const ERRORS: ErrorPageKind[] = [
   'unknown_application',
   'bad_redirect_address',
   'bad_sign_out',
+  'bad_sign_out_address',
   'not_found',
   'too_many_attempts',
   'unavailable',

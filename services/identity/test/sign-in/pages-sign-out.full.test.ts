@@ -108,6 +108,10 @@ t.test('a way back without an ID token needs the application, and has to be regi
       const refused = await other.get(logout({ ...parameters, post_logout_redirect_uri: uri } as never));
       t.equal(refused.status, 400);
       t.equal(refused.url.origin, base);
+      t.equal(heading(refused), 'We could not sign you out');
+      t.equal(linkOf(refused, 'Go to your account'), '/account', 'where one can sign out');
+      t.match(refused.html, `<p>Received:</p><ul><li><code dir="ltr">${uri}</code>`, 'for developers');
+      t.match(refused.html, `<p>Registered:</p><ul><li><code dir="ltr">${AFTER}</code>`);
     }
   }
   t.equal((await other.get(logout({ id_token_hint: 'no.jwt.atall' }))).status, 400);
