@@ -36,22 +36,22 @@ async function inChromium(path: string): Promise<void> {
 
   const copied = async (page: Page, id: string) => {
     await page.click(`[data-copy="${id}"]`);
-    await page.getByText('Copied').waitFor();
+    await page.locator(`[data-copy="${id}"]`, { hasText: 'Copied' }).waitFor();
     return page.evaluate<string>('navigator.clipboard.readText()');
   };
 
   t.test('a developer’s first hour', async (t) => {
     const page = await signedIn(t, demo.admin);
-    await page.click('text=Create an application');
+    await page.click('.choice:has-text("New application")');
     await page.click('.choice:has-text("Web application")');
     await page.fill('#name', 'First hour');
     await page.fill('#redirect_uris', CALLBACK);
+    await page.check('[id="scopes-read:data"]');
     await page.click('button:has-text("Create application")');
     await page.waitForURL('**/credentials?done=created');
     const secret = await copied(page, 'new-credential');
     const application = page.url().replace(/\/credentials.*/, '');
-    await page.click('.tabs >> text=Settings');
-    const clientId = await copied(page, 'client-id');
+    const clientId = await copied(page, 'new-credential-client');
 
     const configure = (clientSecret: string) =>
       client.discovery(new URL(issuer), clientId, clientSecret, undefined, {

@@ -84,17 +84,19 @@ t.test('the examples of a web application run as they are', async (t) => {
   });
   const { code, text } = await examplesOf(made.client_id);
   const env = { ...process.env, CLIENT_SECRET: made.client_secret };
-  const address = /http:\/\/[^\s"<]+\/oauth2\/authorize\?[^\s"<]+/.exec(text)?.[0] ?? '';
+  const address = /http:\/\/[^\s"'<]+\/oauth2\/authorize\?[^\s"'<]+/.exec(text)?.[0] ?? '';
   const codeFrom = async (url: string) => {
     const callback = await signInAndAllow(server.browser(), url, demo.user);
     return callback.searchParams.get('code') ?? '';
   };
 
   await t.test('curl', CURL, async (t) => {
-    const { stdout } = await run('sh', ['-c', code('curl')], {
-      env: { ...env, CODE: await codeFrom(address) },
-    });
-    t.match(JSON.parse(stdout), { sub: demo.user.user_id });
+    // As pasted into a terminal: the commands and what is typed after them come from one input.
+    const child = run('bash', ['-s'], { env });
+    child.child.stdin?.end(`${code('curl')}\n${await codeFrom(address)}\n`);
+    const lines = (await child).stdout.trim().split('\n');
+    t.ok(lines.includes(address), 'it prints the URL to open');
+    t.match(JSON.parse(lines.at(-1) ?? ''), { sub: demo.user.user_id });
   });
   await t.test('openid-client', async (t) => {
     const child = spawn(process.execPath, [await program(t, code('openid-client'))], {

@@ -19,7 +19,8 @@ export type Scope = (typeof OIDC_SCOPES)[number] | (typeof API_SCOPES)[number];
  */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   openid: 'Sign people in, and learn their ids.',
-  profile: 'Read a person’s name, picture and account details, such as the username and the email address.',
+  profile:
+    'Read a person’s name and picture at /userinfo, and their account details, with username and email address, from the users API.',
   email: 'Read a person’s email address, and whether it is confirmed.',
   'read:profile': 'Read the account details of the person who has signed in.',
   'read:users': 'Read users, as far as the role allows.',

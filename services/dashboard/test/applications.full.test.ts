@@ -32,6 +32,9 @@ t.test('the settings of applications', async (t) => {
       const form = await newForm(type);
       seen[type] = names(form);
       t.notOk(isUnfolded(form), `${type}: nothing is out of the ordinary yet`);
+      const ticked = [...form.html.matchAll(/name="scopes" value="([^"]+)" checked/g)].map(([, it]) => it);
+      const usual = { machine: ['read:data'], resource: [] }[type] ?? ['openid', 'profile', 'email'];
+      t.same(ticked, usual, 'as the guides say');
       const fields = type === 'machine' ? { scopes: 'read:data' } : type === 'resource' ? {} : uris;
       const made = await browser.submit(form, { name: `Plain ${type}`, ...fields }, FORM);
       t.equal(made.status, 200, `${type}: ${textOf(made).slice(0, 300)}`);

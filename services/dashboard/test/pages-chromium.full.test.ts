@@ -62,6 +62,10 @@ async function inChromium(path: string): Promise<void> {
       t.same(await accessibilityViolations(page), [], path);
       const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide`);
+      const cut = await page.evaluate<number>(
+        "[...document.querySelectorAll('.stacked, .tabs')].filter((it) => it.scrollWidth > it.clientWidth).length",
+      );
+      t.equal(cut, 0, `${path}: nothing in a list or among the tabs is cut off`);
     }
     t.same(complaints, []);
   });
@@ -302,7 +306,7 @@ async function inChromium(path: string): Promise<void> {
     const ofApplications = [web, spa, machine].flatMap(({ client_id: id }) =>
       ['', '/credentials', '/quick-start', '/usage', '/profiles'].map((it) => `/applications/${id}${it}`),
     );
-    const ofNotifications = ['', '/notifications', '/reports', '/queues', '/dead-letters'];
-    return [...ofApplications, ...ofNotifications].map((it) => `/dashboard${it}`);
+    const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'];
+    return [...ofApplications, ...others].map((it) => `/dashboard${it}`);
   }
 }

@@ -21,6 +21,21 @@ t.test('pages of the dashboard', async (t) => {
   const { browser } = await built.signedIn('ann');
   const admin = await built.signedIn('admin');
 
+  await t.test(
+    'somebody without applications is told what to do first, and shown no empty charts',
+    async (t) => {
+      const page = await browser.get('/dashboard');
+      t.match(textOf(page), 'Your first application');
+      t.notMatch(page.html, 'class="plot');
+      t.notMatch(page.html, 'class="ranges"');
+      t.match(
+        (await admin.browser.get('/dashboard')).html,
+        'class="plot',
+        'admins see what all applications do',
+      );
+    },
+  );
+
   await t.test('an application is made, used, changed and deleted', async (t) => {
     const choice = await browser.get('/dashboard/applications/new');
     for (const type of ['web', 'spa', 'native', 'machine']) t.match(choice.html, `?type=${type}"`);
@@ -36,6 +51,7 @@ t.test('pages of the dashboard', async (t) => {
     const secret = codeOf(made, 'new-credential') ?? '';
     t.equal(secret.length, 43);
     const id = made.url.pathname.split('/')[3] ?? '';
+    t.equal(codeOf(made, 'new-credential-client'), id, 'with the client ID that it goes with');
     const row = new RegExp(`<th scope="row"><div><code dir="ltr">…${secret.slice(-4)}</code>(.*?)</div>`);
     t.match(row.exec(made.html)?.[1], 'New', 'its row is marked');
     const later = await browser.get(made.url.href);

@@ -19,9 +19,10 @@ const TYPES: AppType[] = ['web', 'spa', 'native', 'machine', 'resource'];
 /** The texts that are values in a program: arguments of commands, or string literals. */
 const TEXTS: Record<string, (code: string) => string[]> = {
   sh(code) {
-    const program = `curl() { printf '%s\\n' "$@" >&2; }\n${code}`;
+    const program = `curl() { printf '%s\\n' "$@" >&2; }\necho() { curl "$@"; }\n${code}`;
     const { stderr, stdout, status } = spawnSync('sh', ['-euc', program], {
-      env: { CLIENT_SECRET: 'secret', CODE: 'code', TOKEN: 'token', PATH: process.env.PATH },
+      env: { CLIENT_SECRET: 'secret', TOKEN: 'token', PATH: process.env.PATH },
+      input: 'code\n',
       encoding: 'utf8',
     });
     if (status !== 0 || stdout !== '') throw new Error(`${status}: ${stdout}${stderr}`);

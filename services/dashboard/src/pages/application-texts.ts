@@ -45,9 +45,9 @@ export const SCOPES = Object.entries(SCOPE_MEANINGS).map(([name, what]) => {
 
 /** What a new application of each type asks for unless it is changed. */
 export const USUAL_SCOPES: Record<AppType, readonly string[]> = {
-  web: ['openid', 'profile', 'email', 'read:data'],
-  spa: ['openid', 'profile', 'email', 'read:data'],
-  native: ['openid', 'profile', 'email', 'read:data'],
+  web: OIDC_SCOPES,
+  spa: OIDC_SCOPES,
+  native: OIDC_SCOPES,
   machine: ['read:data'],
   resource: [],
 };

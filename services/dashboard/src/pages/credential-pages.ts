@@ -5,7 +5,7 @@ import { type ApiApplication, type ApiKey, type ApiSecret, hasSetting } from '..
 import { SCOPES } from './application-texts.ts';
 import { checkbox, choices, formProblem, selectField, textField } from './fields.ts';
 import { type Column, table } from './list.ts';
-import { codeBlock, exactTime, lastUsed, statusTag } from './parts.ts';
+import { copyable, exactTime, facts, lastUsed, statusTag } from './parts.ts';
 
 /** A secret or key that has just been made, with what to do with it. */
 export type NewCredential = { kind: 'secret' | 'key' | 'rotated_key'; text: string };
@@ -41,10 +41,17 @@ const NEW: Record<NewCredential['kind'], { title: string; advice: string }> = {
   },
 };
 
-/** A new credential; `at` tells it from others on the page. */
-export function newCredential({ kind, text }: NewCredential, at: number): Html {
+/** A new credential, and a secret with the client ID that it goes with; `at` tells it from others on the page. */
+export function newCredential({ kind, text }: NewCredential, at: number, clientId: string): Html {
   const id = at === 0 ? 'new-credential' : `new-credential-${at}`;
-  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${codeBlock(id, text)}<p>${NEW[kind].advice}</p></section>`;
+  const shown =
+    kind === 'secret'
+      ? facts([
+          ['Client ID', copyable(`${id}-client`, clientId)],
+          ['Client secret', copyable(id, text)],
+        ])
+      : copyable(id, text);
+  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}</p></section>`;
 }
 
 /** By what a secret or key can be told from others; empty for one of an earlier version. */

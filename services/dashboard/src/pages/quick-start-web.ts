@@ -14,14 +14,18 @@ export function webCurl(sample: Sample): Snippet {
   return {
     id: 'curl',
     title: 'curl',
-    before: `Open this URL in a browser, sign in, and copy the code from the URL that you are redirected to: ${authorizeUrl(sample)}`,
-    code: sh`# With the code, within a minute:
-TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
-  -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
-  sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
-
-# Who has signed in:
-curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"`,
+    before: SECRET,
+    // In braces, since the code would else be read from the lines that were pasted with this one.
+    code: sh`{
+  echo 'Open this URL in a browser and sign in:'
+  echo ${authorizeUrl(sample)}
+  echo 'Within a minute, paste the code from the URL that you are redirected to:'
+  read -r CODE
+  TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
+    -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
+    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"
+}`,
   };
 }
 

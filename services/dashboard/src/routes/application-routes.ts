@@ -59,7 +59,7 @@ ${list({
   cursor,
   outcome,
   columns: columns(isAdmin, person, people),
-  empty: html`<p><strong>You have no applications yet.</strong> A website, a phone app or a job on a server needs an application to get access tokens.</p><p><a class="button primary" href="${APPLICATIONS}/new">Create your first application</a></p>`,
+  empty: html`<p><strong>You have no applications yet.</strong> A website, a phone app or a job on a server needs an application to get access tokens.</p><p><a class="button primary" href="${APPLICATIONS}/new">New application</a></p>`,
 })}`,
     };
   });

@@ -13,7 +13,8 @@ import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 const NOTICES: Record<string, string> = {
   saved: 'Your changes are saved.',
-  created: 'The application is created. The quick start shows how to use it.',
+  created:
+    'The application is created. Your code needs its client ID, below. The quick start shows how to use it.',
   offered:
     'The transfer is offered. The application stays yours until the new owner accepts. The offer expires after 7 days.',
   accepted: 'The application is yours. It has no secrets or keys until you create them.',

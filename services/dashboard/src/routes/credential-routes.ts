@@ -23,7 +23,8 @@ import { addConfirmed } from './confirmed.ts';
 import { type DashboardRouter, notFound, type Visit } from './dashboard-router.ts';
 
 const NOTICES: Record<string, string> = {
-  created: 'The application is created. Copy its secret now. The quick start shows how to use it.',
+  created:
+    'The application is created. Copy its client ID and secret now. The quick start shows how to use them.',
   removed: 'The secret no longer works.',
   revoked: 'The API key no longer works.',
 };
@@ -171,7 +172,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
       path: '/credentials',
       notice: shown.notice,
       failed: secretError !== undefined || keyError !== undefined,
-      body: html`${fresh.map(newCredential)}
+      body: html`${fresh.map((it, at) => newCredential(it, at, application.client_id))}
 ${isConfidential(application) && secretSection({ ...target, secrets, error: secretError, label })}
 ${keySection(section)}`,
     });

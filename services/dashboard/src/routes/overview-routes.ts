@@ -56,13 +56,7 @@ export function addOverviewRoutes(
     const isNew = mine.value?.data.length === 0;
     const isAway = Object.values(series).every(({ error }) => error !== undefined);
     const whose = person.role === 'user' ? 'Usage of your applications' : 'Usage of all applications';
-    return {
-      title: 'Overview',
-      section: 'overview',
-      charts: true,
-      notice: query('done') === 'samples' ? 'The sample data is created.' : undefined,
-      body: html`${isNew && welcome()}${products?.value?.data.length === 0 && sampleOffer(csrf)}
-${rangePicker('/dashboard', range)}
+    const usage = html`${rangePicker('/dashboard', range)}
 <p>${whose} in the ${RANGES[range].title.toLowerCase()}.</p>
 ${refreshed(
   'figures',
@@ -82,7 +76,14 @@ ${refreshed(
   }
 ${plotGrid(isAway ? plots.slice(0, 1) : plots)}
 ${freshness(series.requests)}`,
-)}
+)}`;
+    return {
+      title: 'Overview',
+      section: 'overview',
+      charts: true,
+      notice: query('done') === 'samples' ? 'The sample data is created.' : undefined,
+      body: html`${isNew && welcome()}${products?.value?.data.length === 0 && sampleOffer(csrf)}
+${!(isNew && person.role === 'user') && usage}
 <section><h2>Shortcuts</h2>
 <ul class="choices">${SHORTCUTS.map(([href, title, what]) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${what}</span></a></li>`)}</ul></section>`,
     };
@@ -90,11 +91,7 @@ ${freshness(series.requests)}`,
 }
 
 const SHORTCUTS: [href: string, title: string, what: string][] = [
-  [
-    '/dashboard/applications/new',
-    'Create an application',
-    'Sign people in, or give a server access to the API.',
-  ],
+  ['/dashboard/applications/new', 'New application', 'Sign people in, or give a server access to the API.'],
   [
     '/dashboard/applications',
     'Manage credentials',
@@ -112,5 +109,5 @@ function sampleOffer(csrf: string) {
 }
 
 function welcome() {
-  return html`<section class="panel"><h2>Your first application</h2><p>An application has a client ID and credentials for access tokens. Its quick start shows how to send the first request in minutes.</p><p><a class="button primary" href="/dashboard/applications/new">Create an application</a></p></section>`;
+  return html`<section class="panel"><h2>Your first application</h2><p>An application has a client ID and credentials for access tokens. Its quick start shows how to send the first request in minutes. Its usage is then shown here.</p><p><a class="button primary" href="/dashboard/applications/new">New application</a></p></section>`;
 }

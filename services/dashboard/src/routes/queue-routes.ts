@@ -40,7 +40,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
     section: 'queues',
     notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
-    body: html`<p>Queues hold messages, reports and other background work. Each queue has one lane per provider, so a failing provider delays no other lane. Pause a lane to hold its jobs, for example during maintenance of a provider. Jobs in progress include those that wait for a retry. Cancelled jobs are counted until a worker removes them. An attempt that is postponed because the provider cannot be reached, or because another job comes first, does not count as an attempt.</p>
+    body: html`<p>Queues hold messages, reports and other background work. Each provider has a lane of its own. Pause a lane to hold its jobs, for example while its provider is under maintenance. Jobs in progress include those that wait for a retry.</p>
 ${formProblem(error, [])}
 ${
   outcome.error === undefined
