@@ -54,7 +54,12 @@ async function install() {
     if (tries === 0) process.stderr.write('Waiting for another install to finish…\n');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  const touch = setInterval(() => existsSync(lockFile) && writeFileSync(lockFile, `${process.pid}`), 1000);
+  let seconds = 0;
+  const touch = setInterval(() => {
+    if (existsSync(lockFile)) writeFileSync(lockFile, `${process.pid}`);
+    seconds += 1;
+    if (seconds % 10 === 0) process.stderr.write(`Still installing, after ${seconds} s…\n`);
+  }, 1000);
   const result = isInstalled() ? { code: 0 } : await runPnpm();
   if (result.code === 0) writeFileSync(stampFile, stamp);
   clearInterval(touch);
@@ -78,7 +83,7 @@ function takeLock() {
 }
 
 function runPnpm() {
-  process.stderr.write('Installing dependencies…\n');
+  process.stderr.write('Installing dependencies (about 600 MB)…\n');
   // Nobody can be asked here whether a tree that another version or platform left may be replaced.
   const args = [pnpm, 'install', '--frozen-lockfile', '--config.confirm-modules-purge=false'];
   return run([...npx, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -17,7 +17,7 @@ export function banner({ publicUrl: baseUrl, dataDir, database, ...sending }: Ba
   const credentials = displayPath(demoFile(dataDir));
   const machine = 'm=JSON.parse(fs.readFileSync(process.argv[1])).machine;m.client_id+":"+m.client_secret';
   const token =
-    `TOKEN=$(curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials ` +
+    `TOKEN=$(curl -s ${baseUrl}/oauth2/token -d grant_type=client_credentials ` +
     `-u "$(node -p '${machine}' ${shellQuoted(credentials)})" ` +
     `| node -p 'JSON.parse(fs.readFileSync(0)).access_token'); echo $TOKEN`;
   const list = `curl -s ${baseUrl}/v1/users -H "authorization: Bearer $TOKEN"`;

@@ -7,10 +7,12 @@ import { StartError } from './start-error.ts';
 
 const KEY_FILE = 'master.key';
 export const DEMO_FILE = 'demo.json';
+/** The same until the first start is ready. */
+export const PENDING_DEMO_FILE = 'demo.json.pending';
 /** The URI of the database while npm start runs. */
 export const URI_FILE = 'mongodb.uri';
 /** The files of npm start in the data directory, besides the database. */
-export const DATA_FILES = [DEMO_FILE, KEY_FILE, URI_FILE];
+export const DATA_FILES = [DEMO_FILE, PENDING_DEMO_FILE, KEY_FILE, URI_FILE];
 export const MONGODB_DIRECTORY = 'mongodb';
 /** The directory for mails, which are not sent. */
 export const OUTBOX_DIRECTORY = 'outbox';

@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/kit/ids';
 import { newApiKey } from '@gatehouse/tokens/api-key';
-import { DEMO_FILE, readIfThere, requireNoDatabase, writePrivateFile } from './data-dir.ts';
+import {
+  DEMO_FILE,
+  PENDING_DEMO_FILE,
+  readIfThere,
+  requireNoDatabase,
+  writePrivateFile,
+} from './data-dir.ts';
 import { StartError } from './start-error.ts';
 
 /** An account to sign in with. */
@@ -39,15 +46,16 @@ const REDIRECT_URI = 'http://127.0.0.1:49152/callback';
 
 /**
  * The demo credentials of an earlier start, or new ones. New ones are on disk when this resolves, so that a crash cannot
- * lose the password of an account. An existing file is updated only by `save`, to be called once the data directory is
- * known not to be in use by another process.
+ * lose the password of an account, but not in demo.json: only `save` writes that, to be called when they work.
  */
 export async function prepareDemo(
   dataDir: string,
   baseUrl: string,
 ): Promise<{ demo: Demo; save(): Promise<void> }> {
   const file = demoFile(dataDir);
-  const existing = await readIfThere(file);
+  const pending = join(dataDir, PENDING_DEMO_FILE);
+  const saved = await readIfThere(file);
+  const existing = saved ?? (await readIfThere(pending));
   if (existing === undefined) requireNoDatabase(dataDir, file);
   // A file of an earlier version lacks newer fields.
   const demo = {
@@ -56,11 +64,12 @@ export async function prepareDemo(
     base_url: baseUrl,
   };
   const text = `${JSON.stringify(demo, null, 2)}\n`;
-  if (existing === undefined) await writePrivateFile(file, text);
+  if (existing === undefined) await writePrivateFile(pending, text);
   return {
     demo,
     async save() {
-      if (existing !== undefined && text !== existing) await writePrivateFile(file, text);
+      if (text !== saved) await writePrivateFile(file, text);
+      await rm(pending, { force: true });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
@@ -9,7 +10,7 @@ import { startTracing } from '@gatehouse/kit/start-tracing';
 import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local-mongo/start';
 import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
-import { prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';
+import { MONGODB_DIRECTORY, prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';
 import { prepareDemo } from './demo.ts';
 import { requireFreePort } from './free-port.ts';
 import { createServices } from './services.ts';
@@ -31,14 +32,15 @@ let running: Running | undefined;
 try {
   const { dataDir, port, host, publicUrl } = settings;
   await requireFreePort(port, host);
-  // Otherwise a first start is silent for seconds.
   if (process.stdout.isTTY) process.stdout.write('Starting Gatehouse…\n');
   await prepareDataDir(dataDir);
   // Both before the database is started: if there is data, they must exist, too.
   const masterKeys = await readMasterKeys(dataDir);
   const { demo, save } = await prepareDemo(dataDir, publicUrl);
+  // Otherwise a first start is silent for up to half a minute. The standard output may be a log, in JSON.
+  if (settings.mongodbUri === undefined && !existsSync(join(dataDir, MONGODB_DIRECTORY)))
+    process.stderr.write('Preparing the database…\n');
   mongo = await startLocalMongo({ uri: settings.mongodbUri, dataDir, env: process.env, logger });
-  await save();
   // For npm run keys:rotate. A URI from MONGODB_URI may contain a password, and is not written to a file.
   if (settings.mongodbUri === undefined) await writePrivateFile(join(dataDir, URI_FILE), `${mongo.uri}\n`);
 
@@ -76,6 +78,7 @@ try {
   });
   await Promise.race([running.started, startTimeout(mongo.kind)]);
   await checkDemo(ownUrl, demo, dataDir);
+  await save();
   process.stdout.write(banner({ ...settings, database: mongo.kind }));
 } catch (error) {
   // Interrupted by a signal: its handler ends the process.

@@ -177,7 +177,7 @@ t.test('a child may close its channel and go on', parallel(), async (t) => {
 t.test('installs only when the lockfile, the workspace or the tree says so', parallel(), async (t) => {
   const tree = checkout(t);
   const first = await runCode(tree, '0');
-  t.equal(first.stderr, 'Installing dependencies…\n');
+  t.equal(first.stderr, 'Installing dependencies (about 600 MB)…\n');
   t.match(installs(tree), [/^-y --prefer-offline pnpm@[\d.]+ install --frozen-lockfile /]);
 
   const stamp = join(tree.root, 'node_modules/.install-stamp');
@@ -206,7 +206,10 @@ t.test('a failed install says why and what to do, and is tried again', parallel(
   const result = await runCode(failing, 'console.log("ran")');
   t.equal(result.code, 1);
   t.equal(result.stdout, '');
-  t.match(result.stderr, /^Installing dependencies…\na line from npx\n\n.+check the network/);
+  t.match(
+    result.stderr,
+    /^Installing dependencies \(about 600 MB\)…\na line from npx\n\n.+check the network/,
+  );
   t.equal((await runCode({ ...tree, env: { PATH: '' } }, '0')).code, 1, 'without npx');
   t.equal((await runCode(tree, '0')).code, 0);
 });
@@ -220,7 +223,11 @@ t.test('an install that is interrupted ends by the signal', parallel(), async (t
   process.kill(-Number(child.pid), 'SIGINT');
   const { signal, stdout } = await ended;
   t.same([signal, stdout], ['SIGINT', '']);
-  t.equal((await runCode(tree, '0')).stderr, 'Installing dependencies…\n', 'the next one need not wait');
+  t.equal(
+    (await runCode(tree, '0')).stderr,
+    'Installing dependencies (about 600 MB)…\n',
+    'the next one need not wait',
+  );
 });
 
 t.test('of two at once one installs and the other waits', parallel(), async (t) => {
@@ -233,7 +240,7 @@ t.test('of two at once one installs and the other waits', parallel(), async (t) 
   );
   t.equal(installs(tree).length, 1);
   t.same(results.map((result) => result.stderr).sort(), [
-    'Installing dependencies…\n',
+    'Installing dependencies (about 600 MB)…\n',
     'Waiting for another install to finish…\n',
   ]);
 });

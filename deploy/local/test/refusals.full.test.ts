@@ -31,7 +31,7 @@ t.test('a failed start prints one clear sentence and exits with status 1', async
     [
       'no MongoDB is available',
       { GATEHOUSE_MONGO: 'mongod', PATH: '/nonexistent' },
-      /^No MongoDB could be started:\n- .*\n.*Set MONGODB_URI/s,
+      /^Preparing the database…\nNo MongoDB could be started:\n- .*\n.*Set MONGODB_URI/s,
     ],
     ['MONGODB_URI unreachable', { MONGODB_URI: 'mongodb://user:sesame@127.0.0.1:1/' }, /127\.0\.0\.1:1/],
     ['damaged demo.json', { DATA_DIR: damaged }, /demo\.json is damaged/],

@@ -45,13 +45,17 @@ async function shownBy(t: Test, env: Record<string, string>, awaited?: RegExp): 
 t.test('in a terminal it prints for people', async (t) => {
   const env = { DATA_DIR: temporaryDir(t), PORT: String(await freePort()) };
   const quiet = await shownBy(t, env);
-  t.match(stripVTControlCharacters(quiet), /^Starting Gatehouse…\n\n {2}Gatehouse is ready at /);
+  t.match(
+    stripVTControlCharacters(quiet),
+    /^Starting Gatehouse…\nPreparing the database…\n\n {2}Gatehouse is ready at /,
+  );
   t.match(quiet, '\x1b[1mGatehouse is ready at ', 'in bold');
   t.match(quiet, /shows every request\.\n\n\^C$/, 'and requests are not told');
 
   const request = /INFO.+request GET \/nowhere 404/;
   const talkative = await shownBy(t, { ...env, LOG_LEVEL: 'info' }, request);
   t.match(talkative, /INFO.+the local MongoDB is ready/);
+  t.notMatch(talkative, 'Preparing the database', 'it is only the first time that this takes long');
   t.match(talkative, request);
   t.notMatch(talkative, /^\{/m, 'no JSON lines');
 });
