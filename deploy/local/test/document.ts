@@ -50,7 +50,7 @@ export function stepsOf(markdown: string): Step[] {
 
 /** The block in `steps` that sets a variable of the shell, for documents that go on from there. */
 export function settingOf(variable: string, steps: Step[]): Step {
-  const found = steps.find(({ block }) => block.text.startsWith(`${variable}=$(`));
+  const found = steps.find(({ block }) => new RegExp(`^(?:export )?${variable}=\\$\\(`).test(block.text));
   if (found === undefined) throw new Error(`nothing sets ${variable}`);
   return { block: found.block };
 }

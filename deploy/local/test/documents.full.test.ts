@@ -6,7 +6,7 @@ import { createFormBrowser } from '@gatehouse/testing/form-browser';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import type { Demo } from '../src/demo.ts';
-import { signInAndAllow } from './clients/set-up.ts';
+import { signInAndAllow, signOut } from './clients/set-up.ts';
 import { blocksOf, faultOf, runSteps, type Step, settingOf, stepsOf } from './document.ts';
 import { temporaryDir } from './gatehouse.ts';
 
@@ -58,10 +58,9 @@ t.test('README.md', async (t) => {
   }
   t.comment(`later starts were ready in ${later.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
   t.ok(Math.min(...later) < 4, 'a later start is ready in under 4 s');
-  reset(t);
 });
 
-t.test('the guides', async (t) => {
+t.test('the guides, with what README.md has left behind', async (t) => {
   const running = await startIn(t);
   for (const path of [RUN_IT, BUILD_ON_IT, ...OTHERS, PRODUCTION]) {
     await t.test(path, async (t) => {
@@ -70,6 +69,7 @@ t.test('the guides', async (t) => {
     });
   }
   await running.end();
+  reset(t);
 });
 
 /** A document with the ports of this test in place of those that a reader has, which may be in use. */
@@ -87,9 +87,10 @@ function readSteps(path: string): Step[] {
 
 /** The steps after those of other guides that set the variables which they use and do not set. */
 function withVariables(steps: Step[]): Step[] {
-  const uses = (name: string) => (step: Step) =>
-    step.notRun === undefined && new RegExp(`(?:\\$|process\\.env\\.)${name}\\b`).test(step.block.text);
-  const sets = (name: string) => (step: Step) => step.block.text.startsWith(`${name}=`);
+  const matches = (pattern: RegExp) => (step: Step) =>
+    step.notRun === undefined && pattern.test(step.block.text);
+  const uses = (name: string) => matches(new RegExp(`(?:\\$|process\\.env\\.)${name}\\b`));
+  const sets = (name: string) => matches(new RegExp(`^(?:export )?${name}=`));
   const missing = (names: string[], of: Step[]) =>
     names.filter((name) => of.some(uses(name)) && !of.some(sets(name)));
   const settings = missing(['TOKEN', 'LOGIN'], steps).map((name) =>
@@ -118,8 +119,8 @@ async function follow(t: Test, steps: Step[]): Promise<void> {
 
 /** The web application of the guide, with openid-client of this repository, and a person who signs in to it. */
 async function signInToTheShop(t: Test): Promise<void> {
-  const shop = blocksOf(read(BUILD_ON_IT)).find(({ file }) => file === 'shop.mjs');
-  writeFileSync(join(tree, 'shop.mjs'), shop?.text ?? '');
+  const program = blocksOf(read(BUILD_ON_IT)).find(({ file }) => file === 'shop.mjs');
+  writeFileSync(join(tree, 'shop.mjs'), program?.text ?? '');
   mkdirSync(join(tree, 'node_modules'), { recursive: true });
   symlinkSync(
     join(tree, 'deploy/local/node_modules/openid-client'),
@@ -127,28 +128,40 @@ async function signInToTheShop(t: Test): Promise<void> {
   );
   const home = `http://127.0.0.1:${shopPort}`;
   const { admin, user } = JSON.parse(readFileSync(join(tree, '.data/demo.json'), 'utf8')) as Demo;
-  const web = await registerWeb(admin, `${home}/callback`);
+  const web = await registerWeb(admin, home);
+  const GATEHOUSE = `http://localhost:${port}`;
   const child = spawn('node', ['shop.mjs'], {
     cwd: tree,
-    env: { ...env, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret },
+    env: { ...env, GATEHOUSE, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret },
     stdio: 'inherit',
   });
   t.teardown(() => child.kill());
-  const open = () => fetch(home, { redirect: 'manual' }).catch(() => undefined);
-  await until(async () => (await open()) !== undefined, 10_000);
-  const opened = await open();
-  const cookie = opened?.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const browser = createFormBrowser(`http://localhost:${port}`);
-  const callback = await signInAndAllow(browser, opened?.headers.get('location') ?? '', user);
-  t.equal(await (await fetch(callback, { headers: { cookie } })).text(), 'Hello, demo.', 'the shop');
-  const stranger = await fetch(callback);
-  t.equal(stranger.status, 400, 'a browser that has not begun this sign-in is refused');
+  const shop = createFormBrowser(home);
+  await until(async () => (await shop.get('/').catch(() => undefined))?.status === 200, 10_000);
+  const browser = createFormBrowser(GATEHOUSE);
+  const callback = await signInAndAllow(browser, (await shop.get('/sign-in')).url, user);
+  t.match((await shop.get(callback.href)).html, 'Hello, demo.');
+  t.match((await shop.get('/')).html, 'Hello, demo.', 'also when the page is loaded again');
+  const again = await shop.get(callback.href);
+  t.match([again.status, again.html], [400, 'has already finished it'], 'a sign-in is finished once');
+  const stranger = await createFormBrowser(home).get(callback.href);
+  t.match([stranger.status, stranger.html], [400, 'has not started a sign-in'], 'by who has started it');
+  const other = await fetch(`http://localhost:${shopPort}`, { redirect: 'manual' });
+  t.equal(other.headers.get('location'), home, 'opened at localhost, it leads to where its cookies are');
+
+  const out = await shop.submit(await shop.get('/'), {}, '/sign-out');
+  t.equal((await signOut(browser, out.url)).href, `${home}/`);
+  t.match((await shop.get('/')).html, 'href="/sign-in"');
+  const signIn = await browser.get((await shop.get('/sign-in')).url.href);
+  const { username, password } = user;
+  const consent = await browser.submit(signIn, { username, password });
+  t.match(consent.url.pathname, /^\/consent\//, 'consent is asked anew, as docs/guides/sign-in.md says');
 }
 
 /** Registers the web application that the guide has its reader create in the dashboard. */
 async function registerWeb(
   { username, password }: Demo['admin'],
-  redirectUri: string,
+  home: string,
 ): Promise<Record<string, string>> {
   const post = async (path: string, body: object, headers = {}) => {
     const response = await fetch(`http://localhost:${port}${path}`, {
@@ -159,7 +172,10 @@ async function registerWeb(
     return (await response.json()) as Record<string, string>;
   };
   const { token } = await post('/api/v1/auth/login', { username, password });
-  const web = { name: 'Shop', type: 'web', scopes: ['openid', 'profile'], redirect_uris: [redirectUri] };
+  const web = {
+    ...{ name: 'Shop', type: 'web', scopes: ['openid', 'profile', 'email'] },
+    ...{ redirect_uris: [`${home}/callback`], post_logout_redirect_uris: [`${home}/`] },
+  };
   return post('/api/v1/applications', web, { authorization: `Bearer ${token}` });
 }
 

@@ -56,7 +56,7 @@ export function nativeOpenidClient({ base, clientId, redirectUri, scope }: Sampl
     id: 'openid-client',
     title: 'Node.js with openid-client',
     before:
-      'npm install openid-client. The program listens on a local port for the response (RFC 8252 §7.3), and prints the URL to open in a browser. There is no secret: PKCE takes its place.',
+      'npm install openid-client. The program listens on a local port for the response (RFC 8252 §7.3), and prints the URL to open in a browser. There is no secret: PKCE takes its place. People have to allow the application at each sign-in, since any program can listen there (RFC 8252 §8.6).',
     code: js`import { createServer } from 'node:http';
 import * as client from 'openid-client';
 
