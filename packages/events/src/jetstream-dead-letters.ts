@@ -1,14 +1,7 @@
-import {
-  AckPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  StorageType,
-  type StoredMsg,
-} from '@nats-io/jetstream';
-import { nanos } from '@nats-io/transport-node';
+import { JetStreamApiCodes, JetStreamApiError, StorageType, type StoredMsg } from '@nats-io/jetstream';
 import { partsOf } from './create-job-queue.ts';
 import { publishMessage } from './jetstream-publish.ts';
-import { type JetStream, nextMessage } from './jetstream-streams.ts';
+import { countSubjects, type JetStream, nextMessage } from './jetstream-streams.ts';
 import type { Priority } from './job.ts';
 import type { DeadLetter } from './job-queue.ts';
 import type { DeadLetterStore, StoredLetter } from './job-store.ts';
@@ -75,19 +68,14 @@ export function createJetStreamDeadLetters(options: {
         const { purged } = await manager.streams.purge(stream, { filter: subjectOf('*', lane, '*') });
         return purged;
       }),
-    async counts({ manager }, lanes) {
-      const { state } = await manager.streams.info(stream);
+    async counts(js, lanes) {
+      const { state } = await js.manager.streams.info(stream);
       if (state.messages === 0) return () => 0;
       const counted = await Promise.all(
         partsOf(lanes).map(async ({ lane, priority }) => {
-          // The server counts what a new consumer would get; a purge spoils the count of one that exists (2.9).
-          const { num_pending } = await manager.consumers.add(stream, {
-            filter_subject: subjectOf(priority, lane, '*'),
-            ack_policy: AckPolicy.None,
-            inactive_threshold: nanos(1000),
-            mem_storage: true,
-          });
-          return [`${lane}.${priority}`, num_pending] as const;
+          // Each letter has a subject of its own.
+          const count = await countSubjects(js, stream, subjectOf(priority, lane, '*'));
+          return [`${lane}.${priority}`, count] as const;
         }),
       );
       const counts = new Map(counted);

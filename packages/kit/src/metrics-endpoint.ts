@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompletedRequest } from './completed-request.ts';
 import type { Logger } from './logger.ts';
 import { METRICS_TYPE, type MetricFamily, metricsText } from './metrics-text.ts';
@@ -7,31 +6,24 @@ import { createProcessMetrics } from './process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import type { Service } from './service.ts';
 
-/** How long a service may take to read its metrics. */
-const TIMEOUT_MS = 2000;
-
 /**
- * What operators scrape at /metrics: the requests of the services, the process, and what the services add. The edge does
- * not pass it on.
+ * What operators scrape at /metrics: the requests of the services, the process, and what the services add, with the name of
+ * the service as a label. The edge does not pass it on.
  */
 export function createMetricsEndpoint(services: readonly Service[], logger: Logger) {
   const requests = createRequestMetrics();
   const process = createProcessMetrics();
 
-  /** Nothing while the service cannot tell: the other metrics are needed then most of all. */
-  async function metricsOf({ name, metrics }: Service): Promise<readonly MetricFamily[]> {
-    const timer = new AbortController();
-    const late = sleep(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
-      throw new Error(`no answer within ${TIMEOUT_MS} ms`);
-    });
-    late.catch(() => {});
+  /** Nothing when the service cannot tell: the other metrics are needed then most of all. */
+  function metricsOf({ name, metrics }: Service): MetricFamily[] {
     try {
-      return (await Promise.race([metrics?.(), late])) ?? [];
+      return (metrics?.() ?? []).map((family) => ({
+        ...family,
+        samples: family.samples.map(({ labels, value }) => ({ labels: { service: name, ...labels }, value })),
+      }));
     } catch (error) {
       logger.warn({ err: error, service: name }, 'metrics could not be read');
       return [];
-    } finally {
-      timer.abort();
     }
   }
 
@@ -40,9 +32,10 @@ export function createMetricsEndpoint(services: readonly Service[], logger: Logg
       requests.observe(service.name, request);
       service.observe?.(request);
     },
-    async answer(response: ServerResponse): Promise<void> {
-      const ofServices = await Promise.all(services.map(metricsOf));
-      const text = metricsText([...requests.families(), ...process.families(), ...ofServices.flat()]);
+    /** @param readiness the metric of it, which is known elsewhere */
+    answer(response: ServerResponse, readiness: MetricFamily): void {
+      const ofServices = services.flatMap(metricsOf);
+      const text = metricsText([...requests.families(), ...process.families(), readiness, ...ofServices]);
       response.writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' }).end(text);
     },
     stop: process.stop,

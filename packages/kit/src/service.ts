@@ -22,8 +22,11 @@ export type Service = {
   unready(): Promise<string | undefined>;
   /** Is told of each of its requests, when it has ended. Must be fast, and not throw. */
   observe?(request: CompletedRequest): void;
-  /** What operators see of it at /metrics, beside its requests. */
-  metrics?(): Promise<readonly MetricFamily[]>;
+  /**
+   * What operators see of it at /metrics, beside its requests. Not a promise: a scrape gets what the service knows already,
+   * and neither asks for anything nor waits.
+   */
+  metrics?(): readonly MetricFamily[];
   /**
    * Hands over what it has counted. Called after the last request has ended and before any service of the process is
    * stopped, since another may be the one that takes it.

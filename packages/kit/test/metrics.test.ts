@@ -80,8 +80,13 @@ async function serve(t: Test, parts: Partial<Service> = {}) {
 
 t.test('/metrics has the requests by route, the process, and what a service adds', async (t) => {
   const { ask, seen } = await serve(t, {
-    metrics: async () => [
-      { name: 'shop_queue_depth', help: 'Waiting.', type: 'gauge', samples: [{ value: 4 }] },
+    metrics: () => [
+      {
+        name: 'shop_queue_depth',
+        help: 'Waiting.',
+        type: 'gauge',
+        samples: [{ labels: { queue: 'a' }, value: 4 }],
+      },
     ],
   });
   for (const path of ['/shop/1', '/shop/2', '/shop/broken', '/shop/none', '/elsewhere', '/health/live'])
@@ -95,7 +100,7 @@ t.test('/metrics has the requests by route, the process, and what a service adds
     'gatehouse_http_requests_total{service="shop",method="unknown",route="unknown",status="2xx"} 2',
     'gatehouse_http_request_duration_seconds_count{service="shop",method="GET",route="/shop/:id"} 3',
     'gatehouse_http_request_duration_seconds_bucket{service="shop",method="GET",route="/shop/:id",le="+Inf"} 3',
-    'shop_queue_depth 4',
+    'shop_queue_depth{service="shop",queue="a"} 4',
   ]) {
     t.ok(text.includes(`\n${line}\n`), line);
   }
@@ -111,8 +116,34 @@ t.test('/metrics has the requests by route, the process, and what a service adds
 });
 
 t.test('a service whose metrics fail does not keep the others away', async (t) => {
-  const { ask } = await serve(t, { metrics: () => Promise.reject(new Error('no')) });
+  const metrics = () => {
+    throw new Error('no');
+  };
+  const { ask } = await serve(t, { metrics });
   t.match((await ask('/metrics')).text, /process_cpu_seconds_total/);
+});
+
+t.test('readiness is as it was found last, and a scrape does not ask for it', async (t) => {
+  let asked = 0;
+  let reason: string | undefined;
+  const { ask } = await serve(t, {
+    async unready() {
+      asked += 1;
+      return reason;
+    },
+  });
+  const ready = async () =>
+    /^gatehouse_ready\{service="shop"\} (.+)$/m.exec((await ask('/metrics')).text)?.[1];
+  t.equal(await ready(), undefined, 'nobody has asked yet');
+  await ask('/health/ready');
+  t.equal(await ready(), '1');
+  reason = 'its database cannot be reached';
+  t.equal(await ready(), '1');
+  t.equal(asked, 1);
+  await ask('/health/ready');
+  t.equal(await ready(), '0');
+  t.intercept(performance, 'now', { value: () => 1e9 });
+  t.equal(await ready(), undefined, 'it was asked for long ago');
 });
 
 t.test('services hand over what they counted after the last request, before any is stopped', async (t) => {

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import type { MetricFamily } from '@gatehouse/kit/metrics-text';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { isTracing } from '@gatehouse/kit/tracing';
 import mongoose, { type Connection } from 'mongoose';
 import { type Migration, migrate } from './migrations.ts';
 import { recordOperations } from './operation-spans.ts';
+import { observePool } from './pool-metrics.ts';
 
 export type Database = {
   /** For defining collections; connected after start(). */
@@ -20,6 +22,8 @@ export type Database = {
   stop(): Promise<void>;
   /** Why the database cannot be used; undefined when it can. */
   unready(): Promise<string | undefined>;
+  /** How busy the connections are, for /metrics. */
+  metrics(): MetricFamily[];
   /** The error for the caller if this failure means that the database is unreachable; else undefined. */
   unavailable(error: unknown): ServiceError | undefined;
 };
@@ -62,6 +66,7 @@ export function createDatabase(options: {
   let heardAt = Number.NEGATIVE_INFINITY;
   let appliesMigrations = migrateAtStart === 'on';
   let isMigrated = false;
+  let poolMetrics: (() => MetricFamily[]) | undefined;
   const watching = createPeriodicTask({
     run: watch,
     everyMs: WATCH.everyMs,
@@ -85,6 +90,7 @@ export function createDatabase(options: {
       writeConcern: writeConcernOf(uri),
       maxPoolSize: 50,
     });
+    poolMetrics = observePool(connection.getClient());
     connection.getClient().on('serverHeartbeatSucceeded', () => {
       heardAt = performance.now();
     });
@@ -179,6 +185,7 @@ export function createDatabase(options: {
       if (!isMigrated) return 'the migrations of its database have not been applied';
       return (await responds()) ? undefined : 'its database cannot be reached';
     },
+    metrics: () => poolMetrics?.() ?? [],
     unavailable(thrown) {
       const error = ofDriver(thrown);
       if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {

@@ -264,7 +264,7 @@ export function createResourceService(
     stop: lifecycle.stop,
     migrate: database.migrate,
     ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
-    ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
+    metrics: () => [...database.metrics(), ...feed.metrics(), ...(parts.metrics?.() ?? [])],
     unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@gatehouse/kit/errors';
 import type { Logger } from '@gatehouse/kit/logger';
+import type { MetricFamily } from '@gatehouse/kit/metrics-text';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { createPublisherWatch } from './publisher-watch.ts';
 import { createRevocationSet, type Revocation, type RevocationSet, readRevocation } from './revocations.ts';
@@ -24,6 +25,8 @@ export type RevocationFeed = {
   check(): void;
   /** The reason why the feed cannot be relied on; undefined if it can. */
   unready(): string | undefined;
+  /** How far it may be behind, for /metrics. */
+  metrics(): MetricFamily[];
 };
 
 const RETRY_DELAY_MS = { first: 200, max: 5000 };
@@ -204,6 +207,14 @@ export function createRevocationFeed(options: {
       if (!isLoaded) return 'the revocations are not loaded yet';
       return isStale() ? 'the revocations are out of date' : undefined;
     },
+    metrics: () => [
+      {
+        name: 'gatehouse_revocations_behind_seconds',
+        help: 'The time since it was last certain that no revocation was missing.',
+        type: 'gauge',
+        samples: isLoaded ? [{ value: (performance.now() - freshAt) / 1000 }] : [],
+      },
+    ],
   };
 }
 

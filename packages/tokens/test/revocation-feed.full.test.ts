@@ -108,6 +108,22 @@ t.test('a snapshot, then what is broadcast', async (t) => {
   t.strictSame(lines, []);
 });
 
+t.test('the metrics say how far it may be behind', async (t) => {
+  const { feed, identity, publish } = setUp(t);
+  const behind = () => feed.metrics()[0]?.samples[0]?.value;
+  t.equal(behind(), undefined, 'before it is loaded');
+  await feed.start();
+  const publisher = publish('a');
+  await sleep(300);
+  t.ok(Number(behind()) < 0.1, `${behind()} s with heartbeats`);
+  publisher.stop();
+  await sleep(300);
+  t.ok(Number(behind()) < 0.2, `${behind()} s when it asks instead`);
+  identity.failure = new Error('identity is away');
+  await sleep(400);
+  t.ok(Number(behind()) > 0.3, `${behind()} s when nobody tells it`);
+});
+
 t.test('a snapshot of several pages; one that is broken off is continued', async (t) => {
   const pages: Record<string, unknown> = {
     '': { revocations: [revocationOf('a')], as_of: '1 of 3', more: true },

@@ -60,5 +60,6 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     ]),
     migrate: database.migrate,
     unready: database.unready,
+    metrics: database.metrics,
   };
 }

@@ -286,6 +286,7 @@ export function createIdentityService(
     ]),
     migrate: database.migrate,
     ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
+    metrics: () => [...database.metrics(), ...feed.metrics(), ...keys.scheduler.metrics()],
     unready: async () => (started ? ((await database.unready()) ?? feed.unready()) : 'starting'),
   };
 }

@@ -103,9 +103,7 @@ export function createNotificationsService(
       onRevocation(revocation) {
         for (const { onRevocation } of rooms) onRevocation?.(revocation);
       },
-      async metrics() {
-        return (await Promise.all(rooms.map(({ metrics }) => metrics?.() ?? []))).flat();
-      },
+      metrics: () => rooms.flatMap(({ metrics }) => metrics?.() ?? []),
     };
   });
 }

@@ -1,8 +1,22 @@
 import type { Logger } from '@gatehouse/kit/logger';
+import type { MetricFamily } from '@gatehouse/kit/metrics-text';
 import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import type { Sealer } from '@gatehouse/kit/sealing';
-import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys, withoutRetired } from './key-rotation.ts';
-import { loadSigningKeys, type SigningKeySet, type SigningKeyStore, versionOf } from './signing-keys.ts';
+import {
+  isDue,
+  PUBLISHED_BEFORE_SIGNING,
+  rotateSigningKeys,
+  secondsUntilDue,
+  withoutRetired,
+} from './key-rotation.ts';
+import {
+  type KeyRing,
+  keyIn,
+  loadSigningKeys,
+  type SigningKeySet,
+  type SigningKeyStore,
+  versionOf,
+} from './signing-keys.ts';
 
 export type KeyRotationScheduler = {
   /** Loads the keys, makes missing ones and calls onChange. Rejects when that fails, as under another master key. */
@@ -12,6 +26,8 @@ export type KeyRotationScheduler = {
   wake(): void;
   /** The keys that the service works with. Throws before start(). */
   current(): SigningKeySet;
+  /** The age of the keys that sign, and when others will, for /metrics. */
+  metrics(): MetricFamily[];
 };
 
 export type KeyRotationSchedulerOptions = {
@@ -114,5 +130,27 @@ export function createKeyRotationScheduler(options: KeyRotationSchedulerOptions)
     },
     stop: watch.stop,
     wake: watch.wake,
+    metrics() {
+      const now = new Date();
+      const gauge = (name: string, help: string, of: (ring: KeyRing) => number): MetricFamily => ({
+        ...{ name, help, type: 'gauge' },
+        samples: (keys?.rings ?? []).map((ring) => ({
+          labels: { algorithm: ring.algorithm },
+          value: of(ring),
+        })),
+      });
+      return [
+        gauge(
+          'gatehouse_signing_key_age_seconds',
+          'How long the current key has been signing.',
+          (ring) => (now.getTime() - (keyIn(ring, 'current').activatedAt ?? now).getTime()) / 1000,
+        ),
+        gauge(
+          'gatehouse_signing_key_rotation_seconds',
+          'In how long the current key is due to be replaced; below 0 when it should have been.',
+          (ring) => secondsUntilDue(ring, schedule, now),
+        ),
+      ];
+    },
   };
 }

@@ -84,15 +84,19 @@ async function rotateRing(
 }
 
 /** Whether the current key has signed, and the next one has been published, for long enough. */
-export function isDue(
+export function isDue(ring: KeyRing, options: RotationOptions, now: Date): boolean {
+  return secondsUntilDue(ring, options, now) <= 0;
+}
+
+/** In how many seconds isDue() will be true; below 0 since when it is. */
+export function secondsUntilDue(
   ring: KeyRing,
   { minAgeSeconds = 0, minPublishedSeconds = 0 }: RotationOptions,
   now: Date,
-): boolean {
-  const signedSince = keyIn(ring, 'current').activatedAt ?? now;
-  return (
-    secondsBetween(signedSince, now) >= minAgeSeconds &&
-    secondsBetween(keyIn(ring, 'next').createdAt, now) >= minPublishedSeconds
+): number {
+  return Math.max(
+    minAgeSeconds - secondsBetween(keyIn(ring, 'current').activatedAt ?? now, now),
+    minPublishedSeconds - secondsBetween(keyIn(ring, 'next').createdAt, now),
   );
 }
 

@@ -48,6 +48,26 @@ t.test('loads at the start, and changes nothing that is not due', async (t) => {
   t.strictSame(lines, []);
 });
 
+t.test('the metrics say how old the keys are, and when they are due', async (t) => {
+  const { scheduler, passSeconds } = await setUp(t);
+  const fresh = scheduler();
+  const read = () =>
+    Object.fromEntries(
+      fresh.metrics().map(({ name, samples }) => [name, samples.map(({ value }) => Math.round(value / DAY))]),
+    );
+  const [age, rotation] = ['gatehouse_signing_key_age_seconds', 'gatehouse_signing_key_rotation_seconds'];
+  t.same(read(), { [age]: [], [rotation]: [] }, 'before they are loaded');
+  await fresh.start();
+  t.same(read(), { [age]: [0, 0], [rotation]: [90, 90] });
+  await passSeconds(50 * DAY);
+  await until(() => read()[age]?.[0] === 50, 5000);
+  t.same(read(), { [age]: [50, 50], [rotation]: [40, 40] });
+  t.same(
+    fresh.metrics()[0]?.samples.map(({ labels }) => labels),
+    [{ algorithm: 'ES256' }, { algorithm: 'RS256' }],
+  );
+});
+
 t.test('notices what others rotate', async (t) => {
   const { scheduler, store, sealer } = await setUp(t);
   const replicas = [scheduler(), scheduler()];

@@ -1,4 +1,5 @@
 import { plainBody } from '@gatehouse/http/error-bodies';
+import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
 import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
 import { createLaneStore } from './lane-store.ts';
@@ -17,6 +18,12 @@ export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => (
 /** What the other rooms need to make queues that operators see and steer. */
 export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
 
+/**
+ * How often the depth of the queues is read for /metrics. Where that takes long, as with many jobs in a MongoDB, it is done less
+ * often: for a tenth of the time at most.
+ */
+const DEPTH_EVERY_MS = 10_000;
+
 /** What operators see of queues, and do about them. `operate` is called when all queues are made. */
 export function createQueuesModule(context: ResourceContext) {
   const actions = createQueueActions(context);
@@ -25,14 +32,29 @@ export function createQueuesModule(context: ResourceContext) {
     lanes,
     operate(queues: readonly OperatedQueue[]): ResourceParts {
       const service = createQueueService(queues, lanes);
+      let failing = false;
+      const observing = createPeriodicTask({
+        immediately: true,
+        everyMs: (lastRunMs) => Math.max(DEPTH_EVERY_MS, 10 * lastRunMs),
+        async run() {
+          await service.observe();
+          failing = false;
+        },
+        onError(error) {
+          // Only the first of many failures in a row.
+          if (!failing)
+            context.logger.warn({ err: error }, 'the depth of the queues cannot be read for /metrics');
+          failing = true;
+        },
+      });
       return {
         routes(app, { mountOptions: { authenticate } }) {
           mountQueues(app, { queues: service, authenticate });
           mountDeadLetters(app, { queues: service, authenticate });
         },
         prepare: lanes.load,
-        metrics: async () => queueMetrics(await service.status()),
-        background: [lanes, actions],
+        metrics: () => queueMetrics(service.observed()),
+        background: [lanes, actions, observing],
       };
     },
   };

@@ -33,6 +33,10 @@ export type OperatedQueue = {
  */
 export type QueueService = {
   status(): Promise<LaneStatus[]>;
+  /** Reads the depth of the queues for observed(), which has none after a failure. */
+  observe(): Promise<void>;
+  /** The status with the depth that observe() has read, if any. */
+  observed(): LaneStatus[];
   /** Throws `not_found`. A paused lane keeps its jobs, and none of them is worked on. */
   setPaused(queue: string, lane: string, paused: boolean, by: RequestedBy): Promise<LaneStatus>;
   /** A page of the dead letters of all queues, one queue after the other, or of one. */
@@ -64,8 +68,12 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
     return found;
   }
 
-  async function statusOf({ queue, lanes: names, failureOf }: OperatedQueue): Promise<LaneStatus[]> {
-    const depth = await queue.depth();
+  let observed = new Map<JobQueue, Depth[]>();
+
+  function statusWith(
+    { queue, lanes: names, failureOf }: OperatedQueue,
+    depth: readonly Depth[],
+  ): LaneStatus[] {
     return names.map((lane) => ({
       queue: queue.name,
       lane,
@@ -74,6 +82,8 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
       depth: depth.filter((part) => part.lane === lane),
     }));
   }
+
+  const statusOf = async (each: OperatedQueue) => statusWith(each, await each.queue.depth());
 
   /** The dead letter of this id, and its queue. */
   async function find(id: string): Promise<FoundLetter | undefined> {
@@ -100,6 +110,19 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
 
   return {
     status: async () => (await Promise.all(operated.map(statusOf))).flat(),
+
+    async observe() {
+      try {
+        observed = new Map(
+          await Promise.all(operated.map(async ({ queue }) => [queue, await queue.depth()] as const)),
+        );
+      } catch (error) {
+        observed = new Map();
+        throw error;
+      }
+    },
+
+    observed: () => operated.flatMap((each) => statusWith(each, observed.get(each.queue) ?? [])),
 
     async setPaused(name, lane, paused, by) {
       const found = named(name);
