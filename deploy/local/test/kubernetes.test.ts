@@ -40,8 +40,9 @@ function holdToSchemas(t: Test, objects: readonly KubernetesObject[]): void {
     { skip: !hasSchemas && 'kubernetes-validate is not there' },
     async (t) => {
       const file = join(temporaryDir(t), 'objects.yaml');
-      // Those of the Gateway API are not among them.
-      const known = objects.filter(({ apiVersion }) => !apiVersion.startsWith('gateway.networking.k8s.io/'));
+      // Those of the Gateway API and of the Prometheus Operator are not among them.
+      const foreign = /^(?:gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//;
+      const known = objects.filter(({ apiVersion }) => !foreign.test(apiVersion));
       writeFileSync(file, known.map((it) => JSON.stringify(it)).join('\n---\n'));
       const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', file]);
       t.equal(`${status} ${stdout}${stderr}`, '0 ');
@@ -101,7 +102,7 @@ for (const overlay of ['small', 'production']) {
 
     t.test('pods are restricted, as the namespace enforces', async (t) => {
       t.equal(ofKind('Namespace')[0]?.metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
-      for (const { metadata, spec } of ofKind('Deployment')) {
+      for (const { metadata, spec } of [...ofKind('Deployment'), ...ofKind('Job')]) {
         const { spec: pod } = spec.template;
         t.match(
           pod,
@@ -200,15 +201,15 @@ for (const overlay of ['small', 'production']) {
         labels,
         namespaceLabels,
       });
-      const own = services.map(({ name }) => {
-        const labels = named('Deployment', name)?.spec.template.metadata.labels;
-        return { name, peer: pod('gatehouse', labels) };
-      });
+      const podOf = (kind: string, name: string) =>
+        pod('gatehouse', named(kind, name)?.spec.template.metadata.labels);
+      const own = services.map(({ name }) => ({ name, peer: podOf('Deployment', name) }));
       const inStores = (label: string) => pod('stores', { [label]: 'true' }, { 'gatehouse/stores': 'true' });
       const stores = own.map(({ name }) => ({ name, peer: inStores(`gatehouse/${name}-database`) }));
       const others: [string, Peer, number[]][] = [
         ['the gateway', pod('edge', {}, { 'gatehouse/gateway': 'true' }), [3000]],
         ['monitoring', pod('monitoring', {}, { 'gatehouse/monitoring': 'true' }), [9000]],
+        ['a collector of traces', pod('traces', {}, { 'gatehouse/traces': 'true' }), []],
         ['another namespace', pod('other', { 'app.kubernetes.io/name': 'identity' }), []],
         ['another pod of the namespace', pod('gatehouse', { 'app.kubernetes.io/name': 'other' }), []],
       ];
@@ -230,6 +231,10 @@ for (const overlay of ['small', 'production']) {
           const open = [80, 3000, 9000].filter((port) => allows(policies, peer, self, port));
           t.same(open, ports, `${from} reaches ${name}`);
         }
+        for (const port of [4318, 9000]) {
+          const collector = others.find(([from]) => from === 'a collector of traces')?.[1] as Peer;
+          t.equal(allows(policies, self, collector, port), port === 4318, `${name} sends traces to ${port}`);
+        }
         const isSender = ['identity', 'notifications'].includes(name);
         t.equal(
           allows(policies, self, { address: '93.184.216.34' }, 443),
@@ -248,8 +253,72 @@ for (const overlay of ['small', 'production']) {
       }
     });
 
+    const production = overlay === 'production';
+
+    t.test('a Job for each service migrates, and replicas wait for it', async (t) => {
+      t.equal(settings.MIGRATE_AT_START, production ? 'off' : undefined);
+      t.equal(ofKind('Job').length, production ? services.length : 0);
+      for (const { metadata, spec } of ofKind('Job')) {
+        const { name } = metadata;
+        const service = name.replace(/-migrations$/, '');
+        t.match(metadata.labels, { 'app.kubernetes.io/component': 'migrations' }, 'to be found and removed');
+        const { containers, restartPolicy } = spec.template.spec;
+        const replica = named('Deployment', service)?.spec.template.spec.containers[0];
+        const { command, env, envFrom, image, securityContext } = containers[0];
+        t.same(command, [...replica.command, 'migrate']);
+        t.same(
+          { env, envFrom, image, securityContext },
+          {
+            ...{ env: replica.env, envFrom: replica.envFrom },
+            ...{ image: replica.image, securityContext: replica.securityContext },
+          },
+        );
+        t.equal(restartPolicy, 'OnFailure');
+
+        const { labels } = spec.template.metadata;
+        // A Service, a PodDisruptionBudget and an HorizontalPodAutoscaler select replicas by their name alone.
+        t.notOk(
+          services.some((it) => it.name === labels['app.kubernetes.io/name']),
+          `${name} is no replica`,
+        );
+        const policies = ofKind('NetworkPolicy');
+        const self: Peer = { namespace: 'gatehouse', labels, namespaceLabels: {} };
+        for (const { name: owner } of services) {
+          const label = { [`gatehouse/${owner}-database`]: 'true' };
+          const database: Peer = {
+            namespace: 'stores',
+            labels: label,
+            namespaceLabels: { 'gatehouse/stores': 'true' },
+          };
+          t.equal(
+            allows(policies, self, database, 27017),
+            owner === service,
+            `${name} and the database of ${owner}`,
+          );
+        }
+      }
+    });
+
+    t.test('the Prometheus Operator finds the management port of every service', async (t) => {
+      const monitors = ofKind('ServiceMonitor');
+      t.equal(monitors.length, production ? 1 : 0);
+      for (const { spec } of monitors) {
+        const { endpoints, selector, jobLabel } = spec;
+        for (const { name } of services) {
+          t.match(named('Service', name)?.metadata.labels, {
+            ...selector.matchLabels,
+            [jobLabel]: 'gatehouse',
+          });
+          const ports: { name: string }[] = named('Deployment', name)?.spec.template.spec.containers[0].ports;
+          t.ok(
+            ports.some((port) => port.name === endpoints[0].targetPort),
+            name,
+          );
+        }
+      }
+    });
+
     t.test('replicas', async (t) => {
-      const production = overlay === 'production';
       for (const { name } of services) {
         const target = { apiVersion: 'apps/v1', kind: 'Deployment', name };
         const autoscaler = named('HorizontalPodAutoscaler', name)?.spec;

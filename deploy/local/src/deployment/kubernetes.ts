@@ -19,6 +19,10 @@ export function kubernetesManifests(services: readonly DeployedService[]): Gener
     'base/services.yaml': services.flatMap((service) => [deployment(service), serviceObject(service)]),
     'base/routes.yaml': services.map(route),
     'base/service-policies.yaml': services.map((service) => networkPolicy(service, services)),
+    'production/migrations.yaml': services.flatMap((service) => [
+      migration(service),
+      migrationPolicy(service),
+    ]),
     'production/scaling.yaml': services.flatMap(({ name }) => [autoscaler(name), disruptionBudget(name)]),
   };
   return Object.entries(files).map(([path, objects]) => ({
@@ -35,24 +39,39 @@ const objectOf = (apiVersion: string, kind: string, name: string, spec: object) 
 });
 
 function deployment(service: DeployedService) {
-  const { name, process } = service;
-  return objectOf('apps/v1', 'Deployment', name, {
-    selector: { matchLabels: { [NAME_LABEL]: name } },
+  const labels = { [NAME_LABEL]: service.name };
+  return objectOf('apps/v1', 'Deployment', service.name, {
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [container(service)] } },
+  });
+}
+
+/**
+ * The Job that applies the migrations of a service. Its pod has a name of its own, so that what selects the replicas of the
+ * service does not select it.
+ */
+function migration(service: DeployedService) {
+  const job = objectOf('batch/v1', 'Job', migrationOf(service.name), {
     template: {
-      metadata: { labels: { [NAME_LABEL]: name } },
-      spec: {
-        containers: [
-          {
-            name: 'service',
-            image: 'gatehouse',
-            command: ['node', ...(process?.options ?? []), `services/${name}/src/main.ts`],
-            envFrom: [{ configMapRef: { name: SETTINGS } }],
-            env: environment(service),
-          },
-        ],
-      },
+      metadata: { labels: { [NAME_LABEL]: migrationOf(service.name) } },
+      spec: { containers: [container(service, 'migrate')] },
     },
   });
+  // By which those of before are found, to be removed.
+  return { ...job, metadata: { ...job.metadata, labels: { 'app.kubernetes.io/component': 'migrations' } } };
+}
+
+const migrationOf = (service: string) => `${service}-migrations`;
+
+function container(service: DeployedService, ...args: string[]) {
+  const { name, process } = service;
+  return {
+    name: 'service',
+    image: 'gatehouse',
+    command: ['node', ...(process?.options ?? []), `services/${name}/src/main.ts`, ...args],
+    envFrom: [{ configMapRef: { name: SETTINGS } }],
+    env: environment(service),
+  };
 }
 
 /** The variables of a service that others do not have. What is neither secret nor an address is in the ConfigMap. */
@@ -106,15 +125,6 @@ function route({ name, prefixes }: DeployedService) {
 function networkPolicy({ name, calls, usesNats }: DeployedService, services: readonly DeployedService[]) {
   const callers = services.filter((other) => other.calls.includes(name)).map((other) => other.name);
   const http = [{ port: HTTP_PORT }];
-  const store = (label: string, port: number) => ({
-    to: [
-      {
-        namespaceSelector: { matchLabels: { 'gatehouse/stores': 'true' } },
-        podSelector: { matchLabels: { [`gatehouse/${label}`]: 'true' } },
-      },
-    ],
-    ports: [{ port }],
-  });
   return objectOf('networking.k8s.io/v1', 'NetworkPolicy', name, {
     podSelector: { matchLabels: { [NAME_LABEL]: name } },
     policyTypes: ['Ingress', 'Egress'],
@@ -124,11 +134,32 @@ function networkPolicy({ name, calls, usesNats }: DeployedService, services: rea
     ],
     egress: [
       ...(calls.length > 0 ? [{ to: podsOf(calls), ports: http }] : []),
-      store(`${name}-database`, MONGODB_PORT),
+      databaseOf(name),
       ...(usesNats ? [store('nats', NATS_PORT)] : []),
     ],
   });
 }
+
+/** A Job that migrates reaches the database, and nobody reaches it. */
+function migrationPolicy({ name }: DeployedService) {
+  return objectOf('networking.k8s.io/v1', 'NetworkPolicy', migrationOf(name), {
+    podSelector: { matchLabels: { [NAME_LABEL]: migrationOf(name) } },
+    policyTypes: ['Egress'],
+    egress: [databaseOf(name)],
+  });
+}
+
+const databaseOf = (service: string) => store(`${service}-database`, MONGODB_PORT);
+
+const store = (label: string, port: number) => ({
+  to: [
+    {
+      namespaceSelector: { matchLabels: { 'gatehouse/stores': 'true' } },
+      podSelector: { matchLabels: { [`gatehouse/${label}`]: 'true' } },
+    },
+  ],
+  ports: [{ port }],
+});
 
 const podsOf = (names: readonly string[]) =>
   names.map((name) => ({ podSelector: { matchLabels: { [NAME_LABEL]: name } } }));
