@@ -6,9 +6,12 @@ import { parse } from 'yaml';
 const root = resolve(import.meta.dirname, '../../..');
 const caddyfile = readFileSync(resolve(root, 'deploy/docker/Caddyfile'), 'utf8');
 const compose = readFileSync(resolve(root, 'docker-compose.yml'), 'utf8');
-const containers: Record<string, { networks: string[]; ports?: string[] }> = parse(compose, {
-  merge: true,
-}).services;
+const containers: Record<string, { networks: string[]; ports?: string[]; profiles?: string[] }> = parse(
+  compose,
+  {
+    merge: true,
+  },
+).services;
 // Found by its path as they are, since this folder is no package that could depend on another.
 const { SERVICES }: { SERVICES: Record<string, { prefixes: readonly string[] }> } = await import(
   resolve(root, 'packages/kit/src/services.ts')
@@ -87,19 +90,27 @@ t.test('.env.example has every required setting, and each of its settings goes s
   for (const name of new Set(required)) t.ok(names.includes(name), `${name} is in it`);
 });
 
-t.test('only the edge publishes ports, and the databases are on internal networks only', async (t) => {
-  const publishing = Object.entries(containers).filter(([, { ports }]) => ports !== undefined);
-  t.same(
-    publishing.map(([name]) => name),
-    ['caddy'],
-  );
-  for (const store of ['mongo', 'nats', 'nats-1', 'nats-2']) {
-    const listed = containers[store]?.networks ?? [];
-    const networks = Array.isArray(listed) ? listed : Object.keys(listed);
-    t.ok(networks.length > 0, `${store} is on networks`);
-    for (const network of networks) t.match(parse(compose).networks[network], { internal: true }, network);
-  }
-});
+t.test(
+  'only the edge publishes ports beyond this machine, and the databases are on internal networks only',
+  async (t) => {
+    const publishing = Object.entries(containers).filter(([, { ports }]) => ports !== undefined);
+    t.same(
+      publishing.map(([name]) => name),
+      ['caddy', 'prometheus', 'grafana'],
+    );
+    for (const name of ['prometheus', 'grafana']) {
+      t.same(containers[name]?.profiles, ['observability']);
+      for (const port of containers[name]?.ports ?? []) t.match(port, /^127\.0\.0\.1:/, name);
+    }
+    t.same(containers.grafana?.networks, ['observability'], 'it reaches Prometheus alone');
+    for (const store of ['mongo', 'nats', 'nats-1', 'nats-2']) {
+      const listed = containers[store]?.networks ?? [];
+      const networks = Array.isArray(listed) ? listed : Object.keys(listed);
+      t.ok(networks.length > 0, `${store} is on networks`);
+      for (const network of networks) t.match(parse(compose).networks[network], { internal: true }, network);
+    }
+  },
+);
 
 t.test('no two services share a network besides the edge', async (t) => {
   // On another, a service would call from an address outside TRUSTED_PROXIES and be refused as plain HTTP.

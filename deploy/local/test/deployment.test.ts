@@ -159,6 +159,12 @@ t.test('a new service is an entry in the table, beside its own folder', async (t
   t.same(inKubernetes('base/service-policies'), ['NetworkPolicy']);
   t.same(inKubernetes('production/scaling'), ['HorizontalPodAutoscaler', 'PodDisruptionBudget']);
 
+  t.match(read('deploy/kubernetes/production/migrations.yaml'), / name: billing-migrations\n/);
+
+  const [job] = parse(read('deploy/observability/prometheus.yml')).scrape_configs;
+  t.ok(job.dns_sd_configs[0].names.includes('billing'));
+  t.match(read('deploy/observability/rules.yml'), /absent\(gatehouse_ready\{service="billing"\}\)/);
+
   const example = read('deploy/docker/.env.example');
   t.match(parseEnv(example), {
     BILLING_CLIENT_SECRET: 'SECRET',

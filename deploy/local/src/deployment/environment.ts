@@ -51,6 +51,11 @@ EDGE_SUBNET=172.16.117.0/24
 # MONGO_IMAGE=mongo:8
 # NATS_IMAGE=nats:2.11-alpine
 # CADDY_IMAGE=caddy:2.11
+# PROMETHEUS_IMAGE=prom/prometheus:v3.8.0
+# GRAFANA_IMAGE=grafana/grafana:12.3.0
+# The ports of this machine for Prometheus and Grafana (docker compose --profile observability).
+# PROMETHEUS_PORT=9090
+# GRAFANA_PORT=3001
 # With both of these, NATS is a cluster of three servers.
 # COMPOSE_PROFILES=ha
 # NATS_CONFIG=nats-cluster.conf

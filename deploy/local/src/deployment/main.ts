@@ -4,10 +4,14 @@ import { composeServices } from './compose.ts';
 import { environmentExample } from './environment.ts';
 import { kubernetesManifests } from './kubernetes.ts';
 import { natsConfiguration } from './nats.ts';
+import { observabilityFiles } from './observability.ts';
 import { readDeployedServices } from './services.ts';
 
 /** `npm run deployment` writes what these make of the services. */
-const TARGETS = [caddyRoutes, composeServices, environmentExample, kubernetesManifests, natsConfiguration];
+const TARGETS = [
+  ...[caddyRoutes, composeServices, environmentExample, kubernetesManifests, natsConfiguration],
+  observabilityFiles,
+];
 
 /** The files of the deployment that depend on the services, by their paths in the repository, as they should be. */
 export async function deploymentFiles(): Promise<Record<string, string>> {

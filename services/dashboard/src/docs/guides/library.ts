@@ -37,6 +37,7 @@ const ORDER = [
   'migrating',
   'run-it',
   'production',
+  'runbooks',
   'deploy-with-docker',
   'deploy-to-kubernetes',
   'adding-a-service',
