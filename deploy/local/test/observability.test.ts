@@ -9,6 +9,8 @@ import { startGatehouse, temporaryDir } from './gatehouse.ts';
 const FOLDER = resolve(import.meta.dirname, '../../observability');
 const read = (path: string) => readFileSync(join(FOLDER, path), 'utf8');
 
+const RULE_TESTS = ['rules.test.yml', 'rules.days.test.yml'];
+
 type Rule = { record?: string; alert?: string; expr: string; annotations?: { runbook_url: string } };
 type AlertTest = { alertname: string; exp_alerts?: unknown[] };
 const rules = (parse(read('rules.yml')).groups as { rules: Rule[] }[]).flatMap((group) => group.rules);
@@ -68,9 +70,9 @@ t.test('every metric that is used is one that a running service has', async (t) 
 
 t.test('every alert has a runbook, and a test that it fires when it must and not before', async (t) => {
   const runbooks = readFileSync(join(FOLDER, '../../docs/guides/runbooks.md'), 'utf8');
-  const tests = (
-    parse(read('rules.test.yml'), { merge: true }).tests as { alert_rule_test: AlertTest[] }[]
-  ).flatMap(({ alert_rule_test: tests }) => tests);
+  const tests = RULE_TESTS.flatMap((file) => parse(read(file), { merge: true }).tests).flatMap(
+    (group: { alert_rule_test: AlertTest[] }) => group.alert_rule_test,
+  );
   t.ok(alerts.length >= 8);
   for (const { alert = '', annotations } of alerts) {
     t.equal(annotations?.runbook_url, `docs/guides/runbooks.md#${alert.toLowerCase()}`);
@@ -100,7 +102,7 @@ t.test('promtool', { skip: !hasPromtool && 'promtool is not there' }, async (t) 
   writeFileSync(dashboardRules, stringify({ groups: [group] }));
   for (const args of [
     ['check', 'config', 'prometheus.yml'],
-    ['test', 'rules', 'rules.test.yml'],
+    ['test', 'rules', ...RULE_TESTS],
     ['check', 'rules', dashboardRules],
   ]) {
     const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' });
