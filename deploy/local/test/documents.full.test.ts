@@ -51,13 +51,13 @@ t.test('README.md', async (t) => {
 
   // The best of three: a machine that tests run on is busy with other things at times.
   const later: number[] = [];
-  while (later.length < 3 && !later.some((seconds) => seconds < 4)) {
+  while (later.length < 3 && !later.some((seconds) => seconds < 5)) {
     const again = await startIn(t);
     later.push(again.seconds);
     await again.end();
   }
   t.comment(`later starts were ready in ${later.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
-  t.ok(Math.min(...later) < 4, 'a later start is ready in under 4 s');
+  t.ok(Math.min(...later) < 5, 'a later start is ready in under 5 s');
 });
 
 t.test('the guides, with what README.md has left behind', async (t) => {
