@@ -8,7 +8,7 @@ import type { Ingest } from './ingest.ts';
 const USAGE = usageSubject('*');
 const ORDERS = 'commerce.order.*';
 const HOUR_MS = 3_600_000;
-const PREPARED_WITHIN_MS = 1000;
+const PREPARED_WITHIN_MS = 3000;
 
 /**
  * Passes on what arrives from other services: within this process, or from streams of NATS. A message is acknowledged when
