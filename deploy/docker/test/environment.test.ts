@@ -7,12 +7,26 @@ import { parse } from 'yaml';
 
 const root = resolve(import.meta.dirname, '../../..');
 const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
-  services: Record<string, { command?: string[]; environment: Record<string, string> }>;
+  services: Record<
+    string,
+    { command?: string[]; environment: Record<string, string>; image: string; build?: unknown }
+  >;
 };
 /** Those that run this repository's code, by name. */
 const own = Object.entries(services).filter(([name, { command }]) =>
   command?.includes(`services/${name}/src/main.ts`),
 );
+
+t.test('all run one image, which is built once', async (t) => {
+  const [image, ...others] = new Set(own.map(([, service]) => service.image));
+  t.ok(image);
+  t.same(others, []);
+  // Built for each, it would be six images of one name, and the next `up` would replace what runs another than the last.
+  t.same(
+    own.filter(([, { build }]) => build !== undefined).map(([name]) => name),
+    ['identity'],
+  );
+});
 
 /** The settings that make-env.sh writes, run in a directory of its own so that no .env of this checkout is touched. */
 function makeEnv(t: { testdir(): string }, publicUrl: string): NodeJS.Dict<string> {

@@ -1,5 +1,6 @@
 import type { Setting } from '@gatehouse/kit/config';
 import { mongodbUriSetting, natsUrlSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import type { ServiceName } from '@gatehouse/kit/services';
 import type { GeneratedText } from '../generated-files.ts';
 import { type DeployedService, natsPasswordVariable, sharedSettings } from './services.ts';
 
@@ -13,6 +14,9 @@ export const FIXED: readonly string[] = [
   'SHUTDOWN_DELAY_SECONDS',
   'DRAIN_SECONDS',
 ];
+
+/** The service that builds or pulls the image of all. */
+const BUILDER: ServiceName = 'identity';
 
 /** The parts of docker-compose.yml that depend on the services. */
 export function composeServices(services: readonly DeployedService[]): GeneratedText[] {
@@ -73,7 +77,7 @@ function serviceBlock(service: DeployedService, commonNames: ReadonlySet<string>
     .map((setting) => `${setting.name}: ${addressIn(setting.name, service) ?? variable(setting)}`);
   return `\
   ${name}:
-    <<: *service
+    <<: ${name === BUILDER ? '[*image, *service]' : '*service'}
 ${process === undefined ? '' : comment(process.reason, '    ')}\
     command: [${command.join(', ')}]
     environment:
