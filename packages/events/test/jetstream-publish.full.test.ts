@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publishMessage } from '@gatehouse/events/jetstream-publish';
 import { skip, startJetStream, startNats } from '@gatehouse/testing/nats-server';
@@ -68,16 +68,15 @@ t.test('publishMessage says what has become of a message', { skip }, async (t) =
 
 t.test('messages can be stored as soon as the server allows to hear its answers', { skip }, async (t) => {
   const folder = t.testdir();
-  const files = { conf: join(folder, 'nats.conf'), pid: join(folder, 'nats.pid') };
+  const conf = join(folder, 'nats.conf');
   const allow = (subscribe: string) =>
     writeFile(
-      files.conf,
+      conf,
       `jetstream { store_dir: ${JSON.stringify(folder)} }
       authorization { users: [{ user: a, password: b, permissions: { publish: ">", subscribe: ["${subscribe}"] } }] }`,
     );
   await allow('_INBOX.>');
-  const { port } = await startNats(t, '-c', files.conf, '-P', files.pid);
-  const reload = async () => process.kill(Number(await readFile(files.pid, 'utf8')), 'SIGHUP');
+  const { port, reload } = await startNats(t, '-c', conf);
   const nats = await connect({ port, user: 'a', pass: 'b', reconnect: false });
   t.teardown(() => nats.close());
   await (await jetstreamManager(nats)).streams.add({ name: 'OPEN', subjects: ['open.*'] });

@@ -1,22 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { NATS_IMAGE_VARIABLE, startNatsContainer } from './containers.ts';
 import { installedNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { freePort, until } from './processes.ts';
 
 const NATS_CONF = resolve(import.meta.dirname, '../../../deploy/docker/nats.conf');
 
+/** A running server, of which the signals are those of its process. */
+type Server = { send(signal: NodeJS.Signals): unknown; kill(): Promise<unknown> };
 type Teardown = { teardown(action: () => unknown): void };
 
 /** The path of the run's nats-server or, when a file is run by hand, of an installed one. */
 export const natsServer = process.env[NATS_SERVER_VARIABLE] ?? installedNatsServer(process.env);
+/** Instead of it, the image of the run's containers. */
+const image = process.env[NATS_IMAGE_VARIABLE];
 
 /** An option for tests that need a server. */
-export const skip = !natsServer && 'there is no nats-server on this machine';
+export const skip = !natsServer && !image && 'there is no nats-server on this machine';
 
 /** Starts a NATS server for one test, which can be killed and started again on the same port. */
 export async function startNats(t: Teardown, ...args: string[]) {
@@ -56,24 +61,19 @@ export async function startNatsCluster(t: Teardown) {
   }));
 }
 
-async function startServer(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
+async function startServer(t: Teardown, args: readonly string[], env: Record<string, string>) {
   const port = await freePort();
-  let child: ChildProcess | undefined;
+  let server: Server | undefined;
 
   async function start(): Promise<void> {
-    child = spawn(natsServer ?? 'nats-server', ['-a', '127.0.0.1', '-p', `${port}`, ...args], {
-      env: { ...process.env, ...env },
-      stdio: 'ignore',
-    });
+    server = await (image ? startNatsContainer(image, { port, args, env }) : startProcess(port, args, env));
     await until(() => answers(port), 10_000);
   }
 
   async function kill(): Promise<void> {
-    if (child === undefined) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-    child = undefined;
+    const running = server;
+    server = undefined;
+    await running?.kill();
   }
 
   await start();
@@ -83,12 +83,29 @@ async function startServer(t: Teardown, args: readonly string[], env: NodeJS.Pro
     url: `nats://127.0.0.1:${port}`,
     start,
     kill,
-    /** Suspends it (SIGSTOP); resolves when it no longer answers. goOn() resumes it. */
+    /** Suspends it; resolves when it no longer answers. goOn() resumes it. */
     async hang(): Promise<void> {
-      child?.kill('SIGSTOP');
+      await server?.send('SIGSTOP');
       await until(async () => !(await answers(port)), 5000);
     },
-    goOn: () => child?.kill('SIGCONT'),
+    goOn: async () => server?.send('SIGCONT'),
+    /** Lets it read its configuration again. */
+    reload: async () => server?.send('SIGHUP'),
+  };
+}
+
+function startProcess(port: number, args: readonly string[], env: Record<string, string>): Server {
+  const child = spawn(natsServer ?? 'nats-server', ['-a', '127.0.0.1', '-p', `${port}`, ...args], {
+    env: { ...process.env, ...env },
+    stdio: 'ignore',
+  });
+  return {
+    send: (signal) => child.kill(signal),
+    async kill() {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
   };
 }
 
@@ -111,7 +128,7 @@ function natsPasswords() {
   return { passwords, env };
 }
 
-async function startWithStorage(t: Teardown, args: readonly string[], env: NodeJS.ProcessEnv) {
+async function startWithStorage(t: Teardown, args: readonly string[], env: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
   // What is registered last runs first: the server no longer writes when its folder is removed.
   t.teardown(() => rm(folder, { recursive: true, force: true }));

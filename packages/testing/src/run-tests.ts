@@ -1,4 +1,4 @@
-// `node run-tests.ts [--full] [PATTERN…]` runs the test files whose paths contain one of the patterns, or
+// `node run-tests.ts [--full | --containers] [PATTERN…]` runs the test files whose paths contain one of the patterns, or
 // all of them. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
 // Why this is not tap's own runner: docs/adr/0011-test-runner.md.
 import { globSync, readFileSync } from 'node:fs';
@@ -7,6 +7,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLogger } from '@gatehouse/kit/logger';
 import t from 'tap';
+import { dockerFault, IMAGE_SETTINGS, prepareImage } from './compose-images.ts';
+import { NATS_IMAGE_VARIABLE, startMongoContainer } from './containers.ts';
 import { findNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { FULL_TESTS_VARIABLE, SCALE_VARIABLE } from './repetitions.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
@@ -14,6 +16,13 @@ import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mo
 
 const TIMEOUT_MS = 60_000;
 const FULL_TIMEOUT_MS = process.env[SCALE_VARIABLE] === '1' ? 3_600_000 : 600_000;
+const CONTAINERS_TIMEOUT_MS = 1_800_000;
+
+/** With `1`, MongoDB and NATS run in containers of the images in docker-compose.yml, where there is Docker. */
+const CONTAINERS_VARIABLE = 'GATEHOUSE_TEST_CONTAINERS';
+/** Of a run with --containers: what works on containers only, and the contracts of stores, job queues and events. */
+const ON_CONTAINERS = /\.containers\.test\.ts$/;
+const CONTRACTS = /^packages\/(?:events|mongo)\/test\/[\w-]+\.test|job-queue|-store\.test/;
 
 /** With more failures than this the fault is not the load of the machine. */
 const MAX_FILES_RUN_AGAIN = 5;
@@ -22,6 +31,8 @@ const { values: options, positionals: patterns } = parseArgs({
   options: {
     /** Includes *.full.test.ts: load, faults and browsers, which take minutes. */
     full: { type: 'boolean', default: false },
+    /** Those that show that the compose file and the images in it work; nothing without Docker. */
+    containers: { type: 'boolean', default: false },
     /** The folder with packages, services and deploy. */
     root: { type: 'string', default: resolve(import.meta.dirname, '../../..') },
     /** In seconds, for each file; one minute by default. */
@@ -45,11 +56,16 @@ process.on('SIGHUP', () => stop(129));
 process.on('disconnect', () => stop(143));
 
 const files = findFiles();
+const inContainers = options.containers || process.env[CONTAINERS_VARIABLE] === '1';
+const fault = inContainers ? await dockerFault() : undefined;
+if (fault !== undefined) process.stdout.write(`Not run in containers. ${fault}\n`);
+if (fault !== undefined && options.containers) process.exit(0);
+if (inContainers && fault === undefined && files.length > 0) await prepareImages();
 const results: FileResult[] = [];
 const mongo = files.length > 0 ? await startMongo() : undefined;
 if (files.length > 0) await findNats();
 await runAll(
-  files.filter((file) => !isFull(file)),
+  files.filter((file) => !isFull(file) && !ON_CONTAINERS.test(file)),
   jobs,
   timeout,
 );
@@ -61,6 +77,11 @@ await runAll(
 );
 // One at a time: they must neither disturb others nor be disturbed.
 await runAll(fullFiles.filter(measuresTime), 1, FULL_TIMEOUT_MS);
+await runAll(
+  files.filter((file) => ON_CONTAINERS.test(file)),
+  1,
+  CONTAINERS_TIMEOUT_MS,
+);
 const flakyFiles = await runFailedAgain();
 await mongo?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
 
@@ -74,7 +95,11 @@ function findFiles(): string[] {
     exclude: ['**/node_modules/**', '**/test/fixtures/**'],
   });
   return all
-    .filter((file) => options.full || !isFull(file))
+    .filter((file) =>
+      options.containers
+        ? ON_CONTAINERS.test(file) || CONTRACTS.test(file)
+        : !ON_CONTAINERS.test(file) && (options.full || !isFull(file)),
+    )
     .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
     .sort();
 }
@@ -92,11 +117,26 @@ function stop(exitStatus: number): void {
   stopping.abort(exitStatus);
 }
 
+/** Finds or builds the images of the compose file, says which they are, and names them to the tests and to Compose. */
+async function prepareImages(): Promise<void> {
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const settings = options.containers ? IMAGE_SETTINGS : (['MONGO_IMAGE', 'NATS_IMAGE'] as const);
+  for (const setting of settings) {
+    const { image, wanted, isStandIn } = await prepareImage(setting, process.env, say);
+    process.env[setting] = image;
+    say(isStandIn ? `${image} stands in for ${wanted}.` : `${image} is used as it is.`);
+    // Testcontainers' own image, which removes what a killed run leaves behind, is not to be had then, either.
+    if (isStandIn) process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
+  }
+  process.env[NATS_IMAGE_VARIABLE] = process.env.NATS_IMAGE;
+}
+
 /** Starts one MongoDB for the whole run. When there is none, the files that need it fail and say why. */
 async function startMongo() {
   if (process.env[MONGO_URI_VARIABLE]) return undefined;
+  const image = inContainers ? process.env.MONGO_IMAGE : undefined;
   try {
-    const started = await startTestMongo();
+    const started = await (image ? startMongoContainer(image) : startTestMongo());
     process.env[MONGO_URI_VARIABLE] = started.uri;
     return started;
   } catch (error) {
@@ -119,11 +159,16 @@ async function findNats(): Promise<void> {
   }
 }
 
+/** What a test says beside its results, of files that take minutes. */
+function onComment(file: string, line: string): void {
+  if (ON_CONTAINERS.test(file)) process.stdout.write(`     ${line}\n`);
+}
+
 async function runAll(queue: string[], workers: number, limit: number): Promise<void> {
   const work = async () => {
     for (let file = queue.shift(); file && !stopping.signal.aborted; file = queue.shift()) {
       const { signal } = stopping;
-      const result = await runTestFile(file, { root, env: process.env, timeout: limit, signal });
+      const result = await runTestFile(file, { root, env: process.env, timeout: limit, signal, onComment });
       results.push(result);
       report(result);
     }
@@ -133,12 +178,14 @@ async function runAll(queue: string[], workers: number, limit: number): Promise<
 
 /**
  * Runs the files that failed once more, alone: a test that waits for a deadline can fail beside others on a busy
- * machine. The second result replaces the first.
+ * machine. The second result replaces the first. Those on containers have been alone.
  *
  * @returns the files that have now passed
  */
 async function runFailedAgain(): Promise<string[]> {
-  const failedFiles = results.filter(({ failed }) => failed > 0).map(({ file }) => file);
+  const failedFiles = results
+    .filter(({ file, failed }) => failed > 0 && !ON_CONTAINERS.test(file))
+    .map(({ file }) => file);
   if (failedFiles.length === 0 || failedFiles.length > MAX_FILES_RUN_AGAIN) return [];
   process.stdout.write('\nAgain, alone:\n');
   const firstResults = results.splice(0);

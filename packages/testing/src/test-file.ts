@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Base } from 'tap';
@@ -21,6 +22,8 @@ export type FileResult = {
 
 type Failure = Base['lists']['fail'][number];
 
+/** A comment of a test, and none of tap's own. */
+const COMMENT = /^ *# (?!Subtest: |time=|\{ |(?:passing|failing|skip|todo):)(.+)$/;
 const REPEATED = new Set(['source', 'test', 'handles', 'requests']);
 const NO_TESTS = 'no tests found';
 /** The file's own timer, which can name the subtest that hangs, goes off first. */
@@ -39,10 +42,17 @@ const MAX_OUTPUT = 8000;
  * @param file its path, relative to `root`
  * @param options.timeout in ms, for the whole file
  * @param options.signal aborting it ends the file's processes
+ * @param options.onComment is told what t.comment() says, at once
  */
 export async function runTestFile(
   file: string,
-  options: { root: string; env: NodeJS.ProcessEnv; timeout: number; signal: AbortSignal },
+  options: {
+    root: string;
+    env: NodeJS.ProcessEnv;
+    timeout: number;
+    signal: AbortSignal;
+    onComment(file: string, line: string): void;
+  },
 ): Promise<FileResult> {
   const startedAt = performance.now();
   const tally = new Base({ name: file });
@@ -60,6 +70,10 @@ export async function runTestFile(
   };
   tally.parser.on('extra', keep);
   child.stdout.setEncoding('utf8').on('data', (text: string) => tally.parser.write(text));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const [, comment] = COMMENT.exec(line) ?? [];
+    if (comment !== undefined) options.onComment(file, comment);
+  });
   child.stderr.setEncoding('utf8').on('data', keep);
 
   const closed = once(child, 'close');

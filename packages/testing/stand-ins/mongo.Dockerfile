@@ -1,0 +1,8 @@
+FROM gatehouse-stand-in-debian
+COPY node /usr/local/bin/node
+COPY mongo /mongo
+RUN useradd --system --uid 999 mongodb && mkdir -p /data/db && chown mongodb:mongodb /data/db
+USER mongodb
+VOLUME /data/db
+EXPOSE 27017
+CMD ["node", "/mongo/mongo.mjs"]
