@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createFormBrowser } from '@gatehouse/testing/form-browser';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import type { Demo } from '../src/demo.ts';
+import { checkout } from './checkout.ts';
 import { signInAndAllow, signOut } from './clients/set-up.ts';
 import { blocksOf, faultOf, runSteps, type Step, settingOf, stepsOf } from './document.ts';
 import { temporaryDir } from './gatehouse.ts';
@@ -182,17 +183,6 @@ async function registerWeb(
 function reset(t: Test): void {
   const output = execFileSync('npm', ['run', '--silent', 'reset'], { cwd: tree, env, encoding: 'utf8' });
   t.match(output, /^Removed .*\.data/, 'npm run reset');
-}
-
-/** The files of the working tree that are or would be committed, in a directory of their own. */
-function checkout(directory: string): void {
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: ROOT,
-  });
-  for (const file of listed.toString().split('\0').filter(Boolean)) {
-    mkdirSync(dirname(join(directory, file)), { recursive: true });
-    cpSync(join(ROOT, file), join(directory, file));
-  }
 }
 
 async function startIn(t: Test): Promise<{ seconds: number; end(): Promise<void> }> {

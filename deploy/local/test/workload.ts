@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Name, tokenFrom } from './cluster.ts';
+import { MACHINE, type Name, tokenFrom } from './cluster.ts';
 
 type Body = Record<string, unknown> & { id: string };
 
@@ -14,10 +14,15 @@ const PAUSE_MS = 50;
  * People, items, orders and notifications that are created through the API by several clients at once, from start() to stop().
  *
  * @param onFailure gets a sentence for every request that fails
+ * @param machine the client as which they are made
  */
-export async function prepareWorkload(origins: Record<Name, string>, onFailure: (failure: string) => void) {
+export async function prepareWorkload(
+  origins: Record<Name, string>,
+  onFailure: (failure: string) => void,
+  machine: Record<string, string> = MACHINE,
+) {
   const acknowledged: Acknowledged[] = [];
-  let token = await tokenFrom(origins.identity);
+  let token = await tokenFrom(origins.identity, machine);
   let requests = 0;
   let isStopping = false;
 
@@ -48,7 +53,8 @@ export async function prepareWorkload(origins: Record<Name, string>, onFailure: 
   const { id: recipientId } = await call('users', 'POST', '/users', { name: 'Recipient' });
 
   async function round(name: string): Promise<void> {
-    token = await tokenFrom(origins.identity);
+    requests += 1;
+    token = await tokenFrom(origins.identity, machine);
     const user_id = await create('users', '/users', { name }, { name });
     await create('items', '/api/v1/items', { name, value: { name } }, { name, value: { name } });
     const items = [{ product_id: productId, quantity: 3 }];
@@ -83,7 +89,7 @@ export async function prepareWorkload(origins: Record<Name, string>, onFailure: 
     },
     /** The acknowledged writes that cannot be read as they were written, as a sentence each. */
     async lost(of: readonly Acknowledged[] = acknowledged): Promise<string[]> {
-      token = await tokenFrom(origins.identity);
+      token = await tokenFrom(origins.identity, machine);
       const lost: string[] = [];
       for (const { service, path, fields } of of) {
         const stored = await call(service, 'GET', path).catch((error: Error) => error.message);
