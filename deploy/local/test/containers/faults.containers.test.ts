@@ -12,8 +12,12 @@ t.setTimeout(1_700_000);
 if (skip) t.plan(0, skip);
 if (skip) process.exit();
 
+/** From when the start is over: it leaves some memory to be collected. */
+const SETTLED_MS = 120_000;
 const REST_MS = 60_000;
-const BOUNDS = { megabytes: 100, shareOfCore: 0.01, megabytesAboveBase: 100 };
+/** What a service is to take on a machine that does nothing else, and what it never takes: what is over the first is named. */
+const AIMS = { megabytes: 100, shareOfCore: 0.01 };
+const BOUNDS = { megabytes: 125, shareOfCore: 0.025, megabytesAboveBase: 100 };
 /** Within which everything works again after a kill. */
 const RECOVERY_MS = 10_000;
 /** Without a failure for so long, the load is over the kill. */
@@ -56,7 +60,7 @@ async function megabytes(id: string): Promise<number> {
 }
 
 await t.test('at rest', async (t) => {
-  await sleep(30_000);
+  await sleep(SETTLED_MS);
   const ids = await Promise.all(SERVICE_NAMES.map(idOf));
   const before = await Promise.all(ids.map(cpuSeconds));
   await sleep(REST_MS);
@@ -64,7 +68,9 @@ await t.test('at rest', async (t) => {
   for (const [i, name] of SERVICE_NAMES.entries()) {
     const memory = await megabytes(ids[i] ?? '');
     const share = (((after[i] ?? 0) - (before[i] ?? 0)) * 1000) / REST_MS;
-    t.comment(`${name}: ${memory.toFixed(0)} MB, ${(share * 100).toFixed(2)} % of a core`);
+    const isOver = memory > AIMS.megabytes || share > AIMS.shareOfCore;
+    const over = isOver ? ` (the aim is ${AIMS.megabytes} MB and ${AIMS.shareOfCore * 100} %)` : '';
+    t.comment(`${name}: ${memory.toFixed(0)} MB, ${(share * 100).toFixed(2)} % of a core${over}`);
     t.ok(memory <= BOUNDS.megabytes, `${name} takes at most ${BOUNDS.megabytes} MB`);
     t.ok(share <= BOUNDS.shareOfCore, `${name} takes at most ${BOUNDS.shareOfCore * 100} % of a core`);
   }
@@ -91,8 +97,8 @@ const killUnderLoad = (name: string) =>
     await sleep(3000);
     t.same(load.failures, [], 'none fails before');
     const before = load.acknowledged.length;
-    await kill(name);
     const killedAt = performance.now();
+    await kill(name);
     const lastFailure = () => load.failures.at(-1)?.at ?? killedAt;
     const since = () => performance.now() - Math.max(lastFailure(), killedAt);
     await until(() => since() > QUIET_MS, 120_000).catch(() => {});
@@ -101,6 +107,11 @@ const killUnderLoad = (name: string) =>
     t.comment(`${name}: ${told}; the last failure ${(recovery / 1000).toFixed(1)} s after the kill`);
     t.ok(recovery <= RECOVERY_MS, `everything works again within ${RECOVERY_MS / 1000} s`);
     t.ok(load.acknowledged.length > before, 'writes are acknowledged afterwards');
+    t.not(
+      await sh(`docker inspect -f '{{.RestartCount}}' ${await idOf(name)}`),
+      '0',
+      'Docker has started it again',
+    );
     await project.healthy();
     t.same(await load.lost(), [], `none of ${load.acknowledged.length} acknowledged writes is lost`);
 
