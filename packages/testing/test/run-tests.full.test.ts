@@ -102,6 +102,12 @@ t.test('reports every way a file can end', async (t) => {
   t.same(readdirSync(TMPDIR), [], 'removes the data of its MongoDB');
 });
 
+t.test('without Docker, tests on containers are not run, and that is no failure', parallel(), async (t) => {
+  const { status, output } = await run(['--containers'], { DOCKER_HOST: 'tcp://127.0.0.1:9' });
+  t.match(output, /^Not run in containers\. No Docker daemon answers: .+\n$/);
+  t.equal(status, 0);
+});
+
 const TOTALS: [patterns: string[], lastLine: string, status: number][] = [
   [['passes'], '3 passed, 0 failed, 0 skipped', 0],
   [['skips.', 'load'], '1 passed, 0 failed, 2 skipped', 0],
