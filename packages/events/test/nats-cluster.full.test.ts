@@ -98,7 +98,7 @@ t.test(
       const { cluster, config } = await manager.streams.info('NOTIFICATIONS_MESSAGES_NORMAL');
       return config.num_replicas === 3 && cluster?.replicas?.every(({ current }) => current) === true;
     }
-    const untilReplicated = () => until(() => isReplicated().catch(() => false), 30_000);
+    const untilReplicated = () => until(() => isReplicated().catch(() => false), 60_000);
 
     const events = Array.from({ length: JOBS }, (_, n) =>
       outboxEvent(queue.subject('normal', 'email'), { n }),
@@ -113,7 +113,7 @@ t.test(
       await untilReplicated();
       await server.kill();
       const before = stored;
-      await until(() => stored > before || stored === JOBS, 15_000);
+      await until(() => stored > before || stored === JOBS, 30_000);
       for (const name of await readdir(server.folder))
         await rm(join(server.folder, name), { recursive: true });
       await server.start();
