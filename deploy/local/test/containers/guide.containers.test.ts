@@ -126,8 +126,19 @@ await step('Scale', async (t) => {
   t.equal((await project.containers('users')).length, 1, 'up without the options goes back to one');
 });
 
-await step('Metrics and analytics', async (t) => {
-  t.match(await follow(t, 'Metrics and analytics'), /^# TYPE .*http/m);
+await step('Metrics', async (t) => {
+  t.match(await follow(t, 'Metrics'), /^# TYPE .*http/m);
+});
+
+const OBSERVABILITY = 'Prometheus and Grafana';
+await step(OBSERVABILITY, async (t) => {
+  followed.add(OBSERVABILITY);
+  if (isStandIn('NODE_IMAGE')) {
+    t.comment(`"${OBSERVABILITY}" is not run: there are no stand-ins for their images`);
+    return;
+  }
+  t.match(await follow(t, OBSERVABILITY), 'SUCCESS');
+  await sh('docker compose --profile observability rm --stop --force prometheus grafana');
 });
 
 await step('Backup', async (t) => {
