@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/kit/logger';
 import { createDatabase } from '@gatehouse/mongo/database';
@@ -46,83 +44,75 @@ async function startRelay(t: { teardown(action: () => unknown): void }, ports: r
   return (server.address() as AddressInfo).port;
 }
 
-t.test(
-  'a cluster loses no job when each server in turn is killed and loses its disk',
-  { skip },
-  async (t) => {
-    const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-    const servers = await startNatsCluster(t);
-    const url = new URL(servers[0]?.urlOf('notifications') ?? '');
-    url.port = `${await startRelay(
-      t,
-      servers.map(({ port }) => port),
-    )}`;
-    const broadcast = createNatsBroadcast({ name: 'notifications', url: url.href, logger });
-    const { connection } = broadcast;
-    const queues = createJetStreamJobQueues({ connection, name: 'notifications', logger });
-    const queue = queues({
-      name: 'messages',
-      lanes: ['email'],
-      leaseMs: 1000,
-      ledger: createJobLedger(database.connection),
-    });
-    await Promise.all([database.start(), broadcast.start()]);
+t.test('a cluster goes on, and loses no job, when each server in turn is killed', { skip }, async (t) => {
+  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
+  const servers = await startNatsCluster(t);
+  const url = new URL(servers[0]?.urlOf('notifications') ?? '');
+  url.port = `${await startRelay(
+    t,
+    servers.map(({ port }) => port),
+  )}`;
+  const broadcast = createNatsBroadcast({ name: 'notifications', url: url.href, logger });
+  const { connection } = broadcast;
+  const queues = createJetStreamJobQueues({ connection, name: 'notifications', logger });
+  const queue = queues({
+    name: 'messages',
+    lanes: ['email'],
+    leaseMs: 1000,
+    ledger: createJobLedger(database.connection),
+  });
+  await Promise.all([database.start(), broadcast.start()]);
 
-    let stored = 0;
-    async function publishUntilStored(event: OutboxEvent): Promise<void> {
-      for (;;) {
-        const error = await queue.publish(event).catch((reason: unknown) => reason);
-        if (error === undefined) break;
-        await sleep(50);
-      }
-      stored += 1;
+  let stored = 0;
+  async function publishUntilStored(event: OutboxEvent): Promise<void> {
+    for (;;) {
+      const error = await queue.publish(event).catch((reason: unknown) => reason);
+      if (error === undefined) break;
+      await sleep(50);
     }
-    const done = new Set<number>();
-    const worker = queue.work({
-      ...{ lane: 'email', slots: 20, timeoutMs: 1000, maxAttempts: 8 },
-      handler({ data }) {
-        done.add(Number(data.n));
-      },
-    });
-    t.teardown(async () => {
-      await worker.stop();
-      await broadcast.stop();
-      await database.stop();
-    });
+    stored += 1;
+  }
+  const done = new Set<number>();
+  const worker = queue.work({
+    ...{ lane: 'email', slots: 20, timeoutMs: 1000, maxAttempts: 8 },
+    handler({ data }) {
+      done.add(Number(data.n));
+    },
+  });
+  t.teardown(async () => {
+    await worker.stop();
+    await broadcast.stop();
+    await database.stop();
+  });
 
-    /** Whether every server has all that is stored. */
-    async function isReplicated(): Promise<boolean> {
-      const nats = connection();
-      if (nats === undefined) return false;
-      const manager = await jetstreamManager(nats, { checkAPI: false, timeout: 1000 });
-      const { cluster, config } = await manager.streams.info('NOTIFICATIONS_MESSAGES_NORMAL');
-      return config.num_replicas === 3 && cluster?.replicas?.every(({ current }) => current) === true;
-    }
-    const untilReplicated = () => until(() => isReplicated().catch(() => false), 60_000);
+  /** Whether every server has all that is stored. */
+  async function isReplicated(): Promise<boolean> {
+    const nats = connection();
+    if (nats === undefined) return false;
+    const manager = await jetstreamManager(nats, { checkAPI: false, timeout: 1000 });
+    const { cluster, config } = await manager.streams.info('NOTIFICATIONS_MESSAGES_NORMAL');
+    return config.num_replicas === 3 && cluster?.replicas?.every(({ current }) => current) === true;
+  }
+  const untilReplicated = () => until(() => isReplicated().catch(() => false), 60_000);
 
-    const events = Array.from({ length: JOBS }, (_, n) =>
-      outboxEvent(queue.subject('normal', 'email'), { n }),
-    );
-    const publishing = (async () => {
-      for (let i = 0; i < JOBS; i += 20) await Promise.all(events.slice(i, i + 20).map(publishUntilStored));
-    })();
-    await until(() => stored > 0, 30_000);
-    for (const [i, server] of servers.entries()) {
-      // They wait in NATS, and nowhere else.
-      await until(() => stored >= (JOBS * (i + 1)) / 4, 60_000);
-      await untilReplicated();
-      await server.kill();
-      const before = stored;
-      await until(() => stored > before || stored === JOBS, 30_000);
-      for (const name of await readdir(server.folder))
-        await rm(join(server.folder, name), { recursive: true });
-      await server.start();
-      await untilReplicated();
-    }
-    await publishing;
-    worker.start();
-    await until(() => done.size === JOBS, 60_000);
-    t.equal(done.size, JOBS, 'every job that was accepted is done');
-    t.equal((await queue.deadLetters.list({ limit: 1 })).data.length, 0);
-  },
-);
+  const events = Array.from({ length: JOBS }, (_, n) => outboxEvent(queue.subject('normal', 'email'), { n }));
+  const publishing = (async () => {
+    for (let i = 0; i < JOBS; i += 20) await Promise.all(events.slice(i, i + 20).map(publishUntilStored));
+  })();
+  await until(() => stored > 0, 30_000);
+  for (const [i, server] of servers.entries()) {
+    await until(() => stored >= (JOBS * (i + 1)) / 4, 60_000);
+    await untilReplicated();
+    await server.kill();
+    const before = stored;
+    // Of the two that are left, one leads: jobs are accepted all the same.
+    await until(() => stored > before || stored === JOBS, 30_000);
+    await server.start();
+    await untilReplicated();
+  }
+  await publishing;
+  worker.start();
+  await until(() => done.size === JOBS, 60_000);
+  t.equal(done.size, JOBS, 'every job that was accepted is done');
+  t.equal((await queue.deadLetters.list({ limit: 1 })).data.length, 0);
+});
