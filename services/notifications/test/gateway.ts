@@ -14,6 +14,8 @@ export async function startGateway(t: Teardown) {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await text(request));
+    // A test may change it as soon as it has seen the request.
+    const { mode } = state;
     received.push({
       to: form.get('To') ?? '',
       from: form.get('From') ?? '',
@@ -26,7 +28,7 @@ export async function startGateway(t: Teardown) {
       response
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(JSON.stringify(body));
-    switch (state.mode) {
+    switch (mode) {
       case 'accept':
         sids += 1;
         return void reply(201, { sid: `SM${String(sids).padStart(32, '0')}`, status: 'queued' });
