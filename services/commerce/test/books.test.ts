@@ -133,6 +133,9 @@ async function checkRun(stocks: readonly number[], batches: readonly Batch[]): P
         const id = idOf(command.product);
         const { stock } = command;
         const name = newId('name');
+        // Conditional: without it, an order between the read and the write is counted in the stock that is put.
+        const found = await products.findOne({ _id: id as never });
+        const ifVersion = [{ version: found?.version ?? 0, minor: found?.stock_version ?? 0 }];
         let before = 0;
         try {
           await process.productStore.update(
@@ -141,7 +144,7 @@ async function checkRun(stocks: readonly number[], batches: readonly Batch[]): P
               before = current.stock;
               return { ...current, stock, name };
             },
-            undefined,
+            ifVersion,
           );
           putIn.set(id, (putIn.get(id) ?? 0) + stock - before);
         } catch (error) {
