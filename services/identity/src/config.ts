@@ -128,7 +128,7 @@ const own = {
     oneOf('IDENTITY_PASSWORD_LOGIN', ['on', 'off'], 'on'),
   ),
   logoutNetworks: described(
-    'Private networks in which applications are told of sign-outs. Public addresses need no entry.',
+    'Private networks in which applications may receive back-channel logout requests. Public addresses need no entry.',
     addresses('IDENTITY_LOGOUT_NETWORKS'),
   ),
   auditDays: described(

@@ -43,7 +43,7 @@ x-service-names: &service-names
 ${lines(services.map(({ name }) => `  - ${name}`))}
 x-mongo-networks: &mongo-networks
 ${lines(networks.map((name) => `  - ${name}`))}
-# Here the servers of NATS have one name together.
+# On these networks, the host name nats resolves to every NATS server.
 x-nats-networks: &nats-networks
 ${lines(onNats.map(({ name }) => `  ${dataNetwork(name)}: { aliases: [nats] }`))}\
 `;

@@ -32,10 +32,10 @@ server_name: $NATS_SERVER_NAME
 
 cluster {
   name: gatehouse
-  # An address that only the other servers can reach, since whoever connects to it needs no password.
+  # Connections to this address need no password: only the other servers may be able to reach it.
   host: $NATS_CLUSTER_HOST
   port: 6222
-  # Clients know the name of all servers together. The addresses that the servers have for each other lead them nowhere.
+  # Clients find every server by one host name, and cannot reach the addresses that the servers use among themselves.
   no_advertise: true
   routes: [
     "nats://nats-0.nats:6222"
