@@ -225,7 +225,7 @@ export function createIdentityService(
       onTokenIssued,
     }),
     sessionRoutes({ ...common, authenticate, sessions: signIn.sessions, sessionEnds, logins }),
-    auditRoutes({ authenticate, concurrency, entries: auditStore.list }),
+    auditRoutes({ authenticate, concurrency, store: auditStore }),
     signingKeyRoutes({ authenticate, keys: keys.administration }),
     applicationRoutes({ applications, keys: apiKeys, transfers, authenticate, concurrency }),
     transferRoutes({ transfers, authenticate }),

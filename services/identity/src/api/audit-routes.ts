@@ -1,12 +1,13 @@
 import type { ConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import { queryValidator } from '@gatehouse/http/schema';
+import { ServiceError } from '@gatehouse/kit/errors';
 import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/lists/paging';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { AUDIT_ACTIONS, type AuditField, type AuditRecord } from '../audit/audit.ts';
+import { AUDIT_ACTIONS, type AuditField, type AuditRecord, type AuditStore } from '../audit/audit.ts';
 import { requireFirstPartyAdmin } from '../http/first-party.ts';
 
 export const AUDIT_PATH = '/api/v1/audit';
@@ -64,22 +65,49 @@ export const auditEndpoint = createListEndpoint<AuditField, AuditRecord>({
   item: { schema: AuditEntryView, write: (record) => JSON.stringify(entryView(record)) },
 });
 
+const MAX_PEOPLE = 100;
+export const LastSignInsQuery = Type.Object({
+  user_id: Type.String({
+    ...{ minLength: 1, maxLength: MAX_PEOPLE * 64, examples: ['usr_01m7g9v7d0000a3b9e5k2m8p4q'] },
+    description: `The ids of at most ${MAX_PEOPLE} people, separated by commas.`,
+  }),
+});
+const readLastSignIns = queryValidator(LastSignInsQuery);
+/** When somebody last signed in, as the API returns it. */
+export const LastSignInView = Type.Object({
+  user_id: Type.String(),
+  signed_in_at: Type.String({ format: 'date-time' }),
+});
+
 /** /api/v1/audit, for admins: who did what, to whom and what, when and from where. Errors are thrown. */
 export function auditRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
-  entries: ListSource<AuditField, AuditRecord>;
+  store: Pick<AuditStore, 'list' | 'lastSignIns'>;
   concurrency: ConcurrencyLimit;
 }): Router {
   const router = new Router({ prefix: AUDIT_PATH, sensitive: true });
   router.get('/', async (ctx) => {
     const caller = await options.authenticate(ctx);
     requireFirstPartyAdmin(caller, 'The entries of the audit log');
-    const { headers, text } = await auditEndpoint.reply(ctx.query, options.entries, {
+    const { headers, text } = await auditEndpoint.reply(ctx.query, options.store.list, {
       limited: (work) => options.concurrency.run(caller, work),
     });
     ctx.set({ ...headers, 'cache-control': 'no-store' });
     ctx.type = 'application/json';
     ctx.body = text;
+  });
+  router.get('/last-sign-ins', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    requireFirstPartyAdmin(caller, 'The entries of the audit log');
+    const userIds = [...new Set(readLastSignIns(ctx.query).user_id.split(','))];
+    if (userIds.length > MAX_PEOPLE) {
+      throw new ServiceError('invalid', `Ask for at most ${MAX_PEOPLE} people.`, {
+        details: [{ field: 'user_id', message: `must name at most ${MAX_PEOPLE} people` }],
+      });
+    }
+    const times = await options.concurrency.run(caller, () => options.store.lastSignIns(userIds));
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { data: [...times].map(([user_id, signed_in_at]) => ({ user_id, signed_in_at })) };
   });
   return router;
 }

@@ -2,6 +2,7 @@ import { leastIdAt } from '@gatehouse/kit/ids';
 import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/kit/list-query';
 import type { DocumentCollection } from '@gatehouse/mongo/collection';
 import { createCounts } from '@gatehouse/mongo/counts';
+import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
 import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
 import { createListPlan } from '@gatehouse/mongo/list-plan';
 import { createListSource } from '@gatehouse/mongo/list-source';
@@ -84,6 +85,17 @@ export function createAuditStore(connection: Connection): AuditStore {
       });
     },
     list: byIds(source),
+    async lastSignIns(userIds) {
+      const found = await Promise.all(
+        userIds.map((subject) =>
+          collection.findOne(
+            { subject, action: 'sign_in.succeeded' },
+            { projection: { subject: 1, at: 1 }, sort: { _id: -1 }, maxTimeMS: MAX_QUERY_MS },
+          ),
+        ),
+      );
+      return new Map(found.flatMap((entry) => (entry === null ? [] : [[String(entry.subject), entry.at]])));
+    },
   };
 }
 

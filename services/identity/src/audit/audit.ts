@@ -96,6 +96,8 @@ export type AuditStore = {
   /** Inserts as many as possible. Cheaper, but a crash of the database may lose the last moments. */
   insertMany(records: readonly AuditRecord[]): Promise<void>;
   list: ListSource<AuditField, AuditRecord>;
+  /** When each of these people last signed in, by id; without those who have not, or so long ago that the entry has expired. */
+  lastSignIns(userIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 };
 
 /** What the log can be filtered by. `at` has ranges only; the order is that of the ids, which is that of time. */

@@ -1,5 +1,11 @@
 import { Type } from 'typebox';
-import { AUDIT_PATH, AuditEntryView, auditEndpoint } from '../api/audit-routes.ts';
+import {
+  AUDIT_PATH,
+  AuditEntryView,
+  auditEndpoint,
+  LastSignInsQuery,
+  LastSignInView,
+} from '../api/audit-routes.ts';
 import { Login } from '../api/auth-routes.ts';
 import { SessionQuery, SessionView } from '../api/session-routes.ts';
 import { KeyRotation, SigningKeys, SigningKeyView } from '../api/signing-key-routes.ts';
@@ -84,6 +90,9 @@ const auditEntry = shape('AuditEntry', AuditEntryView, {
   ...{ client: 'gatehouse-login', address: '192.0.2.1', user_agent: 'curl/8.5.0', request_id: 'req_01' },
   details: { change: 'role', from: 'user', to: 'editor' },
 });
+const lastSignIn = shape('LastSignIn', LastSignInView, {
+  ...{ user_id: 'usr_01m7g9v7d0000a3b9e5k2m8p4q', signed_in_at: at },
+});
 const signingKey = shape('SigningKey', SigningKeyView, {
   ...{ kid: 'key_01m7g9w2k0000c4v8x3r6t5n1z', alg: 'ES256', state: 'current' },
   ...{ created_at: at, activated_at: at, retired_at: null },
@@ -119,6 +128,17 @@ export const administrationOperations: Operations = {
     answers: {
       200: answer('A page of the log.', { name: 'AuditPage', schema: auditPage, parts: [auditEntry] }),
     },
+  }),
+  [`GET ${AUDIT_PATH}/last-sign-ins`]: managed({
+    ...{
+      operationId: 'list_last_sign_ins_api_v1_audit',
+      tag: AUDIT_PATH,
+      summary: 'Ask when people last signed in',
+    },
+    description:
+      'For admins. In browsers and by logins at the API, as far back as the audit log goes; whoever has not signed in since is not in the response.',
+    query: [{ profile: 'interface', schema: LastSignInsQuery }],
+    answers: { 200: answer('The last sign-in of each person.', listOf('LastSignIns', lastSignIn)) },
   }),
   [`GET ${KEYS}`]: managed({
     ...{ operationId: 'list_api_v1_signing_keys', tag: KEYS, summary: 'List the signing keys' },

@@ -62,9 +62,11 @@ t.test('for admins who have signed in to Gatehouse itself, and nobody else', asy
     ['a trusted application', await machineToken(built), 403, byLogin],
     ['an API key', apiKey.key, 403, String],
   ] as const) {
-    const answer = await call('GET', AUDIT_PATH, token);
-    t.equal(answer.status, status, name);
-    t.match(answer.body, { error: { code: String, message } }, name);
+    for (const path of [AUDIT_PATH, `${AUDIT_PATH}/last-sign-ins?user_id=${people.ann.id}`]) {
+      const answer = await call('GET', path, token);
+      t.equal(answer.status, status, `${name} ${path}`);
+      t.match(answer.body, { error: { code: String, message } }, `${name} ${path}`);
+    }
   }
   t.match(await call('DELETE', AUDIT_PATH, admin), { status: 405 });
   t.match(await call('GET', `${AUDIT_PATH}/aud_1`, admin), { status: 404 });
@@ -101,6 +103,32 @@ t.test('who did what, to whom, when and from where; and no secret', async (t) =>
     t.notOk(everything.includes(secret), 'is not in it');
   }
   t.notMatch(everything, /hash/i);
+});
+
+t.test('when people last signed in', async (t) => {
+  const path = `${AUDIT_PATH}/last-sign-ins`;
+  const of = (...ids: string[]) => call('GET', `${path}?user_id=${ids.join()}`, admin);
+  const before = Date.now();
+  await login('ann');
+  await call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: 'not the password' });
+  const signedIn = async () => {
+    const { data } = (await of(people.ann.id, newId('usr'), people.ann.id)).body as unknown as {
+      data: { user_id: string; signed_in_at: string }[];
+    };
+    t.equal(data.length, 1, 'one entry for ann, and none for somebody who has not signed in');
+    t.equal(data[0]?.user_id, people.ann.id);
+    return Date.parse(data[0]?.signed_in_at ?? '');
+  };
+  await until(async () => (await signedIn()) >= before, 5000);
+  t.ok((await signedIn()) <= Date.now());
+  t.match((await of(newId('usr'))).body, { data: [] });
+  for (const query of ['', '?user_id=', `?user_id=${Array.from({ length: 101 }, (_, i) => i)}`]) {
+    t.match(
+      await call('GET', path + query, admin),
+      { status: 400, body: { error: { code: String } } },
+      query,
+    );
+  }
 });
 
 t.test('times limit it to the millisecond, and pages neither repeat nor skip', async (t) => {
