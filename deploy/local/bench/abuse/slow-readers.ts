@@ -7,6 +7,7 @@ import type { Abuse, Target } from '../abuse.ts';
 const ITEMS = 100;
 const VALUE_BYTES = 65_000;
 const READERS = 200;
+const PROMPT_READERS = 50;
 const PAUSE_MS = 100;
 const HELD_MS = 5000;
 
@@ -18,14 +19,21 @@ export async function prepare({ base, token }: Target): Promise<Abuse> {
     const { status } = await fetch(`${base}/api/v1/items`, { method: 'POST', headers, body });
     if (status !== 201) throw new Error(`an item was answered with ${status}`);
   }
+  const path = `${base}/api/v1/items?limit=${ITEMS}`;
   return {
+    // One page after the other, here and below: others wait while 6.5 MB are serialized, whoever reads them.
+    async fairUse() {
+      for (let i = 0; i < PROMPT_READERS; i += 1) {
+        await (await fetch(path, { headers })).arrayBuffer();
+        await sleep(PAUSE_MS);
+      }
+    },
     async attack() {
       const requests: ClientRequest[] = [];
       for (let i = 0; i < READERS; i += 1) {
-        const request = get(`${base}/api/v1/items?limit=${ITEMS}`, { agent: false, headers });
+        const request = get(path, { agent: false, headers });
         request.on('error', () => {});
         requests.push(request);
-        // One page after the other: what it costs to make many at once is another matter.
         const [response] = (await once(request, 'response')) as [IncomingMessage];
         response.on('error', () => {});
         await sleep(PAUSE_MS);
