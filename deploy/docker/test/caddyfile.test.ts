@@ -14,7 +14,7 @@ const containers: Record<string, { networks: string[]; ports?: string[]; profile
 ).services;
 // Found by its path as they are, since this folder is no package that could depend on another.
 const { SERVICES }: { SERVICES: Record<string, { prefixes: readonly string[] }> } = await import(
-  resolve(root, 'packages/kit/src/services.ts')
+  resolve(root, 'packages/core/src/services.ts')
 );
 const names = Object.keys(SERVICES);
 

@@ -9,8 +9,8 @@ const root = resolve(import.meta.dirname, '../../..');
 const { services } = parse(readFileSync(resolve(root, 'docker-compose.yml'), 'utf8'), { merge: true });
 const { healthcheck, environment } = services.users;
 // Found by their paths as they are, since this folder is no package that could depend on others.
-const { run } = await import(resolve(root, 'packages/kit/src/run.ts'));
-const { createLogger } = await import(resolve(root, 'packages/kit/src/logger.ts'));
+const { run } = await import(resolve(root, 'packages/server/src/run.ts'));
+const { createLogger } = await import(resolve(root, 'packages/core/src/logger.ts'));
 
 /** The exit status of the health check of a container, at another port than that in the container. */
 async function check(port: number): Promise<unknown> {

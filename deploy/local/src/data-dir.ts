@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { KeyList } from '@gatehouse/kit/sealing';
+import type { KeyList } from '@gatehouse/core/sealing';
 import { StartError } from './start-error.ts';
 
 const KEY_FILE = 'master.key';

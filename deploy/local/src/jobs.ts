@@ -1,5 +1,5 @@
-import { readOrExit } from '@gatehouse/kit/process';
 import { createOutbound } from '@gatehouse/outbound/outbound';
+import { readOrExit } from '@gatehouse/server/process';
 import { readIfThere } from './data-dir.ts';
 import { type Demo, demoFile } from './demo.ts';
 import { RefusedError, runJobsCommand } from './jobs-command.ts';

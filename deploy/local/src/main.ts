@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@gatehouse/core/logger';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import { createLogger } from '@gatehouse/kit/logger';
-import { exitOnFault, MIGRATE, readOrExit, stopOnSignal } from '@gatehouse/kit/process';
-import { type Running, run } from '@gatehouse/kit/run';
-import { startTracing } from '@gatehouse/kit/start-tracing';
 import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local-mongo/start';
+import { exitOnFault, MIGRATE, readOrExit, stopOnSignal } from '@gatehouse/server/process';
+import { type Running, run } from '@gatehouse/server/run';
+import { startTracing } from '@gatehouse/server/tracing/start-tracing';
 import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
 import { MONGODB_DIRECTORY, prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';

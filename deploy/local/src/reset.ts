@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/kit/logger';
-import { readOrExit } from '@gatehouse/kit/process';
+import { createLogger } from '@gatehouse/core/logger';
 import { DataInUseError, startLocalMongo } from '@gatehouse/local-mongo/start';
+import { readOrExit } from '@gatehouse/server/process';
 import { DATA_FILES, MONGODB_DIRECTORY, OUTBOX_DIRECTORY } from './data-dir.ts';
 import { readLocalSettings } from './settings.ts';
 

@@ -1,5 +1,5 @@
-import type { Setting } from '@gatehouse/kit/config';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import type { Setting } from '@gatehouse/core/config';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { readDeployedServices, sharedSettings } from './deployment/services.ts';
 import { completeFiles, writeFiles } from './generated-files.ts';
 import { jobsSettings, settings as localSettings, providerSettings } from './settings.ts';

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { filtersSunsetSetting, profileSetting } from '@gatehouse/api/resource/config';
 import {
   described,
   oneOf,
@@ -7,18 +8,17 @@ import {
   readSettings,
   SettingsError,
   secret,
-  serverSettings,
   text,
   url,
-} from '@gatehouse/kit/config';
+} from '@gatehouse/core/config';
 import {
   accountMailOf,
   accountMailSettings,
   messageProviderSettings,
   messageProvidersOf,
-} from '@gatehouse/kit/provider-settings';
-import { tracingSettings } from '@gatehouse/kit/tracing-settings';
-import { filtersSunsetSetting, profileSetting } from '@gatehouse/resource/config';
+} from '@gatehouse/server/provider-settings';
+import { serverSettings } from '@gatehouse/server/service-settings';
+import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 
 /** The settings of `npm start`. */
 export const settings = {

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServiceName } from '@gatehouse/kit/services';
+import type { ServiceName } from '@gatehouse/core/services';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';

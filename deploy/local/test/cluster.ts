@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, type SpawnedService, spawnService } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { servicesCallableBy } from '@gatehouse/kit/services';
+import { servicesCallableBy } from '@gatehouse/core/services';
 import { natsServer, skip } from '@gatehouse/testing/nats-server';
 import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
@@ -72,9 +72,9 @@ const ENTRY = `
   },`;
 
 const CONFIG = `
-import { described, integer, secret } from '@gatehouse/kit/config';
-import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
-import { resourceSettings } from '@gatehouse/resource/config';
+import { described, integer, secret } from '@gatehouse/core/config';
+import { serviceUrlSetting } from '@gatehouse/server/service-settings';
+import { resourceSettings } from '@gatehouse/api/resource/config';
 
 export const settings = {
   ...resourceSettings('billing'),
@@ -92,7 +92,7 @@ function writeWithBilling(t: Parameters<typeof temporaryDir>[0]): (path: string)
     cpSync(join(ROOT, entry), join(copy, entry), { recursive: true, verbatimSymlinks: true, filter });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  const table = join(copy, 'packages/kit/src/services.ts');
+  const table = join(copy, 'packages/core/src/services.ts');
   writeFileSync(table, readFileSync(table, 'utf8').replace('const TABLE = {', `$&${ENTRY}`));
   mkdirSync(join(copy, 'services/billing/src'), { recursive: true });
   symlinkSync('../items/node_modules', join(copy, 'services/billing/node_modules'));

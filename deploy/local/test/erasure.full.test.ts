@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase, type Database } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase, type Database } from '@gatehouse/data/database';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { startCluster, tokenFrom } from './cluster.ts';

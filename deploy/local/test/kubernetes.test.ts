@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { internalRoutesOf } from '@gatehouse/kit/services';
+import { internalRoutesOf } from '@gatehouse/core/services';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { readDeployedServices } from '../src/deployment/services.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,6 +1,6 @@
-import { latencyBucket } from '@gatehouse/kit/latency';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { latencyBucket } from '@gatehouse/server/metrics/latency';
 import { databaseUri } from '../src/database-uri.ts';
 import type { Demo } from '../src/demo.ts';
 

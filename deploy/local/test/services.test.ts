@@ -1,7 +1,7 @@
+import { createLogger } from '@gatehouse/core/logger';
+import { prefixesOf, SERVICE_NAMES } from '@gatehouse/core/services';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import { createLogger } from '@gatehouse/kit/logger';
-import { prefixesOf, SERVICE_NAMES } from '@gatehouse/kit/services';
 import t from 'tap';
 import { prepareDemo } from '../src/demo.ts';
 import { createServices } from '../src/services.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
 import { PRIORITIES } from './job.ts';
 import type { DeadLetter, JobQueue, JobQueueOptions } from './job-queue.ts';
 import type { JobStore, StoredLetter } from './job-store.ts';

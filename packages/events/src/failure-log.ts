@@ -1,4 +1,4 @@
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 
 const INTERVAL_MS = 10_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gatehouse/kit/logger';
-import { continueTrace, during } from '@gatehouse/kit/tracing';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import type { Logger } from '@gatehouse/core/logger';
+import { continueTrace, during } from '@gatehouse/core/tracing';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import {
   AckPolicy,
   type Consumer,

@@ -1,5 +1,5 @@
-import { unavailable } from '@gatehouse/kit/errors';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import { unavailable } from '@gatehouse/core/errors';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { AckPolicy, DeliverPolicy, DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
 import { publishMessage } from './jetstream-publish.ts';

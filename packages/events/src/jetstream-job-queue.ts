@@ -1,5 +1,5 @@
-import { unavailable } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
+import { unavailable } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
 import { AckPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
 import { checkQueue, createJobQueue, DEFAULT_LEASE_MS, partsOf } from './create-job-queue.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import type { JetStream } from './jetstream-streams.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { createBatches } from '@gatehouse/kit/batches';
-import { newId } from '@gatehouse/kit/ids';
-import { defineCollection } from '@gatehouse/mongo/collection';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { insertNew } from '@gatehouse/mongo/insert-new';
+import { newId } from '@gatehouse/core/ids';
+import { createBatches } from '@gatehouse/data/batches';
+import { defineCollection } from '@gatehouse/data/collection';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { insertNew } from '@gatehouse/data/insert-new';
 import type { Begun, Job, JobLedger, Outcome } from './job.ts';
 
 /** The collection of the default ledger. The sweeper removes what has expired. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { createFailureLog } from './failure-log.ts';
 import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';

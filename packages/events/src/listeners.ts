@@ -1,4 +1,4 @@
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 
 /** The listeners within this process. A failing listener is logged, and does not keep others from the message. */
 export type Listeners = {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { unavailable } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
+import { unavailable } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
 import type { Broadcast } from './broadcast.ts';
 import { checkSubject, createListeners, encode } from './listeners.ts';
 

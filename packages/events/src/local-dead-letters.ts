@@ -1,5 +1,5 @@
-import { newId } from '@gatehouse/kit/ids';
-import { defineCollection } from '@gatehouse/mongo/collection';
+import { newId } from '@gatehouse/core/ids';
+import { defineCollection } from '@gatehouse/data/collection';
 import type { Priority } from './job.ts';
 import type { DeadLetter } from './job-queue.ts';
 import type { DeadLetterStore, StoredLetter } from './job-store.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import type { Logger } from '@gatehouse/core/logger';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { checkSubject, encode } from './listeners.ts';
 
 /** Takes a service's events to their consumers. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gatehouse/kit/logger';
-import { defineCollection } from '@gatehouse/mongo/collection';
+import type { Logger } from '@gatehouse/core/logger';
+import { defineCollection } from '@gatehouse/data/collection';
 import { checkQueue, createJobQueue, DEFAULT_LEASE_MS, partsOf } from './create-job-queue.ts';
 import type { Job } from './job.ts';
 import type { JobQueue, JobQueueOptions, JobQueues } from './job-queue.ts';

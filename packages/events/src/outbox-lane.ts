@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBatches } from '@gatehouse/kit/batches';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Database } from '@gatehouse/mongo/database';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import type { Logger } from '@gatehouse/core/logger';
+import { createBatches } from '@gatehouse/data/batches';
+import type { Database } from '@gatehouse/data/database';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { createFailureLog } from './failure-log.ts';
 
 /** A collection with the OUTBOX_INDEX, whose documents hold an array `outbox` of {id, subject, at, data}. */

@@ -1,6 +1,6 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { continueTrace, during } from '@gatehouse/kit/tracing';
-import { type OutboxEvent, TOMBSTONES } from '@gatehouse/mongo/outbox';
+import type { Logger } from '@gatehouse/core/logger';
+import { continueTrace, during } from '@gatehouse/core/tracing';
+import { type OutboxEvent, TOMBSTONES } from '@gatehouse/data/outbox';
 import type { EventTransport } from './local-events.ts';
 import type { OutboxCollection } from './outbox-lane.ts';
 import { createOutboxRelay } from './outbox-relay.ts';

@@ -1,6 +1,6 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
 import { createFailureLog } from './failure-log.ts';
 import { createOutboxLane, type OutboxCollection, type OutboxLane, UNDELIVERED } from './outbox-lane.ts';
 

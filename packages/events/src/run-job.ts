@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gatehouse/kit/logger';
-import { continueTrace, during } from '@gatehouse/kit/tracing';
+import type { Logger } from '@gatehouse/core/logger';
+import { continueTrace, during } from '@gatehouse/core/tracing';
 import type { FailureLog } from './failure-log.ts';
 import {
   type Job,

@@ -1,9 +1,9 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createUsage, type Usage } from '@gatehouse/kit/usage';
-import { usageSubject } from '@gatehouse/kit/usage-batch';
+import type { Logger } from '@gatehouse/core/logger';
 import { createJetStreamEvents } from './jetstream-events.ts';
 import type { EventTransport } from './local-events.ts';
 import type { NatsBroadcast } from './nats-broadcast.ts';
+import { createUsage, type Usage } from './usage.ts';
+import { usageSubject } from './usage-batch.ts';
 
 /**
  * Counts the usage of a service, and sends it to analytics: as events within this process or, without `events`, over NATS.

@@ -1,5 +1,5 @@
 // What every broadcast promises, asked of each that there is.
-import { createLogger, type Logger } from '@gatehouse/kit/logger';
+import { createLogger, type Logger } from '@gatehouse/core/logger';
 import { skip, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import t from 'tap';
 import { createFailureLog } from '../src/failure-log.ts';
 

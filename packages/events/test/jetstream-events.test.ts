@@ -1,5 +1,5 @@
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
 import { skip, startJetStream, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { jetstreamManager } from '@nats-io/jetstream';

@@ -1,5 +1,5 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Database } from '@gatehouse/mongo/database';
+import type { Logger } from '@gatehouse/core/logger';
+import type { Database } from '@gatehouse/data/database';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
 import { createJobLedger } from '../src/job-ledger.ts';
 import type { JobQueue } from '../src/job-queue.ts';

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';

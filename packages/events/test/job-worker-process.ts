@@ -1,7 +1,7 @@
 // Works on the jobs of the queue `messages` in its own process: arguments are the URI of the database, the URL of NATS or an
 // empty text for the queue in MongoDB, and whether the bad jobs are still bad. Writes down what it does in `runs`.
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { openQueue } from './job-fault-queue.ts';
 
 const [uri = '', natsUrl = '', bad] = process.argv.slice(2);

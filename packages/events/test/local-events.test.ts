@@ -1,5 +1,5 @@
-import { createLogger } from '@gatehouse/kit/logger';
-import { type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { createLogger } from '@gatehouse/core/logger';
+import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import t, { type Test } from 'tap';
 import { createLocalEvents } from '../src/local-events.ts';
 

@@ -1,4 +1,4 @@
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { skip, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';

@@ -1,5 +1,5 @@
-import { createLogger } from '@gatehouse/kit/logger';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { createLogger } from '@gatehouse/core/logger';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { skip, startNats, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, until } from '@gatehouse/testing/processes';
 import { connect } from '@nats-io/transport-node';

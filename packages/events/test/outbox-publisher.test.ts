@@ -1,8 +1,8 @@
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { continueTrace, during, startSpan } from '@gatehouse/kit/tracing';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { continueTrace, during, startSpan } from '@gatehouse/core/tracing';
+import { createDatabase } from '@gatehouse/data/database';
+import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { recordTraces } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';

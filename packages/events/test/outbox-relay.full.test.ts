@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { spawnNode, until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';

@@ -1,8 +1,8 @@
 // Writes documents with two events each into the database of its first argument, one for each of two lanes and some
 // of them tombstones, delivers some through a relay of its own, and prints the ids of what was acknowledged, until it is killed.
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
 import { createOutboxRelay } from '../src/outbox-relay.ts';
 
 const logger = createLogger({ name: 'writer', level: 'silent', readable: false });

@@ -1,6 +1,6 @@
 import { access, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { DEBIAN_KEYRING, fetchPackages } from './apt-packages.ts';
 import { cacheDirectory } from './cache-directory.ts';
 import { findExecutable } from './executable.ts';

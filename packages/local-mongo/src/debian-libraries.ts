@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { type DebianFiles, debian13Files } from './debian-files.ts';
 
 const LIBRARIES: DebianFiles = {

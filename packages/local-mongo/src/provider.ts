@@ -1,4 +1,4 @@
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 
 /** The environment in which a provider runs a database. */
 export type ProviderContext = {

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { FatalProviderError, type Provider, ProviderError } from './provider.ts';
 import { downloadedMongod } from './providers/download.ts';
 import { embeddedEngine } from './providers/embedded.ts';

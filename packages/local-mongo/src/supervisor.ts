@@ -1,7 +1,7 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { type DatabaseProcess, startDatabaseProcess } from './database-process.ts';
 import type { LaunchSpec } from './provider.ts';
 import { makeSocketDirectory } from './socket-directory.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger, type Logger } from '@gatehouse/kit/logger';
+import { createLogger, type Logger } from '@gatehouse/core/logger';
 import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 

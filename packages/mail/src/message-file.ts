@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 
 /** Writes a message to a new file that only its owner can read, `<time>-<kind>_<id>.txt`. Returns its path. */
 export async function writeMessageFile(

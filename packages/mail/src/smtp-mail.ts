@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { during, startSpan } from '@gatehouse/kit/tracing';
+import { during, startSpan } from '@gatehouse/core/tracing';
 import type { Transporter } from 'nodemailer';
 import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import { type MailSender, refuseInjection } from './mail.ts';

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { createNetworks } from '@gatehouse/kit/networks';
+import { createNetworks } from '@gatehouse/server/networks';
 import { buildConnector } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { currentTraceparent, during, startSpan } from '@gatehouse/kit/tracing';
+import { currentTraceparent, during, startSpan } from '@gatehouse/core/tracing';
 import { Agent, type Dispatcher } from 'undici';
 import { connectPublic } from './connect.ts';
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { continueTrace, during } from '@gatehouse/kit/tracing';
+import { continueTrace, during } from '@gatehouse/core/tracing';
 import { recordTraces, SPAN_KINDS } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';

@@ -1,6 +1,6 @@
-import { createLogger } from '@gatehouse/kit/logger';
-import type { Database } from '@gatehouse/mongo/database';
-import { type Migration, migrate } from '@gatehouse/mongo/migrations';
+import { createLogger } from '@gatehouse/core/logger';
+import type { Database } from '@gatehouse/data/database';
+import { type Migration, migrate } from '@gatehouse/data/migrations';
 
 /** Applies all migrations, also those that have been applied before. */
 export async function applyMigrations(connection: Database['connection'], migrations: readonly Migration[]) {

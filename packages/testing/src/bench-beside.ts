@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { skip as noNats, startJetStream } from './nats-server.ts';
 import { freePort, until } from './processes.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '@gatehouse/mongo/database';
+import type { Database } from '@gatehouse/data/database';
 
 type Stage = { stage: string; indexName?: string; inputStage?: Stage; inputStages?: Stage[] };
 type Explained = {

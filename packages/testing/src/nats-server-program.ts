@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { debian13Files } from '@gatehouse/local-mongo/debian-files';
 
 /** Names the program of the run to the test files; empty when this machine has none. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import { NATS_IMAGE_VARIABLE, startNatsContainer } from './containers.ts';
 import { installedNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { freePort, until } from './processes.ts';

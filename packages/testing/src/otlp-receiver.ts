@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { readSettings } from '@gatehouse/kit/config';
-import { createLogger, type Logger } from '@gatehouse/kit/logger';
-import { startTracing } from '@gatehouse/kit/start-tracing';
-import { tracingSettings } from '@gatehouse/kit/tracing-settings';
+import { readSettings } from '@gatehouse/core/config';
+import { createLogger, type Logger } from '@gatehouse/core/logger';
+import { startTracing } from '@gatehouse/server/tracing/start-tracing';
+import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 
 type Teardown = { teardown(action: () => unknown): void };
 

@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import t from 'tap';
 import { dockerFault, IMAGE_SETTINGS, prepareImage } from './compose-images.ts';
 import { NATS_IMAGE_VARIABLE, startMongoContainer } from './containers.ts';

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { newId } from '@gatehouse/kit/ids';
-import { CLIENT_SERVICES, SERVICE_NAMES } from '@gatehouse/kit/services';
+import { newId } from '@gatehouse/core/ids';
+import { CLIENT_SERVICES, SERVICE_NAMES } from '@gatehouse/core/services';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';

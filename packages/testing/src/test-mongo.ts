@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 
 /** Names the MongoDB of the run to the test files. A developer may set it to another one. */

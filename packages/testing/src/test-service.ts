@@ -1,6 +1,6 @@
-import { createLogger, type Logger } from '@gatehouse/kit/logger';
-import { run } from '@gatehouse/kit/run';
-import type { Service } from '@gatehouse/kit/service';
+import { createLogger, type Logger } from '@gatehouse/core/logger';
+import { run } from '@gatehouse/server/run';
+import type { Service } from '@gatehouse/server/service';
 import { createOpenApiCheck, createRequestCheck } from './openapi-check.ts';
 import { freePort } from './processes.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';

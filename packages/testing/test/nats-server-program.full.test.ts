@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { DEBIAN_KEYRING } from '@gatehouse/local-mongo/apt-packages';
 import t from 'tap';
 import { debianNatsServer } from '../src/nats-server-program.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';

@@ -1,4 +1,4 @@
-import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { LRUCache } from 'lru-cache';
 import { parseApiKey } from './api-key.ts';
 import { type Caller, unauthenticated } from './caller.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import { MANAGE_APPS, type Role } from './scopes.ts';
 
 /** The maker of a request, according to its verified credential. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 

@@ -1,4 +1,4 @@
-import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { type ServiceError, unavailable } from '@gatehouse/core/errors';
 import type { ResolvedKey } from './api-keys.ts';
 import type { InternalClient } from './internal-client.ts';
 import { isRole } from './scopes.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { mayCall } from '@gatehouse/kit/services';
+import { ServiceError } from '@gatehouse/core/errors';
+import { mayCall } from '@gatehouse/core/services';
 import { type Caller, requireScope } from './caller.ts';
 import { INTERNAL_SCOPE } from './scopes.ts';
 

@@ -1,5 +1,5 @@
-import { unavailable } from '@gatehouse/kit/errors';
-import { internalPrefix, type ServiceName } from '@gatehouse/kit/services';
+import { unavailable } from '@gatehouse/core/errors';
+import { internalPrefix, type ServiceName } from '@gatehouse/core/services';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { INTERNAL_SCOPE, internalAudience } from './scopes.ts';
 

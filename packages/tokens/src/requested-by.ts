@@ -1,4 +1,4 @@
-import type { RequestedBy, RequestInfo } from '@gatehouse/kit/requests';
+import type { RequestedBy, RequestInfo } from '@gatehouse/server/requests';
 import type { Caller } from './caller.ts';
 
 /** Who makes the request, and from where, for the audit log. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unavailable } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { MetricFamily } from '@gatehouse/kit/metrics-text';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
+import { unavailable } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { createPublisherWatch } from './publisher-watch.ts';
 import { createRevocationSet, type Revocation, type RevocationSet, readRevocation } from './revocations.ts';
 

@@ -1,4 +1,4 @@
-import { internalPrefix } from '@gatehouse/kit/services';
+import { internalPrefix } from '@gatehouse/core/services';
 
 /** The scopes of the interface (section 5). */
 export const OIDC_SCOPES = ['openid', 'profile', 'email'] as const;

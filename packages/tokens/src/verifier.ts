@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { unavailable } from '@gatehouse/kit/errors';
+import { unavailable } from '@gatehouse/core/errors';
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import {
   createRemoteJWKSet,

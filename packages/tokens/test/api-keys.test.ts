@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { createApiKeyResolver, type ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';

@@ -1,4 +1,4 @@
-import type { ServiceError } from '@gatehouse/kit/errors';
+import type { ServiceError } from '@gatehouse/core/errors';
 import { type Credential, credentialIn } from '@gatehouse/tokens/authorization';
 import t from 'tap';
 

@@ -1,4 +1,4 @@
-import type { ServiceError } from '@gatehouse/kit/errors';
+import type { ServiceError } from '@gatehouse/core/errors';
 import { type Caller, requireScope, unauthenticated } from '@gatehouse/tokens/caller';
 import t from 'tap';
 import { callerWith as makeCaller } from './callers.ts';

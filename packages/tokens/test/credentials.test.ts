@@ -1,4 +1,4 @@
-import { type ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { type ServiceError, unavailable } from '@gatehouse/core/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServiceError } from '@gatehouse/kit/errors';
+import type { ServiceError } from '@gatehouse/core/errors';
 import { createDpopVerifier, dpopUnauthenticated } from '@gatehouse/tokens/dpop';
 import { exportJWK } from 'jose';
 import t from 'tap';

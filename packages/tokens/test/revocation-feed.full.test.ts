@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { createRevocationFeed, REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
 import t, { type Test } from 'tap';

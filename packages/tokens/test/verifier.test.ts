@@ -2,7 +2,7 @@ import { createHmac, KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ServiceError } from '@gatehouse/kit/errors';
+import type { ServiceError } from '@gatehouse/core/errors';
 import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
 import { createTokenVerifier, type KeyGetter, type VerifierOptions } from '@gatehouse/tokens/verifier';
 import {

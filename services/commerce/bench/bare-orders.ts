@@ -5,10 +5,10 @@
 // has made, and removes it from the order once it is stored, as the service does; at /commerce it only removes it. Listens on
 // PORT, with the MongoDB of MONGODB_URI and the NATS of NATS_URL.
 
-import { createBatches } from '@gatehouse/kit/batches';
-import { newId } from '@gatehouse/kit/ids';
-import { writeConcernOf } from '@gatehouse/mongo/database';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
+import { newId } from '@gatehouse/core/ids';
+import { createBatches } from '@gatehouse/data/batches';
+import { writeConcernOf } from '@gatehouse/data/database';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';

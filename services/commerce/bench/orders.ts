@@ -1,7 +1,7 @@
 // `npm run bench:orders [-- ROUNDS]`: what placing an order costs beside bare-orders.ts, which sends the database the same
 // in the same order, and publishes the same events; and what publishing them costs it. The products are many, so that no two
 // orders wait for one of them.
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';

@@ -1,6 +1,6 @@
 // `npm run bench:search [-- PRODUCTS [ROUNDS]]`: what a search among so many products (100,000 unless told) costs beside
 // bare-server.ts, which finds by one word, without ranking, counting or facets.
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';

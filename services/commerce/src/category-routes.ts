@@ -1,8 +1,8 @@
-import { type ErrorBody, plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { serializer } from '@gatehouse/http/schema';
-import { documented } from '@gatehouse/openapi/operation';
-import { send } from '@gatehouse/resource/answer';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { type ErrorBody, plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { serializer } from '@gatehouse/api/http/schema';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { send } from '@gatehouse/api/resource/answer';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type TSchema, Type } from 'typebox';

@@ -1,6 +1,6 @@
-import { described, integer, readSettings } from '@gatehouse/kit/config';
-import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
-import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+import { type ResourceConfig, resourceSettings } from '@gatehouse/api/resource/config';
+import { described, integer, readSettings } from '@gatehouse/core/config';
+import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 
 export type CommerceConfig = ResourceConfig & {
   /** The origin of users as reached from this process. */

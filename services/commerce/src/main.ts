@@ -1,4 +1,4 @@
-import { runProcess } from '@gatehouse/kit/process';
+import { runProcess } from '@gatehouse/server/process';
 import { readCommerceConfig } from './config.ts';
 import { createCommerceService } from './service.ts';
 

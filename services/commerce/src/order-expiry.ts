@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import { changeStatus, type OrderStore } from './order.ts';
 
 const EVERY_MS = 60_000;

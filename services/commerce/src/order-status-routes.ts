@@ -1,7 +1,7 @@
-import { etagOf, ifMatch } from '@gatehouse/http/conditional';
-import { documented } from '@gatehouse/openapi/operation';
-import { send } from '@gatehouse/resource/answer';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { etagOf, ifMatch } from '@gatehouse/api/http/conditional';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { send } from '@gatehouse/api/resource/answer';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { OrderService } from './order-service.ts';

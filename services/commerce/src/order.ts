@@ -1,8 +1,8 @@
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import { MAX_MINOR_UNITS } from '@gatehouse/kit/money';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { MAX_MINOR_UNITS } from '@gatehouse/domain/money';
 import type { Offer } from './product.ts';
 
 export const ORDER_STATUSES = [

@@ -1,9 +1,9 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import { minorUnits } from '@gatehouse/kit/money';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { minorUnits } from '@gatehouse/domain/money';
 import {
   type Category,
   type NewProduct,

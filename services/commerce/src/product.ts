@@ -1,8 +1,8 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import { decimalsOf, minorUnits } from '@gatehouse/kit/money';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { foldedKey } from '@gatehouse/domain/folded-key';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { decimalsOf, minorUnits } from '@gatehouse/domain/money';
 
 export const PRODUCT_STATUSES = ['active', 'inactive'] as const;
 export type ProductStatus = (typeof PRODUCT_STATUSES)[number];

@@ -1,15 +1,15 @@
-import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Service } from '@gatehouse/kit/service';
-import { prefixesOf, SERVICES } from '@gatehouse/kit/services';
+import { invalidFields } from '@gatehouse/api/http/schema';
 import {
   createResourceService,
   type ResourceDependencies,
   type ResourceServiceDefinition,
-} from '@gatehouse/resource/create-resource-service';
-import { mountResource } from '@gatehouse/resource/mount-resource';
+} from '@gatehouse/api/resource/create-resource-service';
+import { mountResource } from '@gatehouse/api/resource/mount-resource';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { prefixesOf, SERVICES } from '@gatehouse/core/services';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import type { Service } from '@gatehouse/server/service';
 import { mountCategories } from './category-routes.ts';
 import { type CommerceConfig, DEFAULT_MAX_PENDING_ORDERS, DEFAULT_PENDING_ORDER_HOURS } from './config.ts';
 import { createOrderExpiry } from './order-expiry.ts';

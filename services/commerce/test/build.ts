@@ -1,4 +1,4 @@
-import type { ResourceDependencies } from '@gatehouse/resource/create-resource-service';
+import type { ResourceDependencies } from '@gatehouse/api/resource/create-resource-service';
 import { startTestService } from '@gatehouse/testing/test-service';
 import { createUsersService } from '@gatehouse/users';
 import { createCommerceService } from '../src/service.ts';

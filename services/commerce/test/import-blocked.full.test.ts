@@ -3,7 +3,7 @@ import { ALL, build } from './build.ts';
 import { beginImport } from './import-client.ts';
 
 const LINES = 2000;
-/** Longer than any time limit of the database's driver (packages/mongo/src/database.ts). */
+/** Longer than any time limit of the database's driver (packages/data/src/database.ts). */
 const BLOCKED_MS = 12_000;
 
 t.test('lines wait while the process cannot reach the database in time', async (t) => {

@@ -1,4 +1,4 @@
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';

@@ -1,4 +1,4 @@
-import { CURRENCIES, decimalsOf } from '@gatehouse/kit/money';
+import { CURRENCIES, decimalsOf } from '@gatehouse/domain/money';
 import { anyCharacter } from '@gatehouse/testing/any-character';
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { newId } from '@gatehouse/kit/ids';
-import type { Position } from '@gatehouse/kit/list-query';
-import { createLogger } from '@gatehouse/kit/logger';
-import { wordsOf } from '@gatehouse/kit/search-words';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import type { Position } from '@gatehouse/domain/list-query';
+import { wordsOf } from '@gatehouse/domain/search-words';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';

@@ -1,7 +1,7 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
+import { requestInfo } from '@gatehouse/server/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { CsrfError } from './http/forms.ts';

@@ -5,17 +5,17 @@ import {
   readSettings,
   type Setting,
   SettingsError,
-  serverSettings,
-} from '@gatehouse/kit/config';
-import type { KeyList } from '@gatehouse/kit/sealing';
+} from '@gatehouse/core/config';
+import type { KeyList } from '@gatehouse/core/sealing';
+import { clientSecretSetting, DASHBOARD, SERVICE_NAMES } from '@gatehouse/core/services';
 import {
   mongodbUriSetting,
+  serverSettings,
   serviceSecretSetting,
   serviceUrlSetting,
   signUpSetting,
-} from '@gatehouse/kit/service-settings';
-import { clientSecretSetting, DASHBOARD, SERVICE_NAMES } from '@gatehouse/kit/services';
-import { tracingSettings } from '@gatehouse/kit/tracing-settings';
+} from '@gatehouse/server/service-settings';
+import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 import type { ServiceUrls } from './api/api.ts';
 
 export type DashboardConfig = {

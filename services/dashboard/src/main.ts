@@ -1,4 +1,4 @@
-import { runProcess } from '@gatehouse/kit/process';
+import { runProcess } from '@gatehouse/server/process';
 import { readDashboardConfig } from './config.ts';
 import { createDashboardService } from './service.ts';
 

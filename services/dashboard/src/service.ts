@@ -1,10 +1,10 @@
-import { createLifecycle } from '@gatehouse/kit/lifecycle';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Service } from '@gatehouse/kit/service';
-import { DASHBOARD, prefixesOf } from '@gatehouse/kit/services';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
-import { createSweeper } from '@gatehouse/mongo/sweeper';
+import { createLifecycle } from '@gatehouse/core/lifecycle';
+import type { Logger } from '@gatehouse/core/logger';
+import { DASHBOARD, prefixesOf } from '@gatehouse/core/services';
+import { createDatabase } from '@gatehouse/data/database';
+import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
+import { createSweeper } from '@gatehouse/data/sweeper';
+import type { Service } from '@gatehouse/server/service';
 import { createApi } from './api/api.ts';
 import { createDashboardApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';

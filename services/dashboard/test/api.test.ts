@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import t from 'tap';
 import { createApi } from '../src/api/api.ts';
 import { ApiError } from '../src/api/api-error.ts';

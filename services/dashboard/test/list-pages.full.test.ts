@@ -1,4 +1,4 @@
-import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import { freePort } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from './build.ts';

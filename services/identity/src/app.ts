@@ -1,10 +1,10 @@
-import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { createAddressLimiter } from '@gatehouse/http/rate-limit';
-import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { isCanonicalPath, pathOf } from '@gatehouse/kit/request-path';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
+import { requestInfo } from '@gatehouse/server/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';

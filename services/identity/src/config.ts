@@ -9,22 +9,22 @@ import {
   type Setting,
   SettingsError,
   secret,
-  serverSettings,
   text,
-} from '@gatehouse/kit/config';
-import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
-import { accountMailOf, accountMailSettings } from '@gatehouse/kit/provider-settings';
-import type { KeyList } from '@gatehouse/kit/sealing';
+} from '@gatehouse/core/config';
+import type { KeyList } from '@gatehouse/core/sealing';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/domain/profile-pins';
+import type { MailSettings } from '@gatehouse/mail/mail-settings';
+import { accountMailOf, accountMailSettings } from '@gatehouse/server/provider-settings';
 import {
   mongodbUriSetting,
   natsUrlSetting,
+  serverSettings,
   serviceSecretSetting,
   serviceUrlSetting,
   signUpSetting,
-} from '@gatehouse/kit/service-settings';
-import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
-import { tracingSettings } from '@gatehouse/kit/tracing-settings';
-import type { MailSettings } from '@gatehouse/mail/mail-settings';
+} from '@gatehouse/server/service-settings';
+import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './applications/first-applications.ts';
 import type { ServiceClient } from './internal/service-tokens.ts';

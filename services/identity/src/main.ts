@@ -1,4 +1,4 @@
-import { runProcess } from '@gatehouse/kit/process';
+import { runProcess } from '@gatehouse/server/process';
 import { readIdentityConfig } from './config.ts';
 import { createIdentityService } from './service.ts';
 

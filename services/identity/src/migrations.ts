@@ -1,5 +1,5 @@
-import { wordsOf } from '@gatehouse/kit/search-words';
-import type { Migration, MigrationContext, Write } from '@gatehouse/mongo/migrations';
+import type { Migration, MigrationContext, Write } from '@gatehouse/data/migrations';
+import { wordsOf } from '@gatehouse/domain/search-words';
 
 /** In the order in which they are applied. */
 export const IDENTITY_MIGRATIONS: readonly Migration[] = [

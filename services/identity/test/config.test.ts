@@ -1,4 +1,4 @@
-import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import t from 'tap';
 import { readIdentityConfig } from '../src/config.ts';
 

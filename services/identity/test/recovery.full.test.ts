@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/kit/logger';
-import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import { createLogger } from '@gatehouse/core/logger';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import t from 'tap';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { BODY_SECONDS } from '@gatehouse/http/request-body';
+import { BODY_SECONDS } from '@gatehouse/api/http/request-body';
 import t from 'tap';
 import { build, PASSWORD } from './build.ts';
 

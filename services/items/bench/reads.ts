@@ -1,6 +1,6 @@
 // `npm run bench:reads:items [-- ITEMS [ROUNDS]]`: what the items service adds to a request, beside bare-server.ts, with
 // so many items (20,000 unless told).
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import type { ItemDocument } from '../src/item-store.ts';

@@ -1,6 +1,6 @@
-import { readSettings } from '@gatehouse/kit/config';
-import type { ProfilePins } from '@gatehouse/kit/profile-pins';
-import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/api/resource/config';
+import { readSettings } from '@gatehouse/core/config';
+import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 
 export type ItemsConfig = ResourceConfig & {
   /** The profile of the list if neither a pin nor the request decides; offset by default. */

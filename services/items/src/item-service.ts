@@ -1,7 +1,7 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
 import {
   type Actor,
   type Item,

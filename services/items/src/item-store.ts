@@ -1,10 +1,10 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import type { StoredDocument } from '@gatehouse/mongo/collection';
-import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { inBatches } from '@gatehouse/mongo/erasures';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { StoredDocument } from '@gatehouse/data/collection';
+import { createDocumentStore } from '@gatehouse/data/document-store';
+import { inBatches } from '@gatehouse/data/erasures';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { Connection } from 'mongoose';
 import type { Item, ItemStore } from './item.ts';
 

@@ -1,6 +1,6 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
 
 export type Item = {
   id: string;

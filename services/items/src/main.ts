@@ -1,4 +1,4 @@
-import { runProcess } from '@gatehouse/kit/process';
+import { runProcess } from '@gatehouse/server/process';
 import { readItemsConfig } from './config.ts';
 import { createItemsService } from './service.ts';
 

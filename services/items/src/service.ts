@@ -1,15 +1,15 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
-import type { Service } from '@gatehouse/kit/service';
-import { prefixesOf } from '@gatehouse/kit/services';
+import { invalidFields } from '@gatehouse/api/http/schema';
 import {
   createResourceService,
   type ResourceDependencies,
   type ResourceServiceDefinition,
-} from '@gatehouse/resource/create-resource-service';
-import { mountResource } from '@gatehouse/resource/mount-resource';
+} from '@gatehouse/api/resource/create-resource-service';
+import { mountResource } from '@gatehouse/api/resource/mount-resource';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { prefixesOf } from '@gatehouse/core/services';
+import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
+import type { Service } from '@gatehouse/server/service';
 import type { ItemsConfig } from './config.ts';
 import { createItemService } from './item-service.ts';
 import { createItemStore } from './item-store.ts';

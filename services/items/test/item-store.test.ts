@@ -1,7 +1,7 @@
-import { newId } from '@gatehouse/kit/ids';
-import type { Condition } from '@gatehouse/kit/list-query';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import type { Condition } from '@gatehouse/domain/list-query';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';

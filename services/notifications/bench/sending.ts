@@ -1,15 +1,16 @@
 // `npm run bench:notifications [-- ROUNDS]`: notifications accepted and sent a second, with a provider that does nothing, beside what
 // they are made of: the same document inserted, one event published to JetStream for it, and that event read and acknowledged.
 // Both in turns, in this process and on the same MongoDB and NATS, so that whatever else the machine does falls on both.
+
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
 import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';

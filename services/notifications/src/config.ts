@@ -1,7 +1,7 @@
-import { described, integer, readSettings, SettingsError } from '@gatehouse/kit/config';
-import { messageProviderSettings, messageProvidersOf } from '@gatehouse/kit/provider-settings';
-import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
-import { type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+import { type ResourceConfig, resourceSettings } from '@gatehouse/api/resource/config';
+import { described, integer, readSettings, SettingsError } from '@gatehouse/core/config';
+import { messageProviderSettings, messageProvidersOf } from '@gatehouse/server/provider-settings';
+import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { SendingSettings } from './notifications/sending.ts';
 
 export type NotificationsConfig = ResourceConfig & {

@@ -1,4 +1,4 @@
-import { runProcess } from '@gatehouse/kit/process';
+import { runProcess } from '@gatehouse/server/process';
 import { readNotificationsConfig } from './config.ts';
 import { createNotificationsService } from './service.ts';
 

@@ -1,13 +1,13 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Service } from '@gatehouse/kit/service';
-import { prefixesOf } from '@gatehouse/kit/services';
+import { invalidFields } from '@gatehouse/api/http/schema';
 import {
   createResourceService,
   type ResourceDependencies,
   type ResourceServiceDefinition,
-} from '@gatehouse/resource/create-resource-service';
+} from '@gatehouse/api/resource/create-resource-service';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { prefixesOf } from '@gatehouse/core/services';
+import type { Service } from '@gatehouse/server/service';
 import { MAX_POINTS } from './analytics/analytics-query.ts';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
 import { DEFAULT_ANALYTICS_DAYS, DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';

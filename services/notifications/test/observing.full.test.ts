@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { startMailServer } from '@gatehouse/testing/mail-server';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';

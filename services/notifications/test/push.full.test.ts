@@ -1,4 +1,4 @@
-import { createLogger } from '@gatehouse/kit/logger';
+import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import webPush from 'web-push';

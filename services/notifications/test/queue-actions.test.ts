@@ -1,8 +1,8 @@
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import type { Job } from '@gatehouse/events/job';
 import { createLocalDeadLetters, defineDeadLetters } from '@gatehouse/events/local-dead-letters';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { ALL, build } from './build.ts';

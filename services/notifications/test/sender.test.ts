@@ -1,5 +1,5 @@
+import { createLogger } from '@gatehouse/core/logger';
 import { PermanentError } from '@gatehouse/events/job';
-import { createLogger } from '@gatehouse/kit/logger';
 import t from 'tap';
 import type { AttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import type { Channel } from '../src/notifications/channels/channel.ts';

@@ -1,6 +1,6 @@
 // What bench/reads.ts compares the service with: Fastify and the driver, which do the same with the database and
 // nothing else. Listens on PORT, with the database of MONGODB_URI.
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import Fastify from 'fastify';
 import mongoose from 'mongoose';
 import { Type } from 'typebox';

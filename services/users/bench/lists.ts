@@ -1,10 +1,10 @@
 // `npm run bench:lists [-- USERS]`: what a page of a long list costs, at its start, in its middle and at its end. Fills
 // a database of its own with so many users (1,000,000 unless told) and prints the times in milliseconds.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@gatehouse/kit/ids';
-import type { Condition, ListQuery, Position } from '@gatehouse/kit/list-query';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import type { Condition, ListQuery, Position } from '@gatehouse/domain/list-query';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import type { UserDocument } from '../src/store/user-document.ts';
 import { createUserStore } from '../src/store/user-store.ts';

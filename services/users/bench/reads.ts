@@ -1,6 +1,6 @@
 // `npm run bench:reads [-- USERS [ROUNDS]]`: what the users service adds to a request, beside bare-server.ts, with so
 // many users (20,000 unless told).
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import type { UserDocument } from '../src/store/user-document.ts';

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/api/resource/config';
 import {
   described,
   integer,
@@ -8,11 +9,10 @@ import {
   SettingsError,
   secret,
   text,
-} from '@gatehouse/kit/config';
-import { PROFILE_PINS, type ProfilePins } from '@gatehouse/kit/profile-pins';
-import { serviceUrlSetting } from '@gatehouse/kit/service-settings';
-import { ERASING_SERVICES, type ServiceName } from '@gatehouse/kit/services';
-import { profileSetting, type ResourceConfig, resourceSettings } from '@gatehouse/resource/config';
+} from '@gatehouse/core/config';
+import { ERASING_SERVICES, type ServiceName } from '@gatehouse/core/services';
+import { PROFILE_PINS, type ProfilePins } from '@gatehouse/domain/profile-pins';
+import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {

@@ -1,4 +1,4 @@
-import { invalidFields } from '@gatehouse/http/schema';
+import { invalidFields } from '@gatehouse/api/http/schema';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import { Type } from 'typebox';
 import { WrongPasswordError } from './user.ts';

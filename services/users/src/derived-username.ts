@@ -1,5 +1,5 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
+import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { NewUser } from './user.ts';
 import { USERNAME_LENGTH } from './user-fields.ts';
 import { keepsToOneScript } from './username-scripts.ts';

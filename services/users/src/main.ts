@@ -1,4 +1,4 @@
-import { runProcess } from '@gatehouse/kit/process';
+import { runProcess } from '@gatehouse/server/process';
 import { readUsersConfig } from './config.ts';
 import { createUsersService } from './service.ts';
 

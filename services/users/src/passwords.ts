@@ -1,4 +1,4 @@
-import { unavailable } from '@gatehouse/kit/errors';
+import { unavailable } from '@gatehouse/core/errors';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
 import type { Passwords } from './user-service.ts';

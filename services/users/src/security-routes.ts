@@ -1,10 +1,10 @@
-import { ifMatch } from '@gatehouse/http/conditional';
-import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/http/error-bodies';
-import { bodyValidator } from '@gatehouse/http/schema';
-import type { ErrorKind } from '@gatehouse/kit/errors';
-import { type RequestedBy, requestInfo } from '@gatehouse/kit/requests';
-import { documented } from '@gatehouse/openapi/operation';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { ifMatch } from '@gatehouse/api/http/conditional';
+import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import type { ErrorKind } from '@gatehouse/core/errors';
+import { type RequestedBy, requestInfo } from '@gatehouse/server/requests';
 import { requireScope } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';

@@ -1,17 +1,17 @@
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Service } from '@gatehouse/kit/service';
-import { prefixesOf, type ServiceName } from '@gatehouse/kit/services';
-import { onceInDatabase } from '@gatehouse/mongo/once';
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
+import { invalidFields } from '@gatehouse/api/http/schema';
 import {
   createResourceService,
   type ResourceDependencies,
   type ResourceServiceDefinition,
-} from '@gatehouse/resource/create-resource-service';
-import { mountFilterGuide } from '@gatehouse/resource/filter-guide';
-import { mountResource } from '@gatehouse/resource/mount-resource';
+} from '@gatehouse/api/resource/create-resource-service';
+import { mountFilterGuide } from '@gatehouse/api/resource/filter-guide';
+import { mountResource } from '@gatehouse/api/resource/mount-resource';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { prefixesOf, type ServiceName } from '@gatehouse/core/services';
+import { onceInDatabase } from '@gatehouse/data/once';
+import type { Service } from '@gatehouse/server/service';
 import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
 import { mountContactRoutes } from './internal/contact-routes.ts';

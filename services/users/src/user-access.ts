@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { UserRole } from './user.ts';
 
 /** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */

@@ -1,7 +1,7 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import type { RequestedBy } from '@gatehouse/kit/requests';
-import { ERASING_SERVICES } from '@gatehouse/kit/services';
+import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { ERASING_SERVICES } from '@gatehouse/core/services';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import {
   type Account,
   type AccountChanged,

@@ -1,8 +1,8 @@
+import type { Logger } from '@gatehouse/core/logger';
+import type { Database } from '@gatehouse/data/database';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Database } from '@gatehouse/mongo/database';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { RevocationSet } from '@gatehouse/tokens/revocations';
 import type { AccountChanged, UserStore } from './user.ts';

@@ -1,5 +1,5 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { IGNORABLE } from '@gatehouse/kit/folded-key';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { IGNORABLE } from '@gatehouse/domain/folded-key';
 import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
 import { keepsToOneScript } from './username-scripts.ts';
 

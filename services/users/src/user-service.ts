@@ -1,11 +1,11 @@
-import type { RateLimiter } from '@gatehouse/http/rate-limit';
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import { loginKey } from '@gatehouse/kit/folded-key';
-import { newId } from '@gatehouse/kit/ids';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import type { RequestedBy } from '@gatehouse/kit/requests';
+import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { loginKey } from '@gatehouse/domain/folded-key';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import { isCommonPassword } from './common-passwords.ts';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
 import {

@@ -1,7 +1,7 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import type { RequestedBy } from '@gatehouse/kit/requests';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import type { RequestedBy } from '@gatehouse/server/requests';
 
 export const USER_ROLES = ['user', 'editor', 'admin'] as const;
 export type UserRole = (typeof USER_ROLES)[number];

@@ -1,4 +1,4 @@
-import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/kit/services';
+import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/core/services';
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';

@@ -1,6 +1,6 @@
+import { createLogger } from '@gatehouse/core/logger';
 import type { EventTransport } from '@gatehouse/events/local-events';
-import { createLogger } from '@gatehouse/kit/logger';
-import { run } from '@gatehouse/kit/run';
+import { run } from '@gatehouse/server/run';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createCheckedCall } from '@gatehouse/testing/test-service';

@@ -1,4 +1,4 @@
-import { IGNORABLE } from '@gatehouse/kit/folded-key';
+import { IGNORABLE } from '@gatehouse/domain/folded-key';
 import { anyCharacter } from '@gatehouse/testing/any-character';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { verify } from '@node-rs/argon2';
 import t from 'tap';

@@ -1,8 +1,8 @@
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
 import { createLocalEvents, type EventTransport } from '@gatehouse/events/local-events';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';

@@ -1,7 +1,7 @@
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from './build.ts';

@@ -1,9 +1,9 @@
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { createRateLimitStore } from '@gatehouse/mongo/rate-limit-store';
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { createRateLimitStore } from '@gatehouse/data/rate-limit-store';
+import { foldedKey } from '@gatehouse/domain/folded-key';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { until } from '@gatehouse/testing/processes';
 import { databaseUri } from '../../src/database-uri.ts';
 import type { Abuse, Target } from '../abuse.ts';

@@ -2,9 +2,9 @@
 // others place orders.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { databaseUri } from '../../src/database-uri.ts';
 import { createUser } from '../../test/gatehouse.ts';
 import type { Abuse, Target } from '../abuse.ts';

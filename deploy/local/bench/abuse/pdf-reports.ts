@@ -1,8 +1,8 @@
 // Reports in PDF of 10,000 products each, whose names take the longest to lay out, while others ask whether the process lives.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { databaseUri } from '../../src/database-uri.ts';
 import type { Abuse, Target } from '../abuse.ts';
 

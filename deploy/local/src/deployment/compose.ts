@@ -1,6 +1,6 @@
-import type { Setting } from '@gatehouse/kit/config';
-import { mongodbUriSetting, natsUrlSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
-import type { ServiceName } from '@gatehouse/kit/services';
+import type { Setting } from '@gatehouse/core/config';
+import type { ServiceName } from '@gatehouse/core/services';
+import { mongodbUriSetting, natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { GeneratedText } from '../generated-files.ts';
 import { type DeployedService, natsPasswordVariable, sharedSettings } from './services.ts';
 

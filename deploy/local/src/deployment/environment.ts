@@ -1,6 +1,6 @@
-import type { Setting } from '@gatehouse/kit/config';
-import { mongodbUriSetting } from '@gatehouse/kit/service-settings';
-import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/kit/services';
+import type { Setting } from '@gatehouse/core/config';
+import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
+import { mongodbUriSetting } from '@gatehouse/server/service-settings';
 import type { GeneratedText } from '../generated-files.ts';
 import { comment, isFromEnv } from './compose.ts';
 import { type DeployedService, natsPasswordVariable, sharedSettings } from './services.ts';

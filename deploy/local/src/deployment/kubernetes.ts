@@ -1,10 +1,10 @@
-import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
+import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
 import { stringify } from 'yaml';
 import type { GeneratedText } from '../generated-files.ts';
 import { type DeployedService, natsPasswordVariable } from './services.ts';
 
 const HEADER =
-  '# Written by npm run deployment from the table of services (packages/kit/src/services.ts) and their settings.\n';
+  '# Written by npm run deployment from the table of services (packages/core/src/services.ts) and their settings.\n';
 const NAME_LABEL = 'app.kubernetes.io/name';
 const HTTP_PORT = 3000;
 const MONGODB_PORT = 27017;

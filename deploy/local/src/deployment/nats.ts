@@ -1,5 +1,5 @@
-import type { ServiceName } from '@gatehouse/kit/services';
-import { usageSubject } from '@gatehouse/kit/usage-batch';
+import type { ServiceName } from '@gatehouse/core/services';
+import { usageSubject } from '@gatehouse/events/usage-batch';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { GeneratedText } from '../generated-files.ts';
 import { type DeployedService, natsPasswordVariable } from './services.ts';
@@ -9,7 +9,7 @@ const ANNOUNCER = 'identity' satisfies ServiceName;
 const ANALYTICS = 'notifications' satisfies ServiceName;
 
 const HEADER = `\
-# Written by npm run deployment from the table of services (packages/kit/src/services.ts).
+# Written by npm run deployment from the table of services (packages/core/src/services.ts).
 #
 # Each service has an account of its own at NATS, so that none hears or sends what is another's, and in it the subjects that
 # it needs and no others. Only ${ANNOUNCER} announces revocations: a service that could do so in its name could hide that a token is

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
-import type { Setting } from '@gatehouse/kit/config';
-import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/kit/service-settings';
-import { SERVICE_NAMES, SERVICES, type ServiceEntry, type ServiceName } from '@gatehouse/kit/services';
+import type { Setting } from '@gatehouse/core/config';
+import { SERVICE_NAMES, SERVICES, type ServiceEntry, type ServiceName } from '@gatehouse/core/services';
+import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { parseEnv, promisify } from 'node:util';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { until } from '@gatehouse/testing/processes';
 import type { Test } from 'tap';
 import { checkout } from '../checkout.ts';

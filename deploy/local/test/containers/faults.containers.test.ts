@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { createProject, skip, startLoad } from './compose.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { listStatus, revokeAt, tokenFrom } from '../cluster.ts';

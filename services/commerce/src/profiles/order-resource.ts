@@ -1,9 +1,15 @@
-import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { documentedLimits } from '@gatehouse/http/schema';
-import { amountOf, CURRENCIES } from '@gatehouse/kit/money';
-import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
-import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
-import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { documentedLimits } from '@gatehouse/api/http/schema';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
+import {
+  type ListProfile,
+  type Profile,
+  requestBody,
+  type View,
+  view,
+} from '@gatehouse/api/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
+import { amountOf, CURRENCIES } from '@gatehouse/domain/money';
 import { Type } from 'typebox';
 import {
   type NewOrder,

@@ -1,12 +1,12 @@
-import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { documentedLimits } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey, IGNORABLE } from '@gatehouse/kit/folded-key';
-import { amountOf, CURRENCIES } from '@gatehouse/kit/money';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/lists/paging';
-import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/resource/profile';
-import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { documentedLimits } from '@gatehouse/api/http/schema';
+import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/api/lists/paging';
+import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
+import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { foldedKey, IGNORABLE } from '@gatehouse/domain/folded-key';
+import { amountOf, CURRENCIES } from '@gatehouse/domain/money';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { Type } from 'typebox';
 import {

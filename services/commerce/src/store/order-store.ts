@@ -1,21 +1,21 @@
-import { ServiceError, unavailable } from '@gatehouse/kit/errors';
-import { DELETED_USER_ID } from '@gatehouse/kit/ids';
-import type { Logger } from '@gatehouse/kit/logger';
-import { amountOf } from '@gatehouse/kit/money';
-import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
+import { DELETED_USER_ID } from '@gatehouse/core/ids';
+import type { Logger } from '@gatehouse/core/logger';
+import type { IndexDefinition, StoredDocument } from '@gatehouse/data/collection';
 import {
   createDocumentKeys,
   IDEMPOTENCY_FIELD,
   IDEMPOTENCY_INDEXES,
   idempotencyFields,
-} from '@gatehouse/mongo/document-keys';
-import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { inBatches } from '@gatehouse/mongo/erasures';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
-import { insertInSlot } from '@gatehouse/mongo/slots';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+} from '@gatehouse/data/document-keys';
+import { createDocumentStore } from '@gatehouse/data/document-store';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { inBatches } from '@gatehouse/data/erasures';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
+import { insertInSlot } from '@gatehouse/data/slots';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
+import { amountOf } from '@gatehouse/domain/money';
 import type { Connection } from 'mongoose';
 import { ORDER_STATUSES, type Order, type OrderField, type OrderStatus, type OrderStore } from '../order.ts';
 import {

@@ -1,8 +1,8 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { amountOf } from '@gatehouse/kit/money';
-import { wordsOf } from '@gatehouse/kit/search-words';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
+import { foldedKey } from '@gatehouse/domain/folded-key';
+import { amountOf } from '@gatehouse/domain/money';
+import { wordsOf } from '@gatehouse/domain/search-words';
 import { PRODUCT_STATUSES, type Product, type ProductStatus, type StoredField } from '../product.ts';
 
 /** As stored. Names and skus are sorted by their keys. Without a category, `category` is empty. */

@@ -1,5 +1,6 @@
-import { allEnded } from '@gatehouse/kit/all-ended';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
+import { allEnded } from '@gatehouse/data/all-ended';
+import type { DocumentCollection, IndexDefinition } from '@gatehouse/data/collection';
 import type {
   Condition,
   Facets,
@@ -9,9 +10,8 @@ import type {
   OffsetPage,
   Position,
   Rows,
-} from '@gatehouse/kit/list-query';
-import { wordsOf } from '@gatehouse/kit/search-words';
-import type { DocumentCollection, IndexDefinition } from '@gatehouse/mongo/collection';
+} from '@gatehouse/domain/list-query';
+import { wordsOf } from '@gatehouse/domain/search-words';
 import { LRUCache } from 'lru-cache';
 import type { Product, ProductField, StoredField } from '../product.ts';
 import { PRODUCT_FIELDS, PRODUCT_LISTS, type ProductDocument, productOf } from './product-document.ts';

@@ -1,12 +1,12 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { allowsVersion } from '@gatehouse/kit/if-version';
-import type { ListQuery } from '@gatehouse/kit/list-query';
-import { amountOf } from '@gatehouse/kit/money';
-import type { StoredDocument } from '@gatehouse/mongo/collection';
-import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
-import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { StoredDocument } from '@gatehouse/data/collection';
+import { MAX_QUERY_MS } from '@gatehouse/data/database';
+import { createDocumentStore } from '@gatehouse/data/document-store';
+import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
+import { foldedKey } from '@gatehouse/domain/folded-key';
+import { allowsVersion } from '@gatehouse/domain/if-version';
+import type { ListQuery } from '@gatehouse/domain/list-query';
+import { amountOf } from '@gatehouse/domain/money';
 import type { Connection } from 'mongoose';
 import type { Category, Product, ProductStore, StoredField } from '../product.ts';
 import {

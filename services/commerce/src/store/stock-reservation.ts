@@ -1,5 +1,5 @@
-import { createBatches } from '@gatehouse/kit/batches';
-import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
+import { createBatches } from '@gatehouse/data/batches';
+import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gatehouse/data/collection';
 import mongoose from 'mongoose';
 
 /**

@@ -1,6 +1,6 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
-import type { DocumentCollection } from '@gatehouse/mongo/collection';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
+import type { DocumentCollection } from '@gatehouse/data/collection';
 import { LEASE_MS, type OrderWithStock, type Phase, type StockReservation } from './stock-reservation.ts';
 
 const SWEEP_MS = 5000;

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { FieldProblem } from '@gatehouse/core/errors';
 
 /** An answer of the API other than a success; status 0 when there was none. */
 export class ApiError extends Error {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { JsonText } from '@gatehouse/http/json-body';
-import { isUnder, SERVICES, type ServiceName } from '@gatehouse/kit/services';
+import { JsonText } from '@gatehouse/api/http/json-body';
+import { isUnder, SERVICES, type ServiceName } from '@gatehouse/core/services';
 import { type Bounds, createOutbound } from '@gatehouse/outbound/outbound';
 import { ApiError, apiErrorOf } from './api-error.ts';
 import { type Cause, causeHeaders } from './cause.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { requestInfo } from '@gatehouse/server/requests';
 
 /** What a request to another service is told of the browser's request that caused it. */
 export type Cause = { requestId: string; address: string; userAgent: string };

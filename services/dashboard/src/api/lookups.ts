@@ -1,5 +1,5 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { isId } from '@gatehouse/kit/ids';
+import { isId } from '@gatehouse/core/ids';
+import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { Api } from './api.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiApplication, type ApplicationPage, applicationPath } from './application-types.ts';

@@ -1,4 +1,4 @@
-import { isId } from '@gatehouse/kit/ids';
+import { isId } from '@gatehouse/core/ids';
 import type { Api } from './api.ts';
 import { type ApiPage, beginsWith, filters } from './pages.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { notModified } from '@gatehouse/http/conditional';
-import { unavailable } from '@gatehouse/kit/errors';
-import { problem } from '@gatehouse/kit/json-answer';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { notModified } from '@gatehouse/api/http/conditional';
+import { unavailable } from '@gatehouse/core/errors';
+import { problem } from '@gatehouse/server/json-answer';
+import { requestInfo } from '@gatehouse/server/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { ServiceUrls } from '../api/api.ts';

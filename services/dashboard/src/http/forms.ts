@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { isStorable } from '@gatehouse/http/json-body';
-import { readBody } from '@gatehouse/http/request-body';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
+import { isStorable } from '@gatehouse/api/http/json-body';
+import { readBody } from '@gatehouse/api/http/request-body';
+import { ServiceError } from '@gatehouse/core/errors';
+import { deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import type { Context } from 'koa';
 import type { Session } from '../sessions/session.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { createIdempotencyStore } from '@gatehouse/mongo/idempotency-store';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import type { createIdempotencyStore } from '@gatehouse/data/idempotency-store';
 
 export type RepeatedForms = {
   /**

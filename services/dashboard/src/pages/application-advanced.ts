@@ -1,5 +1,5 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { type AppType, hasSetting } from '../api/application-types.ts';
 import type { ApplicationValues } from './application-values.ts';
 import { checkbox, selectField, textArea, textField } from './fields.ts';

@@ -1,5 +1,5 @@
-import { form } from '@gatehouse/ui/form';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { ApiApplication } from '../api/application-types.ts';
 import type { Names } from '../api/names.ts';

@@ -1,5 +1,5 @@
-import { type Asset, createAsset } from '@gatehouse/ui/asset';
-import { createStylesheet } from '@gatehouse/ui/stylesheet';
+import { type Asset, createAsset } from '@gatehouse/web/asset';
+import { createStylesheet } from '@gatehouse/web/stylesheet';
 
 const DIRECTORY = '/dashboard/assets';
 const library = (specifier: string) => new URL(import.meta.resolve(specifier));

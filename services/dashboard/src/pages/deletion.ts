@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { View } from './view.ts';
 
 /** Leads from the page of a thing, at `path`, to the question whether to delete it. */

@@ -1,6 +1,6 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { alertBox, problemOf, problemSummary } from '@gatehouse/ui/form';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { alertBox, problemOf, problemSummary } from '@gatehouse/web/form';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 
 type Common = {

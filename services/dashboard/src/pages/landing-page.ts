@@ -1,5 +1,5 @@
-import { gatePage, PRODUCT } from '@gatehouse/ui/document';
-import { html } from '@gatehouse/ui/html';
+import { gatePage, PRODUCT } from '@gatehouse/web/document';
+import { html } from '@gatehouse/web/html';
 import { HEAD } from './assets.ts';
 import { codeBlock } from './parts.ts';
 

@@ -1,7 +1,7 @@
-import { htmlDocument, PRODUCT } from '@gatehouse/ui/document';
-import { form, notice } from '@gatehouse/ui/form';
-import { type Html, html } from '@gatehouse/ui/html';
-import { logo } from '@gatehouse/ui/illustrations';
+import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
+import { form, notice } from '@gatehouse/web/form';
+import { type Html, html } from '@gatehouse/web/html';
+import { logo } from '@gatehouse/web/illustrations';
 import type { Person } from '../sessions/session.ts';
 import { HEAD, HEAD_WITH_CHARTS } from './assets.ts';
 import type { Section, View } from './view.ts';

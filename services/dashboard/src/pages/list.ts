@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
 import type { Outcome } from '../api/attempt.ts';

@@ -1,6 +1,6 @@
-import { DELETED_USER_ID } from '@gatehouse/kit/ids';
-import { ago, moment } from '@gatehouse/ui/formatting';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { DELETED_USER_ID } from '@gatehouse/core/ids';
+import { ago, moment } from '@gatehouse/web/formatting';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { LastUse } from '../api/application-types.ts';
 import { OUR_CLIENTS } from '../api/names.ts';

@@ -1,5 +1,5 @@
-import { moment } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { moment } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { RANGES, type Range, type Series } from '../api/analytics.ts';
 import type { Outcome } from '../api/attempt.ts';
 import { money, notAvailable } from './parts.ts';

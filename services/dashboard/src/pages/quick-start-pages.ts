@@ -1,5 +1,5 @@
-import { form } from '@gatehouse/ui/form';
-import { type Html, html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { type Html, html } from '@gatehouse/web/html';
 import type { ApiApplication } from '../api/application-types.ts';
 import { hasSetting, isConfidential } from '../api/application-types.ts';
 import { selectField, textField } from './fields.ts';

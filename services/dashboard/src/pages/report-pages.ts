@@ -1,6 +1,6 @@
-import { alertBox, form } from '@gatehouse/ui/form';
-import { moment } from '@gatehouse/ui/formatting';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { alertBox, form } from '@gatehouse/web/form';
+import { moment } from '@gatehouse/web/formatting';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
 import { formProblem, selectField, textField } from './fields.ts';

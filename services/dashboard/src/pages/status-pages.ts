@@ -1,7 +1,7 @@
-import { gatePage, PRODUCT } from '@gatehouse/ui/document';
-import { form } from '@gatehouse/ui/form';
-import { duration } from '@gatehouse/ui/formatting';
-import { type Content, html } from '@gatehouse/ui/html';
+import { gatePage, PRODUCT } from '@gatehouse/web/document';
+import { form } from '@gatehouse/web/form';
+import { duration } from '@gatehouse/web/formatting';
+import { type Content, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { SentFields } from '../http/forms.ts';
 import { HEAD } from './assets.ts';

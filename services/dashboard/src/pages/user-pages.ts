@@ -1,6 +1,6 @@
-import { form } from '@gatehouse/ui/form';
-import { ago } from '@gatehouse/ui/formatting';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { ago } from '@gatehouse/web/formatting';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Outcome } from '../api/attempt.ts';
 import type { ListedUser } from '../api/user-list.ts';
 import { shownFields } from '../http/changes.ts';

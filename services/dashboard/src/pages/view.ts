@@ -1,4 +1,4 @@
-import type { Content } from '@gatehouse/ui/html';
+import type { Content } from '@gatehouse/web/html';
 
 /** The pages of the navigation. */
 export type Section =

@@ -1,4 +1,4 @@
-import { html } from '@gatehouse/ui/html';
+import { html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import type { ApiTransfer } from '../api/transfers.ts';

@@ -1,5 +1,5 @@
-import { type Content, html } from '@gatehouse/ui/html';
-import { describeProgram } from '@gatehouse/ui/user-agent';
+import { type Content, html } from '@gatehouse/web/html';
+import { describeProgram } from '@gatehouse/web/user-agent';
 import type { Api } from '../api/api.ts';
 import { attempt } from '../api/attempt.ts';
 import { clientIdsOf, USER_HINT, userIdOf } from '../api/lookups.ts';

@@ -1,5 +1,5 @@
-import { type Confirmation, confirmation, isConfirmed } from '@gatehouse/ui/confirmation';
-import { html } from '@gatehouse/ui/html';
+import { type Confirmation, confirmation, isConfirmed } from '@gatehouse/web/confirmation';
+import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
 import { formProblem, refusalOf } from '../pages/fields.ts';

@@ -1,4 +1,4 @@
-import { html } from '@gatehouse/ui/html';
+import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import {
   type ApiApplication,

@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { isId } from '@gatehouse/kit/ids';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { ServiceError } from '@gatehouse/core/errors';
+import { isId } from '@gatehouse/core/ids';
+import { requestInfo } from '@gatehouse/server/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Api, Connect, TokenSource } from '../api/api.ts';

@@ -1,5 +1,5 @@
-import { form } from '@gatehouse/ui/form';
-import { type Content, html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { type Content, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import type { ApiPage } from '../api/pages.ts';

@@ -1,6 +1,6 @@
-import { JsonText, parseJsonBody } from '@gatehouse/http/json-body';
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import { JsonText, parseJsonBody } from '@gatehouse/api/http/json-body';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, beginsWith } from '../api/pages.ts';

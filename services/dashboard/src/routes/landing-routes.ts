@@ -1,6 +1,6 @@
-import { prefersHtml } from '@gatehouse/kit/accept';
-import { SERVICES } from '@gatehouse/kit/services';
-import { PRODUCT } from '@gatehouse/ui/document';
+import { SERVICES } from '@gatehouse/core/services';
+import { prefersHtml } from '@gatehouse/server/accept';
+import { PRODUCT } from '@gatehouse/web/document';
 import Router from '@koa/router';
 import { sendPage } from '../http/respond.ts';
 import { LANDING_LINKS, type LandingModel, landingPage } from '../pages/landing-page.ts';

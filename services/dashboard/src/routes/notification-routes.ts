@@ -1,5 +1,5 @@
-import { form } from '@gatehouse/ui/form';
-import { type Html, html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { USER_HINT, userIdOf } from '../api/lookups.ts';

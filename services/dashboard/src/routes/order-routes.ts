@@ -1,5 +1,5 @@
-import { form } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
 import { attempt } from '../api/attempt.ts';
 import { userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfProducts, namesOfUsers } from '../api/names.ts';

@@ -1,5 +1,5 @@
-import { form } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
 import { loadSeries, RANGES, rangeOf } from '../api/analytics.ts';
 import type { ApplicationPage } from '../api/application-types.ts';
 import { attempt } from '../api/attempt.ts';

@@ -1,5 +1,5 @@
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { type Html, html } from '@gatehouse/ui/html';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { type Html, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, filters } from '../api/pages.ts';

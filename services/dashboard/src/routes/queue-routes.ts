@@ -1,6 +1,6 @@
-import { form } from '@gatehouse/ui/form';
-import { duration } from '@gatehouse/ui/formatting';
-import { type Content, html } from '@gatehouse/ui/html';
+import { form } from '@gatehouse/web/form';
+import { duration } from '@gatehouse/web/formatting';
+import { type Content, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import type { Lane } from '../api/queues.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { html } from '@gatehouse/ui/html';
+import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, filters } from '../api/pages.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createAddressLimiter } from '@gatehouse/http/rate-limit';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { requestInfo } from '@gatehouse/server/requests';
 import Router from '@koa/router';
 import { causeOf } from '../api/cause.ts';
 import type { CookieName, Cookies } from '../http/cookies.ts';

@@ -1,4 +1,4 @@
-import { type Content, html } from '@gatehouse/ui/html';
+import { type Content, html } from '@gatehouse/web/html';
 import { attempt } from '../api/attempt.ts';
 import { checkbox } from '../pages/fields.ts';
 import { table } from '../pages/list.ts';

@@ -1,4 +1,4 @@
-import { html } from '@gatehouse/ui/html';
+import { html } from '@gatehouse/web/html';
 import { loadSeries, RANGES, rangeOf } from '../api/analytics.ts';
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';

@@ -1,6 +1,6 @@
-import { form } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
-import { describeProgram } from '@gatehouse/ui/user-agent';
+import { form } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
+import { describeProgram } from '@gatehouse/web/user-agent';
 import { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { findUser, listUsers } from '../api/user-list.ts';

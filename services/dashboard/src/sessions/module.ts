@@ -1,6 +1,6 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import type { KeyList } from '@gatehouse/kit/sealing';
-import { DASHBOARD } from '@gatehouse/kit/services';
+import type { Logger } from '@gatehouse/core/logger';
+import type { KeyList } from '@gatehouse/core/sealing';
+import { DASHBOARD } from '@gatehouse/core/services';
 import type { Connection } from 'mongoose';
 import { createOAuthClient } from './oauth-client.ts';
 import { createSessionStore } from './session-store.ts';

@@ -1,4 +1,4 @@
-import { ServiceError, unavailable } from '@gatehouse/kit/errors';
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { isRole, type Role } from '@gatehouse/tokens/scopes';
 import * as oauth from 'openid-client';

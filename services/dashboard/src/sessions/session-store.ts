@@ -1,4 +1,4 @@
-import { defineCollection } from '@gatehouse/mongo/collection';
+import { defineCollection } from '@gatehouse/data/collection';
 import type { Connection } from 'mongoose';
 import type { SessionStore, StoredSession } from './session.ts';
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import type { Logger } from '@gatehouse/kit/logger';
-import { createSealer, deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
+import type { Logger } from '@gatehouse/core/logger';
+import { createSealer, deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import type { Cause } from '../api/cause.ts';
 import { type OAuthClient, type PendingSignIn, SignInEnded } from './oauth-client.ts';
 import type { Person, Session, SessionStore, StoredSession, Tokens } from './session.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
 import { SCOPE_MEANINGS } from '@gatehouse/tokens/scopes';
-import { html, render } from '@gatehouse/ui/html';
+import { html, render } from '@gatehouse/web/html';
 import { lexer, type Token, walkTokens } from 'marked';
 import t from 'tap';
 import { highlight } from '../../src/docs/guides/highlight.ts';

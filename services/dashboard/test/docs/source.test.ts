@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SERVICE_NAMES, type ServiceName } from '@gatehouse/kit/services';
+import { SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import t, { type Test } from 'tap';
 import type { ServiceUrls } from '../../src/api/api.ts';
 import { createApiDescription } from '../../src/docs/openapi/source.ts';

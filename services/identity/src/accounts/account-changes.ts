@@ -1,5 +1,5 @@
-import { timeOfId } from '@gatehouse/kit/ids';
-import type { RequestedBy } from '@gatehouse/kit/requests';
+import { timeOfId } from '@gatehouse/core/ids';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { AccountMails } from './account-mails.ts';

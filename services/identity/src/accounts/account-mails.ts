@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { loginKey } from '@gatehouse/kit/folded-key';
-import type { Logger } from '@gatehouse/kit/logger';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { loginKey } from '@gatehouse/domain/folded-key';
 import type { MailSender } from '@gatehouse/mail/mail';
 import {
   addressClaimedMail,

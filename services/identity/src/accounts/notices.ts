@@ -1,5 +1,5 @@
-import { addressKeys } from '@gatehouse/http/rate-limit';
-import { describeProgram } from '@gatehouse/ui/user-agent';
+import { addressKeys } from '@gatehouse/api/http/rate-limit';
+import { describeProgram } from '@gatehouse/web/user-agent';
 import type { Origin } from '../audit/audit.ts';
 import type { Occasion } from '../pages/mails.ts';
 import type { Account } from './account.ts';

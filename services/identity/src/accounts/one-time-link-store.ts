@@ -1,4 +1,4 @@
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import {
   LINK_PURPOSES,

@@ -1,4 +1,4 @@
-import { type FieldProblem, kindOfStatus, ServiceError } from '@gatehouse/kit/errors';
+import { type FieldProblem, kindOfStatus, ServiceError } from '@gatehouse/core/errors';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { Account, Accounts } from './account.ts';
 

@@ -1,5 +1,5 @@
-import type { RatePolicy } from '@gatehouse/http/rate-limit';
-import type { CollectionBound } from '@gatehouse/mongo/bounded';
+import type { RatePolicy } from '@gatehouse/api/http/rate-limit';
+import type { CollectionBound } from '@gatehouse/data/bounded';
 
 /*
  * The bounds of all that somebody who has not signed in can cause to be stored: how many, how large and for how long. The table

@@ -1,8 +1,8 @@
-import type { ConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
-import { queryValidator } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
-import { cursorEnvelope } from '@gatehouse/lists/paging';
+import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
+import { queryValidator } from '@gatehouse/api/http/schema';
+import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
+import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';

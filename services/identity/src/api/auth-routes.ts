@@ -1,5 +1,5 @@
-import { bodyValidator } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';

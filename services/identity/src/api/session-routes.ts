@@ -1,5 +1,5 @@
-import { queryValidator } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { queryValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';

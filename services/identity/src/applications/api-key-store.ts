@@ -1,4 +1,4 @@
-import { insertInSlot } from '@gatehouse/mongo/slots';
+import { insertInSlot } from '@gatehouse/data/slots';
 import { type Connection, type InferSchemaType, Schema } from 'mongoose';
 import { type ApiKey, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
 

@@ -1,5 +1,5 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ApiKey, apiKeyOf, MAX_KEYS, type ResolvedApiKey } from './api-key.ts';

@@ -1,10 +1,10 @@
-import type { ConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
-import { invalidFields } from '@gatehouse/http/schema';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
-import { requestInfo } from '@gatehouse/kit/requests';
-import { createListEndpoint } from '@gatehouse/lists/list-endpoint';
-import { cursorEnvelope } from '@gatehouse/lists/paging';
+import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
+import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';

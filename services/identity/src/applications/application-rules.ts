@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import { type Application, isConfidential, signsPeopleIn } from './application.ts';
 import {

@@ -1,9 +1,9 @@
-import type { Condition, ListSource } from '@gatehouse/kit/list-query';
-import { wordsOf } from '@gatehouse/kit/search-words';
-import type { DocumentCollection } from '@gatehouse/mongo/collection';
-import { createCounts } from '@gatehouse/mongo/counts';
-import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
-import { keysetPage, offsetPage } from '@gatehouse/mongo/keyset';
+import type { DocumentCollection } from '@gatehouse/data/collection';
+import { createCounts } from '@gatehouse/data/counts';
+import { MAX_QUERY_MS } from '@gatehouse/data/database';
+import { keysetPage, offsetPage } from '@gatehouse/data/keyset';
+import type { Condition, ListSource } from '@gatehouse/domain/list-query';
+import { wordsOf } from '@gatehouse/domain/search-words';
 import type { Application, ApplicationField } from './application.ts';
 
 /** The indexes of the lists, by their names. */

@@ -1,8 +1,8 @@
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { wordsOf } from '@gatehouse/kit/search-words';
-import type { DocumentCollection } from '@gatehouse/mongo/collection';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { insertInSlot } from '@gatehouse/mongo/slots';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { DocumentCollection } from '@gatehouse/data/collection';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { insertInSlot } from '@gatehouse/data/slots';
+import { wordsOf } from '@gatehouse/domain/search-words';
 import { type Connection, Schema } from 'mongoose';
 import {
   type Application,

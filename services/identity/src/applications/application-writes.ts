@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type { ApiKeyStore } from './api-key.ts';
 import type {

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { newId } from '@gatehouse/kit/ids';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import type { ProfilePins } from '@gatehouse/kit/profile-pins';
+import { newId } from '@gatehouse/core/ids';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 
 /** One of type resource gets no tokens: it introspects those that are sent to it (RFC 7662). */
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine', 'resource'] as const;

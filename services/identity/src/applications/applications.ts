@@ -1,9 +1,9 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { newId } from '@gatehouse/kit/ids';
-import type { Condition, ListSource } from '@gatehouse/kit/list-query';
-import type { Logger } from '@gatehouse/kit/logger';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import type { Logger } from '@gatehouse/core/logger';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { Condition, ListSource } from '@gatehouse/domain/list-query';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { Audit, AuditAction } from '../audit/audit.ts';
 import type { NewCredential } from '../pages/mails.ts';

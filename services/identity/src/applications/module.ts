@@ -1,7 +1,7 @@
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
-import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import { onceInDatabase } from '@gatehouse/mongo/once';
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { onceInDatabase } from '@gatehouse/data/once';
 import { LRUCache } from 'lru-cache';
 import type { Connection } from 'mongoose';
 import { createApiKeyStore } from './api-key-store.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import type { Audit, AuditAction, Origin } from '../audit/audit.ts';
 import type { Application, ApplicationStore } from './application.ts';

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import type { Application, ApplicationChanges } from './application.ts';
 
 type Settings = Pick<

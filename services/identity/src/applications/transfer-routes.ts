@@ -1,4 +1,4 @@
-import { requestInfo } from '@gatehouse/kit/requests';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';
 import type { Context } from 'koa';

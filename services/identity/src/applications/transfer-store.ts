@@ -1,5 +1,5 @@
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { insertInSlot } from '@gatehouse/mongo/slots';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { insertInSlot } from '@gatehouse/data/slots';
 import { type Connection, Schema } from 'mongoose';
 import { MAX_PENDING, type PendingTransfer, type TransferStore } from './transfers.ts';
 

@@ -1,7 +1,7 @@
-import type { RateLimiter } from '@gatehouse/http/rate-limit';
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { isId, newId } from '@gatehouse/kit/ids';
+import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { isId, newId } from '@gatehouse/core/ids';
 import { ROLES, type Role } from '@gatehouse/tokens/scopes';
 import type { Audit } from '../audit/audit.ts';
 import { type Application, type ApplicationStore, MAX_APPLICATIONS } from './application.ts';

@@ -1,5 +1,5 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
 import { ROLES } from '@gatehouse/tokens/scopes';
 import type { Audit } from '../audit/audit.ts';
 import type { Application, ApplicationStore, Trust } from './application.ts';

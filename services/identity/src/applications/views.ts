@@ -1,4 +1,4 @@
-import { PROFILE_PINS } from '@gatehouse/kit/profile-pins';
+import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import { type TSchema, Type } from 'typebox';
 import type { ApiKey } from './api-key.ts';

@@ -1,11 +1,11 @@
-import { leastIdAt } from '@gatehouse/kit/ids';
-import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/kit/list-query';
-import type { DocumentCollection } from '@gatehouse/mongo/collection';
-import { createCounts } from '@gatehouse/mongo/counts';
-import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import { createListSource } from '@gatehouse/mongo/list-source';
+import { leastIdAt } from '@gatehouse/core/ids';
+import type { DocumentCollection } from '@gatehouse/data/collection';
+import { createCounts } from '@gatehouse/data/counts';
+import { MAX_QUERY_MS } from '@gatehouse/data/database';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { createListSource } from '@gatehouse/data/list-source';
+import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/domain/list-query';
 import { type Collection, type Connection, Schema } from 'mongoose';
 import type { AuditAction, AuditField, AuditRecord, AuditStore } from './audit.ts';
 

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { loginKey } from '@gatehouse/kit/folded-key';
-import { newId, timeOfId } from '@gatehouse/kit/ids';
-import type { ListSource } from '@gatehouse/kit/list-query';
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import { type RequestedBy, requestInfo } from '@gatehouse/kit/requests';
+import { newId, timeOfId } from '@gatehouse/core/ids';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { loginKey } from '@gatehouse/domain/folded-key';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { type RequestedBy, requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 
 /** Actions so frequent, or of so little weight, that they are written in batches a moment later. */

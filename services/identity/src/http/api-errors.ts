@@ -1,5 +1,5 @@
-import type { ErrorBody } from '@gatehouse/http/error-bodies';
-import { type ErrorKind, ServiceError } from '@gatehouse/kit/errors';
+import type { ErrorBody } from '@gatehouse/api/http/error-bodies';
+import { type ErrorKind, ServiceError } from '@gatehouse/core/errors';
 import type { Middleware } from 'koa';
 import type { ToServiceError } from './service-error.ts';
 

@@ -1,7 +1,7 @@
-import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/http/identify-caller';
+import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/api/http/identify-caller';
 
-import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
-import { requestInfo } from '@gatehouse/kit/requests';
+import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
+import { requestInfo } from '@gatehouse/server/requests';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 

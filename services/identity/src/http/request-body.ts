@@ -1,6 +1,6 @@
-import { BODY_LIMIT, parseJsonBody } from '@gatehouse/http/json-body';
-import { readBody } from '@gatehouse/http/request-body';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { BODY_LIMIT, parseJsonBody } from '@gatehouse/api/http/json-body';
+import { readBody } from '@gatehouse/api/http/request-body';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
 
 /** A request's JSON body; undefined when it is empty. */

@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { requestInfo } from '@gatehouse/kit/requests';
-import { isUnder } from '@gatehouse/kit/services';
+import { ServiceError } from '@gatehouse/core/errors';
+import { isUnder } from '@gatehouse/core/services';
+import { requestInfo } from '@gatehouse/server/requests';
 import type Router from '@koa/router';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';

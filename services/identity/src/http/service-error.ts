@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 
 /** Turns whatever was thrown while answering a request into an error for the caller, and logs our own faults. */

@@ -1,4 +1,4 @@
-import { bodyValidator, invalidFields } from '@gatehouse/http/schema';
+import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
 import type { Static, TObject } from 'typebox';
 
 /** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */

@@ -1,6 +1,6 @@
-import { bodyValidator } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { internalPrefix } from '@gatehouse/kit/services';
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { internalPrefix } from '@gatehouse/core/services';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import Router from '@koa/router';

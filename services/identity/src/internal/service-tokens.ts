@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { CLIENT_SERVICES, ServiceName } from '@gatehouse/kit/services';
+import type { CLIENT_SERVICES, ServiceName } from '@gatehouse/core/services';
 import type { RequestToken } from '@gatehouse/tokens/internal-client';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from '../oidc/token-signer.ts';

@@ -1,6 +1,6 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import type { Sealer } from '@gatehouse/kit/sealing';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import type { Sealer } from '@gatehouse/core/sealing';
 import type { Audit, Origin } from '../audit/audit.ts';
 import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys } from './key-rotation.ts';
 import {

@@ -1,7 +1,7 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import type { MetricFamily } from '@gatehouse/kit/metrics-text';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import type { Sealer } from '@gatehouse/kit/sealing';
+import type { Logger } from '@gatehouse/core/logger';
+import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import type { Sealer } from '@gatehouse/core/sealing';
 import {
   isDue,
   PUBLISHED_BEFORE_SIGNING,

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gatehouse/kit/sealing';
+import type { Sealer } from '@gatehouse/core/sealing';
 import {
   type KeyRing,
   keyIn,

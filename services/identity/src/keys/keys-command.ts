@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/kit/logger';
-import type { KeyList, Sealer } from '@gatehouse/kit/sealing';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import type { KeyList, Sealer } from '@gatehouse/core/sealing';
+import { createDatabase } from '@gatehouse/data/database';
 import { PUBLISHED_BEFORE_SIGNING, type Rotation, rotateSigningKeys } from './key-rotation.ts';
 import { resealSigningKeys } from './resealing.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { keys256, readSettings, url } from '@gatehouse/kit/config';
-import { readOrExit } from '@gatehouse/kit/process';
+import { keys256, readSettings, url } from '@gatehouse/core/config';
+import { readOrExit } from '@gatehouse/server/process';
 import { type KeysTask, keysCommand } from './keys-command.ts';
 
 // `node services/identity/src/keys/main.ts` rotates the signing keys of a deployment. With --compromised, what was signed

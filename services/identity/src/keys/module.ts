@@ -1,5 +1,5 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import type { KeyList } from '@gatehouse/kit/sealing';
+import type { Logger } from '@gatehouse/core/logger';
+import type { KeyList } from '@gatehouse/core/sealing';
 import type { Connection } from 'mongoose';
 import type { Audit } from '../audit/audit.ts';
 import type { Revocations } from '../revocations/revocations.ts';

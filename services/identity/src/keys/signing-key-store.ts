@@ -1,4 +1,4 @@
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { type Connection, Schema } from 'mongoose';
 import type { KeyRing, KeyState, SigningAlgorithm, SigningKeyStore } from './signing-keys.ts';
 

@@ -1,5 +1,5 @@
-import { newId } from '@gatehouse/kit/ids';
-import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/kit/sealing';
+import { newId } from '@gatehouse/core/ids';
+import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 
 /** ES256 signs access tokens; OpenID Connect Discovery §3 requires RS256 of every provider. */

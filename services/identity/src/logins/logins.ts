@@ -1,4 +1,4 @@
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import type { Origin } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 

@@ -1,4 +1,4 @@
-import { DASHBOARD } from '@gatehouse/kit/services';
+import { DASHBOARD } from '@gatehouse/core/services';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import type { AdapterPayload } from 'oidc-provider';
 import {

@@ -1,8 +1,8 @@
 import { IncomingMessage } from 'node:http';
-import { isStorable, parseJsonBody } from '@gatehouse/http/json-body';
-import { readBody } from '@gatehouse/http/request-body';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { shareRequestInfo } from '@gatehouse/kit/requests';
+import { isStorable, parseJsonBody } from '@gatehouse/api/http/json-body';
+import { readBody } from '@gatehouse/api/http/request-body';
+import { ServiceError } from '@gatehouse/core/errors';
+import { shareRequestInfo } from '@gatehouse/server/requests';
 import type { Context, Middleware } from 'koa';
 import { rememberRequestedPath } from './endpoint-aliases.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import type { Connection } from 'mongoose';
 import type { Revocations } from '../revocations/revocations.ts';

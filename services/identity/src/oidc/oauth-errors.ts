@@ -1,4 +1,4 @@
-import type { ErrorKind } from '@gatehouse/kit/errors';
+import type { ErrorKind } from '@gatehouse/core/errors';
 import type { Context, Middleware } from 'koa';
 import type { ToServiceError } from '../http/service-error.ts';
 

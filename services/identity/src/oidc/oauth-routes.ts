@@ -1,5 +1,5 @@
-import { readBody } from '@gatehouse/http/request-body';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { readBody } from '@gatehouse/api/http/request-body';
+import { ServiceError } from '@gatehouse/core/errors';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import type { Caller } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';

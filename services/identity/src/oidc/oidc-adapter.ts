@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
 import { type Connection, type Model, Schema } from 'mongoose';
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';

@@ -1,5 +1,5 @@
-import { requestInfo } from '@gatehouse/kit/requests';
-import { servicesCallableBy } from '@gatehouse/kit/services';
+import { servicesCallableBy } from '@gatehouse/core/services';
+import { requestInfo } from '@gatehouse/server/requests';
 import {
   apiAudience,
   INTERNAL_SCOPE,

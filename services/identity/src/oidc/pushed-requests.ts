@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 
 /** How long it is known that a request was used, in seconds: longer than any sign-in takes that began with it. */

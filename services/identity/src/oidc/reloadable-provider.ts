@@ -1,6 +1,6 @@
-import { unavailable } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { unavailable } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { requestInfo } from '@gatehouse/server/requests';
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';

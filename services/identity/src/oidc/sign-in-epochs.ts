@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 import Provider, {
   errors,

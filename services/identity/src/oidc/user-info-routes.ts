@@ -1,6 +1,6 @@
-import { readBody } from '@gatehouse/http/request-body';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { ProfilePins } from '@gatehouse/kit/profile-pins';
+import { readBody } from '@gatehouse/api/http/request-body';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { requireScope, unauthenticated } from '@gatehouse/tokens/caller';
 import Router from '@koa/router';

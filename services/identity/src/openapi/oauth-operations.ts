@@ -1,4 +1,4 @@
-import type { DocumentedAnswer, Operation } from '@gatehouse/openapi/operation';
+import type { DocumentedAnswer, Operation } from '@gatehouse/api/openapi/operation';
 import { type TSchema, Type } from 'typebox';
 import { ROUTES } from '../oidc/provider-routes.ts';
 import { answer, type Operations, oauthErrorBody, shape } from './operations.ts';

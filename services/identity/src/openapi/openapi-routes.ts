@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { notModified } from '@gatehouse/http/conditional';
-import { isUnder } from '@gatehouse/kit/services';
-import { openApiDocument, type Route } from '@gatehouse/openapi/document';
-import { ABOUT_VERSION, INTERFACE } from '@gatehouse/openapi/interface';
+import { notModified } from '@gatehouse/api/http/conditional';
+import { openApiDocument, type Route } from '@gatehouse/api/openapi/document';
+import { ABOUT_VERSION, INTERFACE } from '@gatehouse/api/openapi/interface';
+import { isUnder } from '@gatehouse/core/services';
 import Router from '@koa/router';
 import { administrationOperations, authOperations } from './administration-operations.ts';
 import { applicationOperations } from './application-operations.ts';

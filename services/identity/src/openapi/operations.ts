@@ -1,6 +1,6 @@
-import { type ErrorBody, plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import type { ErrorKind } from '@gatehouse/kit/errors';
-import type { Operation, Shape } from '@gatehouse/openapi/operation';
+import { type ErrorBody, plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import type { Operation, Shape } from '@gatehouse/api/openapi/operation';
+import type { ErrorKind } from '@gatehouse/core/errors';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import { type TSchema, Type } from 'typebox';
 

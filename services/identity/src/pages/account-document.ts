@@ -1,7 +1,7 @@
-import { PRODUCT } from '@gatehouse/ui/document';
-import { form, notice, type PageForm } from '@gatehouse/ui/form';
-import { type Content, html } from '@gatehouse/ui/html';
-import { logo } from '@gatehouse/ui/illustrations';
+import { PRODUCT } from '@gatehouse/web/document';
+import { form, notice, type PageForm } from '@gatehouse/web/form';
+import { type Content, html } from '@gatehouse/web/html';
+import { logo } from '@gatehouse/web/illustrations';
 import { htmlDocument } from './document.ts';
 
 /** What surrounds every account page. */

@@ -1,7 +1,7 @@
 import type { Role } from '@gatehouse/tokens/scopes';
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { dateAndTime, day, hostname } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { dateAndTime, day, hostname } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import { permissionGroups } from './consent-page.ts';
 import { describeScopes } from './scope-descriptions.ts';

@@ -1,7 +1,7 @@
-import { type Confirmation, confirmation } from '@gatehouse/ui/confirmation';
-import type { PageForm } from '@gatehouse/ui/form';
-import { ago } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { type Confirmation, confirmation } from '@gatehouse/web/confirmation';
+import type { PageForm } from '@gatehouse/web/form';
+import { ago } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 import type { OwnApplicationView } from './applications-page.ts';
 import { standalonePage } from './document.ts';

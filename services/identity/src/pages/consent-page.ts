@@ -1,7 +1,7 @@
 import type { Role } from '@gatehouse/tokens/scopes';
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { hostname, named } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { hostname, named } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 import { describeScopes, type ScopeGroup } from './scope-descriptions.ts';

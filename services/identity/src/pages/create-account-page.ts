@@ -1,6 +1,6 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 

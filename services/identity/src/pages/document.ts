@@ -1,5 +1,5 @@
-import { gatePage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/ui/document';
-import type { Content, Html } from '@gatehouse/ui/html';
+import { gatePage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/web/document';
+import type { Content, Html } from '@gatehouse/web/html';
 import { stylesheet } from './stylesheet.ts';
 
 const HEAD = { stylesheets: [stylesheet.path] };

@@ -1,5 +1,5 @@
-import { duration, named } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { duration, named } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 
 export type ErrorPageKind =

@@ -1,6 +1,6 @@
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { named } from '@gatehouse/ui/formatting';
-import { html } from '@gatehouse/ui/html';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 
 export type EmailVerifyModel = {

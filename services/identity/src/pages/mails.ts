@@ -1,6 +1,6 @@
-import { PRODUCT } from '@gatehouse/ui/document';
-import { dateAndTimeText, duration } from '@gatehouse/ui/formatting';
-import { type Content, type Html, html, render } from '@gatehouse/ui/html';
+import { PRODUCT } from '@gatehouse/web/document';
+import { dateAndTimeText, duration } from '@gatehouse/web/formatting';
+import { type Content, type Html, html, render } from '@gatehouse/web/html';
 
 /** A mail without its addresses; `text` and `html` say the same. */
 export type Mail = { subject: string; text: string; html: string };

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import {
   alertBox,
   field,
@@ -7,9 +7,9 @@ import {
   problemOf,
   problemSummary,
   usernameForPasswordManagers,
-} from '@gatehouse/ui/form';
-import { duration, named } from '@gatehouse/ui/formatting';
-import { html } from '@gatehouse/ui/html';
+} from '@gatehouse/web/form';
+import { duration, named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 import { offerToEndCredentials } from './password-page.ts';
 

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import {
   alertBox,
   field,
@@ -7,9 +7,9 @@ import {
   problemOf,
   problemSummary,
   usernameForPasswordManagers,
-} from '@gatehouse/ui/form';
-import { duration } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+} from '@gatehouse/web/form';
+import { duration } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
 export type PasswordModel = {

@@ -1,6 +1,6 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/ui/form';
-import { html } from '@gatehouse/ui/html';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
 const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;

@@ -1,6 +1,6 @@
-import { PRODUCT } from '@gatehouse/ui/document';
-import { hostname, named } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { PRODUCT } from '@gatehouse/web/document';
+import { hostname, named } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 
 /**
  * The application that sent the person here: its name, and the host (and port) that receives the answer. An app with a

@@ -1,6 +1,6 @@
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { dateAndTime, hostname } from '@gatehouse/ui/formatting';
-import { type Html, html } from '@gatehouse/ui/html';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { dateAndTime, hostname } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
 export type SessionView = {

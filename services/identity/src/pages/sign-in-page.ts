@@ -1,6 +1,6 @@
-import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/ui/form';
-import { duration, named } from '@gatehouse/ui/formatting';
-import { html } from '@gatehouse/ui/html';
+import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/web/form';
+import { duration, named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 

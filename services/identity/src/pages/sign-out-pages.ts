@@ -1,7 +1,7 @@
-import { PRODUCT } from '@gatehouse/ui/document';
-import { form, type PageForm } from '@gatehouse/ui/form';
-import { named } from '@gatehouse/ui/formatting';
-import { html } from '@gatehouse/ui/html';
+import { PRODUCT } from '@gatehouse/web/document';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 
 export type SignOutModel = {

@@ -1,3 +1,3 @@
-import { createStylesheet } from '@gatehouse/ui/stylesheet';
+import { createStylesheet } from '@gatehouse/web/stylesheet';
 
 export const stylesheet = createStylesheet('/account', new URL('style.css', import.meta.url));

@@ -1,5 +1,5 @@
+import type { Logger } from '@gatehouse/core/logger';
 import type { Broadcast } from '@gatehouse/events/broadcast';
-import type { Logger } from '@gatehouse/kit/logger';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import type { Connection } from 'mongoose';
 import { createRevocationStore } from './revocation-store.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Logger } from '@gatehouse/core/logger';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Broadcast } from '@gatehouse/events/broadcast';
-import type { Logger } from '@gatehouse/kit/logger';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import { readPosition, writePosition } from './feed-position.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '@gatehouse/kit/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import type Provider from 'oidc-provider';
 import { consentEpochOf, isOfConsentEpoch } from '../oidc/consent-epochs.ts';
 import { type Logout, sendLogoutToken } from '../oidc/sign-outs.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { type Connection, Schema } from 'mongoose';
 
 const COLLECTION = 'sign_in_generations';

@@ -1,5 +1,5 @@
-import type { PageForm } from '@gatehouse/ui/form';
-import { describeProgram, describeUserAgent } from '@gatehouse/ui/user-agent';
+import type { PageForm } from '@gatehouse/web/form';
+import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { Logins } from '../logins/logins.ts';

@@ -1,4 +1,4 @@
-import { isConfirmed } from '@gatehouse/ui/confirmation';
+import { isConfirmed } from '@gatehouse/web/confirmation';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT_CLIENT } from '../oidc/client-metadata.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Account, AccountChanges, Accounts } from '../accounts/account.ts';
 import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Audit, Origin } from '../audit/audit.ts';

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { KeyList } from '@gatehouse/kit/sealing';
+import type { KeyList } from '@gatehouse/core/sealing';
 import type { Context } from 'koa';
 
 /** How many accounts a browser is known to have signed in to. */

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isStorable } from '@gatehouse/http/json-body';
-import { readBody } from '@gatehouse/http/request-body';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { KeyList } from '@gatehouse/kit/sealing';
+import { isStorable } from '@gatehouse/api/http/json-body';
+import { readBody } from '@gatehouse/api/http/request-body';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { KeyList } from '@gatehouse/core/sealing';
 import type { Context } from 'koa';
 import type { BrowserCookie } from './browser-cookie.ts';
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import { parseScope, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';

@@ -1,7 +1,7 @@
-import { createAddressLimiter } from '@gatehouse/http/rate-limit';
-import type { RateLimitStore } from '@gatehouse/http/rate-limit-store';
-import type { Logger } from '@gatehouse/kit/logger';
-import { deriveKeys, type KeyList } from '@gatehouse/kit/sealing';
+import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
+import type { Logger } from '@gatehouse/core/logger';
+import { deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import { createMailSender, type MailSettings } from '@gatehouse/mail/mail-settings';
 import type { Connection } from 'mongoose';
 import type Provider from 'oidc-provider';

@@ -1,5 +1,5 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { requestInfo } from '@gatehouse/kit/requests';
+import { ServiceError } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Context, Middleware } from 'koa';
 import { type ErrorOut, errors } from 'oidc-provider';
 import type { ToServiceError } from '../http/service-error.ts';

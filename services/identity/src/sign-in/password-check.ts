@@ -1,6 +1,6 @@
-import { loginKey } from '@gatehouse/kit/folded-key';
-import type { Logger } from '@gatehouse/kit/logger';
-import { requestInfo } from '@gatehouse/kit/requests';
+import type { Logger } from '@gatehouse/core/logger';
+import { loginKey } from '@gatehouse/domain/folded-key';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';

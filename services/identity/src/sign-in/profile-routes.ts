@@ -1,5 +1,5 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
 import type { AccountChanges } from '../accounts/account.ts';
 import { originOf } from '../audit/audit.ts';

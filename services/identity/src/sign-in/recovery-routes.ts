@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { isConfirmed } from '@gatehouse/ui/confirmation';
-import type { PageForm } from '@gatehouse/ui/form';
+import { ServiceError } from '@gatehouse/core/errors';
+import { isConfirmed } from '@gatehouse/web/confirmation';
+import type { PageForm } from '@gatehouse/web/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { type Collection, type Connection, type InferSchemaType, Schema } from 'mongoose';
 import type { Outcome, SignInCounters, ThrottlePolicy } from './sign-in-throttle.ts';
 

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressKeys } from '@gatehouse/http/rate-limit';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { loginKey } from '@gatehouse/kit/folded-key';
-import { createKeyedSemaphore } from '@gatehouse/kit/keyed-semaphore';
+import { addressKeys } from '@gatehouse/api/http/rate-limit';
+import { ServiceError } from '@gatehouse/core/errors';
+import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
+import { loginKey } from '@gatehouse/domain/folded-key';
 import {
   ACCOUNT,
   ADDRESSES,

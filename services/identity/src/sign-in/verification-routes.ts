@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
 import type { Accounts } from '../accounts/account.ts';
 import { isCurrentLink, type OneTimeLinks } from '../accounts/one-time-link.ts';

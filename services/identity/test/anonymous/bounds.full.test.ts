@@ -1,6 +1,6 @@
-import { createLogger } from '@gatehouse/kit/logger';
-import { createBoundKeeper } from '@gatehouse/mongo/bounded';
-import { RATE_LIMITS } from '@gatehouse/mongo/rate-limit-store';
+import { createLogger } from '@gatehouse/core/logger';
+import { createBoundKeeper } from '@gatehouse/data/bounded';
+import { RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { mongo } from 'mongoose';

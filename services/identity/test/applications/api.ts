@@ -1,8 +1,8 @@
 import { once } from 'node:events';
+import { createConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
+import { v2Body } from '@gatehouse/api/http/error-bodies';
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
-import { createConcurrencyLimit } from '@gatehouse/http/concurrency-limit';
-import { v2Body } from '@gatehouse/http/error-bodies';
-import { createRateLimiter } from '@gatehouse/http/rate-limit';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import Koa, { type Context } from 'koa';

@@ -1,4 +1,4 @@
-import type { Condition } from '@gatehouse/kit/list-query';
+import type { Condition } from '@gatehouse/domain/list-query';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { explainQueries } from '@gatehouse/testing/explain';
 import { LRUCache } from 'lru-cache';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import t from 'tap';
 import { createAudit, hashLogin } from '../../src/audit/audit.ts';
 import { createAuditStore } from '../../src/audit/audit-store.ts';

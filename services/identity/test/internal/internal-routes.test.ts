@@ -1,12 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
-import { newId, timeOfId } from '@gatehouse/kit/ids';
+import { newId, timeOfId } from '@gatehouse/core/ids';
 import {
   CLIENT_SERVICES,
   DASHBOARD,
   internalRoutesOf,
   isUnder,
   SERVICE_NAMES,
-} from '@gatehouse/kit/services';
+} from '@gatehouse/core/services';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { internalAudience } from '@gatehouse/tokens/scopes';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSealer } from '@gatehouse/kit/sealing';
+import { createSealer } from '@gatehouse/core/sealing';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { rotateSigningKeys } from '../../src/keys/key-rotation.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';

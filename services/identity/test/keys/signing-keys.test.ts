@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createSealer } from '@gatehouse/kit/sealing';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { createLogger } from '@gatehouse/core/logger';
+import { createSealer } from '@gatehouse/core/sealing';
+import { createDatabase } from '@gatehouse/data/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';

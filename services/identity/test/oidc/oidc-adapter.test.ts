@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { createSweeper } from '@gatehouse/mongo/sweeper';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { createSweeper } from '@gatehouse/data/sweeper';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { errors } from 'oidc-provider';

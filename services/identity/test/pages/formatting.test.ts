@@ -1,7 +1,7 @@
 import { API_SCOPES, OIDC_SCOPES, ROLES } from '@gatehouse/tokens/scopes';
-import { dateAndTime, day, duration } from '@gatehouse/ui/formatting';
-import { html, render } from '@gatehouse/ui/html';
-import { describeProgram, describeUserAgent } from '@gatehouse/ui/user-agent';
+import { dateAndTime, day, duration } from '@gatehouse/web/formatting';
+import { html, render } from '@gatehouse/web/html';
+import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import t from 'tap';
 import { permissionGroups } from '../../src/pages/consent-page.ts';
 import { requestingApplication } from '../../src/pages/requesting-application.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ServiceError } from '@gatehouse/kit/errors';
+import type { ServiceError } from '@gatehouse/core/errors';
 import t from 'tap';
 import {
   createSignInThrottle,

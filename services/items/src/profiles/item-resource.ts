@@ -1,10 +1,16 @@
-import { plainBody } from '@gatehouse/http/error-bodies';
-import type { JsonText } from '@gatehouse/http/json-body';
-import { documentedLimits } from '@gatehouse/http/schema';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { bareArray, cursorEnvelope } from '@gatehouse/lists/paging';
-import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
-import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import type { JsonText } from '@gatehouse/api/http/json-body';
+import { documentedLimits } from '@gatehouse/api/http/schema';
+import { bareArray, cursorEnvelope } from '@gatehouse/api/lists/paging';
+import {
+  type ListProfile,
+  type Profile,
+  requestBody,
+  type View,
+  view,
+} from '@gatehouse/api/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { Type } from 'typebox';
 import {
   type Item,

@@ -1,6 +1,6 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import { readDate } from '@gatehouse/lists/filters';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { readDate } from '@gatehouse/api/lists/filters';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import { INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';
 import { GROUPS, type Group, groupsOf, METRIC_NAMES, METRICS, type MetricName } from './metrics.ts';
 

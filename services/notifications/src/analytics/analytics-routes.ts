@@ -1,10 +1,10 @@
-import { plainBody } from '@gatehouse/http/error-bodies';
-import { serializer } from '@gatehouse/http/schema';
-import { DATE_PATTERN } from '@gatehouse/lists/filter-patterns';
-import { documented } from '@gatehouse/openapi/operation';
-import { send } from '@gatehouse/resource/answer';
-import { callerOf } from '@gatehouse/resource/authenticate';
-import type { MountOptions } from '@gatehouse/resource/mount-resource';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { serializer } from '@gatehouse/api/http/schema';
+import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { send } from '@gatehouse/api/resource/answer';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';

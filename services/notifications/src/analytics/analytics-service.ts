@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/kit/errors';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { AnalyticsQuery } from './analytics-query.ts';
 import { ALL_CLIENTS, type BucketReader, INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';

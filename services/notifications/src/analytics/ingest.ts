@@ -1,8 +1,13 @@
-import { bodyValidator } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { LATENCY_BUCKETS } from '@gatehouse/kit/latency';
-import type { Logger } from '@gatehouse/kit/logger';
-import { MAX_USAGE_AGE_MINUTES, minuteOf, USAGE_COUNTERS, type UsageBatch } from '@gatehouse/kit/usage-batch';
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import {
+  MAX_USAGE_AGE_MINUTES,
+  minuteOf,
+  USAGE_COUNTERS,
+  type UsageBatch,
+} from '@gatehouse/events/usage-batch';
+import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
 import { Type } from 'typebox';
 import { ALL_CLIENTS, type AnalyticsWriter, NO_CLIENT, type StoredBatch, type Topic } from './bucket.ts';
 

@@ -1,5 +1,5 @@
-import { LATENCY_BUCKETS, latencyQuantile } from '@gatehouse/kit/latency';
-import { SERVICE_NAMES } from '@gatehouse/kit/services';
+import { SERVICE_NAMES } from '@gatehouse/core/services';
+import { LATENCY_BUCKETS, latencyQuantile } from '@gatehouse/server/metrics/latency';
 import { ALL_CLIENTS, addLatency, type Bucket, type Entry, NO_CLIENT } from './bucket.ts';
 
 export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency'] as const;

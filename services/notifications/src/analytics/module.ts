@@ -1,5 +1,5 @@
-import { plainBody } from '@gatehouse/http/error-bodies';
-import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import type { Integration } from '../integrations/integration.ts';
 import type { CountNotifications } from '../notifications/store/notification-counts.ts';
 import { mountAnalytics } from './analytics-routes.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ResourceContext } from '@gatehouse/api/resource/create-resource-service';
+import { ServiceError } from '@gatehouse/core/errors';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { usageSubject } from '@gatehouse/kit/usage-batch';
-import type { ResourceContext } from '@gatehouse/resource/create-resource-service';
+import { usageSubject } from '@gatehouse/events/usage-batch';
 import type { Ingest } from './ingest.ts';
 
 const USAGE = usageSubject('*');

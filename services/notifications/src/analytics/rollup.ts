@@ -1,5 +1,5 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import { bucketsOf, INTERVALS, type Interval, type RollupStore, type Unit } from './bucket.ts';
 
 /** How often what has changed is added up into each interval. */

@@ -1,9 +1,9 @@
-import { v2Body } from '@gatehouse/http/error-bodies';
-import { serializer } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { documented } from '@gatehouse/openapi/operation';
-import { send } from '@gatehouse/resource/answer';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { v2Body } from '@gatehouse/api/http/error-bodies';
+import { serializer } from '@gatehouse/api/http/schema';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { send } from '@gatehouse/api/resource/answer';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { ServiceError } from '@gatehouse/core/errors';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';

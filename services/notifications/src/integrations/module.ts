@@ -1,5 +1,5 @@
-import { v2Body } from '@gatehouse/http/error-bodies';
-import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import { v2Body } from '@gatehouse/api/http/error-bodies';
+import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { createIntegrationStates, type Integration } from './integration.ts';
 import { mountIntegrations } from './integration-routes.ts';
 

@@ -1,7 +1,7 @@
+import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
-import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
-import { mountResource } from '@gatehouse/resource/mount-resource';
 import { createAttemptLedger } from './attempt-ledger.ts';
 import { createChannels } from './channels/create-channels.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';

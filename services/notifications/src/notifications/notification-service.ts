@@ -1,8 +1,8 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
 import {
   change,
   type NewNotification,

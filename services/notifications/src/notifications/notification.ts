@@ -1,7 +1,7 @@
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import type { EarlierCreation, IdempotencyKey } from '@gatehouse/kit/idempotency-key';
-import type { IfVersion } from '@gatehouse/kit/if-version';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
 
 export const NOTIFICATION_TYPES = ['email', 'sms', 'push'] as const;
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];

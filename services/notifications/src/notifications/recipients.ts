@@ -1,4 +1,4 @@
-import { unavailable } from '@gatehouse/kit/errors';
+import { unavailable } from '@gatehouse/core/errors';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import { LRUCache } from 'lru-cache';
 

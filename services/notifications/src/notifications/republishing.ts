@@ -1,6 +1,6 @@
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import type { JobQueue } from '@gatehouse/events/job-queue';
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
 import type { Notification } from './notification.ts';
 import type { NotificationAttempts } from './store/notification-attempts.ts';
 import type { JobEventOf } from './store/notification-store.ts';

@@ -1,10 +1,10 @@
+import type { Logger } from '@gatehouse/core/logger';
 import { type JobHandler, PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
-import { withDeadline } from '@gatehouse/kit/deadline';
-import type { Logger } from '@gatehouse/kit/logger';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Channel } from './channels/channel.ts';
 import type { ProviderSettings } from './channels/create-channels.ts';
 import { ProviderError } from './channels/provider.ts';
+import { withDeadline } from './deadline.ts';
 import type { Notification } from './notification.ts';
 
 /** How notifications are sent. */

@@ -1,6 +1,6 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { type RequestedBy, requestInfo } from '@gatehouse/kit/requests';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { ServiceError } from '@gatehouse/core/errors';
+import { type RequestedBy, requestInfo } from '@gatehouse/server/requests';
 import { requireScope } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';

@@ -1,7 +1,7 @@
-import { plainBody } from '@gatehouse/http/error-bodies';
-import { bodyValidator, queryValidator, serializer } from '@gatehouse/http/schema';
-import { documented } from '@gatehouse/openapi/operation';
-import { send } from '@gatehouse/resource/answer';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { bodyValidator, queryValidator, serializer } from '@gatehouse/api/http/schema';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { send } from '@gatehouse/api/resource/answer';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';

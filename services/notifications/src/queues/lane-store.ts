@@ -1,6 +1,6 @@
-import { defineCollection } from '@gatehouse/mongo/collection';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/mongo/outbox';
+import { defineCollection } from '@gatehouse/data/collection';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import type { Connection } from 'mongoose';
 import type { LaneState, LaneStore, QueueAction } from './lane.ts';
 

@@ -1,4 +1,4 @@
-import type { RequestedBy } from '@gatehouse/kit/requests';
+import type { RequestedBy } from '@gatehouse/server/requests';
 
 /** What an operator does to a queue, for identity's audit log. */
 export type QueueAction = {

@@ -1,6 +1,6 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
-import type { RequestedBy } from '@gatehouse/kit/requests';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import { type LaneState, type LaneStore, laneKey, type QueueAction } from './lane.ts';
 
 /** How soon a process knows what an operator did at another, and the others know its counts. */

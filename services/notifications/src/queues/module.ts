@@ -1,6 +1,6 @@
-import { plainBody } from '@gatehouse/http/error-bodies';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
 import { createLaneStore } from './lane-store.ts';
 import { createLanes, type Lanes } from './lanes.ts';

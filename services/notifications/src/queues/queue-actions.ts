@@ -1,7 +1,7 @@
+import type { Logger } from '@gatehouse/core/logger';
+import type { Database } from '@gatehouse/data/database';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
-import type { Logger } from '@gatehouse/kit/logger';
-import type { Database } from '@gatehouse/mongo/database';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import { LANES, QUEUE_ACTION } from './lane-store.ts';
 

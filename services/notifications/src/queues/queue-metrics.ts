@@ -1,4 +1,4 @@
-import type { MetricFamily, MetricSample } from '@gatehouse/kit/metrics-text';
+import type { MetricFamily, MetricSample } from '@gatehouse/core/metrics-text';
 import type { LaneStatus } from './queue-service.ts';
 
 /** The figures of all queues, for /metrics. */

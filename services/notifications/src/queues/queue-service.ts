@@ -1,7 +1,7 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
 import type { DeadLetter, Depth, JobQueue } from '@gatehouse/events/job-queue';
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import type { RequestedBy } from '@gatehouse/kit/requests';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import { laneKey, type QueueAction } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 

@@ -1,4 +1,4 @@
-import { decimalsOf } from '@gatehouse/kit/money';
+import { decimalsOf } from '@gatehouse/domain/money';
 
 type Sum = { day: string; currency: string; orders: number; items: number; revenue: bigint };
 

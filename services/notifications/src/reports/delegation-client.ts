@@ -1,5 +1,5 @@
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { PermanentError } from '@gatehouse/events/job';
-import { ServiceError, unavailable } from '@gatehouse/kit/errors';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { DelegatedToken } from './api-reader.ts';
 

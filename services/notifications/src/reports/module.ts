@@ -1,8 +1,8 @@
+import { v2Body } from '@gatehouse/api/http/error-bodies';
+import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
-import { v2Body } from '@gatehouse/http/error-bodies';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
-import type { ResourceContext, ResourceParts } from '@gatehouse/resource/create-resource-service';
 import { createDelegationClient } from './delegation-client.ts';
 import { eraseReports, expireReport } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { unavailable } from '@gatehouse/kit/errors';
-import { createKeyedSemaphore } from '@gatehouse/kit/keyed-semaphore';
+import { unavailable } from '@gatehouse/core/errors';
+import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
 import mongoose, { type Connection } from 'mongoose';
 import type { ReportFileStore } from './report.ts';
 

@@ -1,7 +1,7 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { newId } from '@gatehouse/kit/ids';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import type { ListSource } from '@gatehouse/domain/list-query';
 import { ROLES } from '@gatehouse/tokens/scopes';
 import {
   expireReport,

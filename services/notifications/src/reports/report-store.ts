@@ -1,12 +1,12 @@
-import { ServiceError } from '@gatehouse/kit/errors';
-import { newId } from '@gatehouse/kit/ids';
-import type { IndexDefinition, StoredDocument } from '@gatehouse/mongo/collection';
-import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/mongo/outbox';
-import { insertInSlot } from '@gatehouse/mongo/slots';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import type { IndexDefinition, StoredDocument } from '@gatehouse/data/collection';
+import { createDocumentStore } from '@gatehouse/data/document-store';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
+import { insertInSlot } from '@gatehouse/data/slots';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { Connection } from 'mongoose';
 import {
   MAX_UNFINISHED,

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import { addedUp, piecesOf } from './added-up.ts';
 import type { ReportRequest, ReportType } from './report.ts';
 import { wholeDays } from './report-period.ts';

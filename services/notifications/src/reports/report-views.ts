@@ -1,8 +1,8 @@
-import { documentedLimits, invalidFields, serializer } from '@gatehouse/http/schema';
-import { DATE_PATTERN } from '@gatehouse/lists/filter-patterns';
-import { readDate } from '@gatehouse/lists/filters';
-import { pageEnvelopeWithPages } from '@gatehouse/lists/paging';
-import { type ListProfile, requestBody, view } from '@gatehouse/resource/profile';
+import { documentedLimits, invalidFields, serializer } from '@gatehouse/api/http/schema';
+import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
+import { readDate } from '@gatehouse/api/lists/filters';
+import { pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
+import { type ListProfile, requestBody, view } from '@gatehouse/api/resource/profile';
 import { Type } from 'typebox';
 import {
   REPORT_FORMATS,

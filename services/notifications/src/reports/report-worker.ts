@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import {
   type Attempt,
   type Job,
@@ -7,7 +8,6 @@ import {
   PermanentError,
   PostponedError,
 } from '@gatehouse/events/job';
-import { createPeriodicTask } from '@gatehouse/kit/periodic';
 import { createApiReader } from './api-reader.ts';
 import type { DelegationClient } from './delegation-client.ts';
 import { amountsAsText } from './formats/amounts.ts';

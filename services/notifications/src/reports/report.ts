@@ -1,5 +1,5 @@
-import { type FieldProblem, ServiceError } from '@gatehouse/kit/errors';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import type { ListSource } from '@gatehouse/domain/list-query';
 
 export const REPORT_FORMATS = ['csv', 'json', 'pdf'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];

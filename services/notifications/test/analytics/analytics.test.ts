@@ -1,5 +1,5 @@
-import { LATENCY_BUCKETS } from '@gatehouse/kit/latency';
-import { minuteOf } from '@gatehouse/kit/usage-batch';
+import { minuteOf } from '@gatehouse/events/usage-batch';
+import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
 import t from 'tap';
 import { INTERVALS } from '../../src/analytics/bucket.ts';
 import { batchOf, build, requestsOf, SCOPE } from './build.ts';

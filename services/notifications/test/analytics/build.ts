@@ -1,6 +1,6 @@
+import { newId } from '@gatehouse/core/ids';
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import { newId } from '@gatehouse/kit/ids';
-import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/kit/usage-batch';
+import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { startTestService } from '@gatehouse/testing/test-service';
 import { INTERVALS, type Interval } from '../../src/analytics/bucket.ts';

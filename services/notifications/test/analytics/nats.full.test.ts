@@ -1,9 +1,9 @@
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import type { ServiceName } from '@gatehouse/core/services';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import type { ServiceName } from '@gatehouse/kit/services';
-import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/kit/usage-batch';
+import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestService } from '@gatehouse/testing/test-service';

@@ -1,7 +1,7 @@
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { minuteOf, type UsageBatch } from '@gatehouse/kit/usage-batch';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { minuteOf, type UsageBatch } from '@gatehouse/events/usage-batch';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';

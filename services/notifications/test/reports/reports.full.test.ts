@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';

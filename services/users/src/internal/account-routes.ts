@@ -1,7 +1,7 @@
-import { bodyValidator, serializer } from '@gatehouse/http/schema';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { internalPrefix } from '@gatehouse/kit/services';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { internalPrefix } from '@gatehouse/core/services';
 import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';

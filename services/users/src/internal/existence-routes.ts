@@ -1,5 +1,5 @@
-import { internalPrefix } from '@gatehouse/kit/services';
-import { callerOf } from '@gatehouse/resource/authenticate';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { internalPrefix } from '@gatehouse/core/services';
 import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { UserService } from '../user-service.ts';

@@ -1,8 +1,8 @@
-import { v2Body } from '@gatehouse/http/error-bodies';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import type { FilterFields } from '@gatehouse/lists/filters';
-import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
-import { requestBody } from '@gatehouse/resource/profile';
+import { v2Body } from '@gatehouse/api/http/error-bodies';
+import type { FilterFields } from '@gatehouse/api/lists/filters';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
+import { requestBody } from '@gatehouse/api/resource/profile';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { type Static, Type } from 'typebox';
 import { CurrentPasswordInput } from '../current-password.ts';
 import { USER_STATUSES, type User, type UserField } from '../user.ts';

@@ -1,6 +1,6 @@
-import { plainBody } from '@gatehouse/http/error-bodies';
-import { bareArray } from '@gatehouse/lists/paging';
-import { requestBody } from '@gatehouse/resource/profile';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { bareArray } from '@gatehouse/api/lists/paging';
+import { requestBody } from '@gatehouse/api/resource/profile';
 import { Type } from 'typebox';
 import {
   Email,

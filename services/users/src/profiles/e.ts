@@ -1,6 +1,6 @@
-import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { requestBody } from '@gatehouse/resource/profile';
+import { upperCaseCodeBody } from '@gatehouse/api/http/error-bodies';
+import { requestBody } from '@gatehouse/api/resource/profile';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { Type } from 'typebox';
 import { CurrentPasswordInput } from '../current-password.ts';
 import {

@@ -1,7 +1,7 @@
-import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import { bareArray } from '@gatehouse/lists/paging';
-import { requestBody } from '@gatehouse/resource/profile';
+import { upperCaseCodeBody } from '@gatehouse/api/http/error-bodies';
+import { bareArray } from '@gatehouse/api/lists/paging';
+import { requestBody } from '@gatehouse/api/resource/profile';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { Type } from 'typebox';
 import { USER_ROLES, USER_STATUSES } from '../user.ts';
 import {

@@ -1,6 +1,6 @@
-import { upperCaseCodeBody } from '@gatehouse/http/error-bodies';
-import { pageEnvelope } from '@gatehouse/lists/paging';
-import { requestBody } from '@gatehouse/resource/profile';
+import { upperCaseCodeBody } from '@gatehouse/api/http/error-bodies';
+import { pageEnvelope } from '@gatehouse/api/lists/paging';
+import { requestBody } from '@gatehouse/api/resource/profile';
 import { Type } from 'typebox';
 import {
   Email,

@@ -1,4 +1,4 @@
-import type { ResourcePath } from '@gatehouse/resource/resource';
+import type { ResourcePath } from '@gatehouse/api/resource/resource';
 import { profileA } from './a.ts';
 import { profileB1, profileB2 } from './b.ts';
 import { profileC } from './c.ts';

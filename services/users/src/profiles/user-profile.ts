@@ -1,5 +1,5 @@
-import { documentedLimits } from '@gatehouse/http/schema';
-import { type Profile, type View, view } from '@gatehouse/resource/profile';
+import { documentedLimits } from '@gatehouse/api/http/schema';
+import { type Profile, type View, view } from '@gatehouse/api/resource/profile';
 import { type Static, type TSchema, Type } from 'typebox';
 import {
   type NewUser,

@@ -1,5 +1,5 @@
-import { invalidFields } from '@gatehouse/http/schema';
-import type { Resource } from '@gatehouse/resource/resource';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import type { Resource } from '@gatehouse/api/resource/resource';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from '../current-password.ts';

@@ -1,7 +1,7 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import { inSnakeCase } from '@gatehouse/mongo/list-source';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { inSnakeCase } from '@gatehouse/data/list-source';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
+import { foldedKey } from '@gatehouse/domain/folded-key';
 import {
   type Account,
   USER_ROLES,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Migration, MigrationContext, Write } from '@gatehouse/mongo/migrations';
+import type { Migration, MigrationContext, Write } from '@gatehouse/data/migrations';
 import { accountOf, storedFields, type UserDocument } from './user-document.ts';
 
 /** In the order in which they are applied. */

@@ -1,12 +1,12 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { omitUndefined } from '@gatehouse/kit/omit-undefined';
-import type { RequestedBy } from '@gatehouse/kit/requests';
-import { defineCollection } from '@gatehouse/mongo/collection';
-import { type Counts, createCounts } from '@gatehouse/mongo/counts';
-import { createFindById } from '@gatehouse/mongo/find-by-id';
-import { createListSource } from '@gatehouse/mongo/list-source';
-import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
-import { createVersionedWrites } from '@gatehouse/mongo/versioned-write';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { defineCollection } from '@gatehouse/data/collection';
+import { type Counts, createCounts } from '@gatehouse/data/counts';
+import { createFindById } from '@gatehouse/data/find-by-id';
+import { createListSource } from '@gatehouse/data/list-source';
+import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
+import { createVersionedWrites } from '@gatehouse/data/versioned-write';
+import { foldedKey } from '@gatehouse/domain/folded-key';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Connection } from 'mongoose';
 import {
   type Account,

@@ -1,5 +1,10 @@
-import { type Candidate, chooseProfile, matchesBody, matchesQuery } from '@gatehouse/resource/choose-profile';
-import { candidatesFor } from '@gatehouse/resource/route';
+import {
+  type Candidate,
+  chooseProfile,
+  matchesBody,
+  matchesQuery,
+} from '@gatehouse/api/resource/choose-profile';
+import { candidatesFor } from '@gatehouse/api/resource/route';
 import t from 'tap';
 import { USER_PATHS } from '../../src/profiles/paths.ts';
 

@@ -1,5 +1,5 @@
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import type { OutboxEvent } from '@gatehouse/mongo/outbox';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from '../build.ts';

@@ -1,6 +1,6 @@
-import { createLogger } from '@gatehouse/kit/logger';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { IDEMPOTENCY_KEYS } from '@gatehouse/mongo/idempotency-store';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import { IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
 import t from 'tap';
 import { build } from '../build.ts';
 

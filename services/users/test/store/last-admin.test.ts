@@ -1,7 +1,7 @@
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import type { RequestedBy } from '@gatehouse/kit/requests';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { createDatabase } from '@gatehouse/data/database';
+import type { RequestedBy } from '@gatehouse/server/requests';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createUserStore } from '../../src/store/user-store.ts';

@@ -1,9 +1,9 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { newId } from '@gatehouse/kit/ids';
-import type { Condition, FilterOperator, ListQuery, Position } from '@gatehouse/kit/list-query';
-import { createLogger } from '@gatehouse/kit/logger';
-import { type Counts, createCounts } from '@gatehouse/mongo/counts';
-import { createDatabase } from '@gatehouse/mongo/database';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { type Counts, createCounts } from '@gatehouse/data/counts';
+import { createDatabase } from '@gatehouse/data/database';
+import { foldedKey } from '@gatehouse/domain/folded-key';
+import type { Condition, FilterOperator, ListQuery, Position } from '@gatehouse/domain/list-query';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';

@@ -1,9 +1,9 @@
-import { foldedKey } from '@gatehouse/kit/folded-key';
-import { newId } from '@gatehouse/kit/ids';
-import { createLogger } from '@gatehouse/kit/logger';
-import { ERASING_SERVICES } from '@gatehouse/kit/services';
-import { createDatabase } from '@gatehouse/mongo/database';
-import { OUTBOX_INDEX } from '@gatehouse/mongo/outbox';
+import { newId } from '@gatehouse/core/ids';
+import { createLogger } from '@gatehouse/core/logger';
+import { ERASING_SERVICES } from '@gatehouse/core/services';
+import { createDatabase } from '@gatehouse/data/database';
+import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
+import { foldedKey } from '@gatehouse/domain/folded-key';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';

@@ -1,4 +1,4 @@
-import { type Content, html } from '@gatehouse/ui/html';
+import { type Content, html } from '@gatehouse/web/html';
 
 /** What is marked, in the order in which it is looked for; whatever none of them matches stays as it is. */
 type Grammar = readonly (readonly [kind: string, pattern: RegExp])[];

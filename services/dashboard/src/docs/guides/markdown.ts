@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { lexer, type Token, type Tokens } from 'marked';
 import { codeBlock } from '../../pages/parts.ts';
 import { highlight } from './highlight.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { SERVICES } from '@gatehouse/kit/services';
+import { SERVICES } from '@gatehouse/core/services';
 import { createOutbound } from '@gatehouse/outbound/outbound';
-import { PRODUCT } from '@gatehouse/ui/document';
+import { PRODUCT } from '@gatehouse/web/document';
 import { type ServiceUrls, urlOf } from '../../api/api.ts';
 import type { OpenApiDocument } from './document.ts';
 import { mergeDocuments, type Source } from './merge.ts';

@@ -1,4 +1,4 @@
-import { html } from '@gatehouse/ui/html';
+import { html } from '@gatehouse/web/html';
 import type { Guide } from '../guides/library.ts';
 import type { Contents, DocsPage } from './layout.ts';
 

@@ -1,4 +1,4 @@
-import { type Html, html } from '@gatehouse/ui/html';
+import { type Html, html } from '@gatehouse/web/html';
 import type { Topic } from '../reference/topics.ts';
 import type { Contents, DocsPage } from './layout.ts';
 

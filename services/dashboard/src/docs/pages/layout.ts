@@ -1,6 +1,6 @@
-import { htmlDocument, PRODUCT } from '@gatehouse/ui/document';
-import { type Content, type Html, html } from '@gatehouse/ui/html';
-import { logo } from '@gatehouse/ui/illustrations';
+import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { logo } from '@gatehouse/web/illustrations';
 import { HEAD_OF_DOCS } from '../../pages/assets.ts';
 import type { Guide } from '../guides/library.ts';
 import type { Heading } from '../guides/markdown.ts';

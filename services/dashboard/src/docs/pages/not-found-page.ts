@@ -1,4 +1,4 @@
-import { html } from '@gatehouse/ui/html';
+import { html } from '@gatehouse/web/html';
 import type { DocsPage } from './layout.ts';
 
 /** There is no such page below /docs. */

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { renderMarkdown } from '../guides/markdown.ts';
 import type { ApiDescription } from '../openapi/source.ts';
 import { type Located, methodTag, operationView } from '../reference/operation-view.ts';

@@ -1,4 +1,4 @@
-import { type Content, html } from '@gatehouse/ui/html';
+import { type Content, html } from '@gatehouse/web/html';
 import { methodTag } from '../reference/operation-view.ts';
 import type { Found } from '../search/search.ts';
 import type { DocsPage } from './layout.ts';

@@ -1,4 +1,4 @@
-import { type Html, html, type Content as Markup } from '@gatehouse/ui/html';
+import { type Html, html, type Content as Markup } from '@gatehouse/web/html';
 import { codeBlock } from '../../pages/parts.ts';
 import { highlight } from '../guides/highlight.ts';
 import { renderMarkdown } from '../guides/markdown.ts';

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '@gatehouse/ui/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { renderMarkdown } from '../guides/markdown.ts';
 import { nameOf, type OpenApiDocument, resolve, type Schema } from '../openapi/document.ts';
 

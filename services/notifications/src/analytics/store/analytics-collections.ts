@@ -1,4 +1,4 @@
-import { defineCollection } from '@gatehouse/mongo/collection';
+import { defineCollection } from '@gatehouse/data/collection';
 import type { Connection } from 'mongoose';
 import type { Entry, Interval, RollupState } from '../bucket.ts';
 

@@ -1,4 +1,4 @@
-import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
+import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import type { Connection } from 'mongoose';
 import {
   ALL_CLIENTS,

@@ -1,4 +1,4 @@
-import { duplicateKeyField } from '@gatehouse/mongo/duplicate-key';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 
 /** Whether an insertion or upsert succeeded; false if there is a document with this id already. */
 export async function isNew(writing: Promise<unknown>): Promise<boolean> {

@@ -1,5 +1,5 @@
+import { ServiceError } from '@gatehouse/core/errors';
 import { PermanentError, PostponedError } from '@gatehouse/events/job';
-import { ServiceError } from '@gatehouse/kit/errors';
 import type { Notification } from '../notification.ts';
 import type { Contacts, Recipients } from '../recipients.ts';
 import { type Circuit, createCircuit } from './circuit.ts';

@@ -1,8 +1,14 @@
-import { plainBody, v2Body } from '@gatehouse/http/error-bodies';
-import { documentedLimits } from '@gatehouse/http/schema';
-import { bareArray, pageEnvelopeWithPages } from '@gatehouse/lists/paging';
-import { type ListProfile, type Profile, requestBody, type View, view } from '@gatehouse/resource/profile';
-import type { Resource, ResourcePath } from '@gatehouse/resource/resource';
+import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { documentedLimits } from '@gatehouse/api/http/schema';
+import { bareArray, pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
+import {
+  type ListProfile,
+  type Profile,
+  requestBody,
+  type View,
+  view,
+} from '@gatehouse/api/resource/profile';
+import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { Type } from 'typebox';
 import {
   ATTEMPT_OUTCOMES,

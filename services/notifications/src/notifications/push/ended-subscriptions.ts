@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unavailable } from '@gatehouse/kit/errors';
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import { unavailable } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { PushSubscription, PushSubscriptionStore } from './push-subscription.ts';
 

@@ -1,7 +1,7 @@
-import type { StoredDocument } from '@gatehouse/mongo/collection';
-import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type { StoredDocument } from '@gatehouse/data/collection';
+import { createDocumentStore } from '@gatehouse/data/document-store';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { Connection } from 'mongoose';
 import type {
   PushSubscription,

@@ -1,5 +1,5 @@
-import type { FieldProblem } from '@gatehouse/kit/errors';
-import type { ListSource } from '@gatehouse/kit/list-query';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import type { ListSource } from '@gatehouse/domain/list-query';
 
 /** A subscription of a browser (https://www.w3.org/TR/push-api/#pushsubscription-interface), of one person. */
 export type PushSubscription = {

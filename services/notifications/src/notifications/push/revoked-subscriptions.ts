@@ -1,5 +1,5 @@
-import type { Logger } from '@gatehouse/kit/logger';
-import { createPeriodicTask, type PeriodicTask } from '@gatehouse/kit/periodic';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { PushSubscriptionStore, Revoked } from './push-subscription.ts';
 

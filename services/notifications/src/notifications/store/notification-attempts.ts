@@ -1,5 +1,5 @@
-import { createBatches } from '@gatehouse/kit/batches';
-import { newId } from '@gatehouse/kit/ids';
+import { newId } from '@gatehouse/core/ids';
+import { createBatches } from '@gatehouse/data/batches';
 import type { Connection } from 'mongoose';
 import type { AttemptOutcome, Notification, NotificationStatus } from '../notification.ts';
 import {

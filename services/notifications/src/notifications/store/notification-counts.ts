@@ -1,5 +1,5 @@
-import type { IndexDefinition } from '@gatehouse/mongo/collection';
-import { MAX_QUERY_MS } from '@gatehouse/mongo/database';
+import type { IndexDefinition } from '@gatehouse/data/collection';
+import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import type { Connection } from 'mongoose';
 import type { NotificationStatus, NotificationType } from '../notification.ts';
 import { COLLECTION } from './notification-document.ts';

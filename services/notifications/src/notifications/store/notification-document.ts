@@ -1,5 +1,5 @@
-import type { IndexDefinition } from '@gatehouse/mongo/collection';
-import type { VersionedDocument } from '@gatehouse/mongo/versioned-write';
+import type { IndexDefinition } from '@gatehouse/data/collection';
+import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type {
   AttemptOutcome,
   Notification,

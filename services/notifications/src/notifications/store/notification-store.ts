@@ -1,15 +1,15 @@
-import { createBatches } from '@gatehouse/kit/batches';
-import { ServiceError } from '@gatehouse/kit/errors';
-import { DELETED_USER_ID } from '@gatehouse/kit/ids';
-import type { Logger } from '@gatehouse/kit/logger';
-import { currentTraceparent } from '@gatehouse/kit/tracing';
-import type { StoredDocument } from '@gatehouse/mongo/collection';
-import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gatehouse/mongo/document-keys';
-import { createDocumentStore } from '@gatehouse/mongo/document-store';
-import { inBatches } from '@gatehouse/mongo/erasures';
-import { insertNew } from '@gatehouse/mongo/insert-new';
-import { createListPlan } from '@gatehouse/mongo/list-plan';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/mongo/outbox';
+import { ServiceError } from '@gatehouse/core/errors';
+import { DELETED_USER_ID } from '@gatehouse/core/ids';
+import type { Logger } from '@gatehouse/core/logger';
+import { currentTraceparent } from '@gatehouse/core/tracing';
+import { createBatches } from '@gatehouse/data/batches';
+import type { StoredDocument } from '@gatehouse/data/collection';
+import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gatehouse/data/document-keys';
+import { createDocumentStore } from '@gatehouse/data/document-store';
+import { inBatches } from '@gatehouse/data/erasures';
+import { insertNew } from '@gatehouse/data/insert-new';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
 import type { Connection } from 'mongoose';
 import {
   asAccepted,

@@ -1,4 +1,4 @@
-import { decimalsOf } from '@gatehouse/kit/money';
+import { decimalsOf } from '@gatehouse/domain/money';
 import type { ReportDefinition, Row } from '../report-types.ts';
 
 /** Rows for people: the amounts are text with all decimals of their currency, such as 12.50 EUR and 1200 JPY. */

@@ -1,0 +1,86 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { ServiceError } from '@gatehouse/core/errors';
+import { discardBody } from '@gatehouse/server/discard-body';
+import { checkAgain, MAX_CHUNKS } from './request-body.ts';
+
+/** Lines of JSON (https://github.com/ndjson/ndjson-spec). */
+export const NDJSON = 'application/x-ndjson';
+
+/** A line that has been read, or the problem of one; with `isLast`, nothing from this line on is read. */
+export type BodyLine = { number: number } & ({ bytes: Buffer } | { problem: ServiceError; isLast: boolean });
+
+export type LineLimits = {
+  lines: number;
+  /** The size of a line, without its end. */
+  bytes: number;
+  /** How long it may take until all lines have been read. */
+  seconds: number;
+};
+
+const LINE_FEED = 0x0a;
+const SPACE = 0x20;
+
+/**
+ * Reads the lines of a request's body one by one, no faster than they are taken. Lines without a character are skipped, but
+ * counted. What checkAfterBody() asked to check is checked before each line. Ends without a problem when the client goes
+ * away. What is left of a body that is not read to its end is discarded (see discardBody).
+ */
+export async function* readLines(request: IncomingMessage, limits: LineLimits): AsyncGenerator<BodyLine> {
+  // To be destroyed in place of the request, whose connection has to take the answer.
+  const body = new PassThrough();
+  const onClose = () => void (request.readableEnded || body.destroy());
+  const timer = setTimeout(
+    () => body.destroy(new ServiceError('timeout', `The lines were not read within ${limits.seconds} s.`)),
+    limits.seconds * 1000,
+  );
+  let number = 0;
+  try {
+    request.on('close', onClose).pipe(body);
+    if (request.destroyed) onClose();
+    for await (const bytes of split(body, limits.bytes)) {
+      number += 1;
+      if (number > limits.lines) {
+        throw new ServiceError('too_large', `A body has at most ${limits.lines} lines.`);
+      }
+      if (bytes?.some((byte) => byte > SPACE) === false) continue;
+      await checkAgain(request);
+      const problem = new ServiceError('too_large', `The line is larger than ${limits.bytes} bytes.`);
+      yield bytes === undefined ? { number, problem, isLast: false } : { number, bytes };
+    }
+  } catch (error) {
+    if (request.destroyed) return;
+    if (!(error instanceof ServiceError)) throw error;
+    if (error.kind === 'timeout') number += 1;
+    yield { number, problem: error, isLast: true };
+  } finally {
+    clearTimeout(timer);
+    request.off('close', onClose).unpipe(body);
+    body.destroy();
+    await discardBody(request);
+  }
+}
+
+/** The lines without their ends; undefined for one of more than `limit` bytes, of which no more is kept. */
+async function* split(body: AsyncIterable<Buffer>, limit: number): AsyncGenerator<Buffer | undefined> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  const take = () => {
+    const line = size > limit ? undefined : Buffer.concat(parts);
+    [parts, size] = [[], 0];
+    return line;
+  };
+  for await (const chunk of body) {
+    for (let begin = 0; begin < chunk.length; ) {
+      const end = chunk.indexOf(LINE_FEED, begin);
+      const part = chunk.subarray(begin, end === -1 ? undefined : end);
+      size += part.length;
+      if (size > limit) parts = [];
+      else if (parts.push(part) === MAX_CHUNKS) parts = [Buffer.concat(parts)];
+      if (end === -1) break;
+      yield take();
+      begin = end + 1;
+    }
+  }
+  if (size > 0) yield take();
+}

@@ -1,0 +1,78 @@
+import { STATUS_OF_KIND } from '@gatehouse/core/errors';
+import type { JsonSchema } from './alternatives.ts';
+import { createComponents } from './components.ts';
+import { errorKindsOf } from './errors.ts';
+import type { OpenApiOptions, Operation } from './operation.ts';
+import { parametersOf } from './parameters.ts';
+import {
+  CLIENT_AUTHENTICATION,
+  clientScheme,
+  scopesNeeded,
+  securityOf,
+  securitySchemes,
+} from './security.ts';
+
+/** A mounted route: `url` is Fastify's pattern, such as /v1/users/:id. */
+export type Route = { url: string; method: string; operation: Operation };
+
+const NOT_MODIFIED = {
+  description: 'The client has the current version.',
+  headers: { ETag: 'always' },
+} as const;
+
+/**
+ * The document, for JSON.stringify: it contains undefined values. Throws when two operations have the same id, or two
+ * schemas the same name.
+ */
+export function openApiDocument(options: OpenApiOptions, routes: readonly Route[]): JsonSchema {
+  const { title, version, description, license, origin, tags = [] } = options;
+  const components = createComponents(options.errorExamples);
+  const paths: Record<string, JsonSchema> = {};
+  const ids = new Set<string>();
+  for (const { url, method, operation } of routes) {
+    const { operationId } = operation;
+    if (ids.has(operationId)) throw new Error(`two operations have the id ${operationId}`);
+    ids.add(operationId);
+    const path = url.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: write(url, method, operation) };
+  }
+  const used = new Set(routes.map(({ operation }) => operation.tag));
+  const described = tags.filter(({ name }) => used.has(name));
+  for (const { name } of described) used.delete(name);
+  const hasClients = routes.some(({ operation }) => operation.clientAuthentication === true);
+  return {
+    openapi: '3.1.1',
+    info: { title, version, description, license },
+    servers: origin === undefined ? undefined : [{ url: origin }],
+    tags: [...described, ...[...used].map((name) => ({ name }))],
+    paths,
+    components: {
+      ...components.written(),
+      securitySchemes: { ...securitySchemes(origin ?? ''), ...(hasClients ? clientScheme : {}) },
+    },
+  };
+
+  function write(url: string, method: string, operation: Operation) {
+    const { operationId, summary, description, tag, scopes, body, lines, conditional, errors } = operation;
+    const answers = { ...operation.answers, ...(conditional === 'read' && { 304: NOT_MODIFIED }) };
+    const parameters = parametersOf(url, operation);
+    const responses: JsonSchema = {};
+    for (const [status, answer] of Object.entries(answers)) {
+      responses[status] = components.answer(answer, operation);
+    }
+    if (lines !== undefined) responses[200] = components.answerToLines(lines);
+    for (const kind of errorKindsOf(operation, method)) {
+      responses[STATUS_OF_KIND[kind]] ??= components.error(errors, kind, scopes);
+    }
+    return {
+      operationId,
+      summary,
+      description: [description, scopesNeeded(scopes)].filter(Boolean).join(' ') || undefined,
+      tags: [tag],
+      security: operation.clientAuthentication ? CLIENT_AUTHENTICATION : securityOf(scopes),
+      parameters: parameters.length > 0 ? parameters : undefined,
+      requestBody: body && components.body(body, operation),
+      responses,
+    };
+  }
+}

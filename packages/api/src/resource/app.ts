@@ -1,0 +1,204 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import cors from '@fastify/cors';
+import { type ErrorKind, kindOfStatus, ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
+import { requestInfo } from '@gatehouse/server/requests';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { ErrorBody } from '../http/error-bodies.ts';
+import { BODY_LIMIT, parseJsonBody } from '../http/json-body.ts';
+import { readBody } from '../http/request-body.ts';
+import type { OpenApiOptions } from '../openapi/operation.ts';
+import { mountOpenApi } from './openapi-route.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What the caller is told about anything that was thrown; a fault of the service is logged. */
+    errorOf(thrown: unknown, request: FastifyRequest): ServiceError;
+  }
+  interface FastifyContextConfig {
+    /** The error body of this route, if it differs from that of its path. */
+    errorBody?: ErrorBody;
+    /** The member of the body that is kept as its original text (see parseJsonBody). */
+    verbatim?: string | undefined;
+  }
+}
+
+export type AppOptions = {
+  logger: Logger;
+  /** The error body for a path, which may not exist. */
+  errorBodyFor(path: string): ErrorBody;
+  /** Converts other errors, such as those of an unreachable database, to a ServiceError. */
+  translate(error: unknown): ServiceError | undefined;
+  /** Serves an OpenAPI document of the `documented` routes. */
+  openapi?: OpenApiOptions;
+};
+
+const EXPOSED_HEADERS = [
+  'ETag',
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Range',
+  'Link',
+  'Location',
+  'Deprecation',
+  'Sunset',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Retry-After',
+  'X-Request-Id',
+  'Idempotency-Replayed',
+  'WWW-Authenticate',
+].join(', ');
+
+/**
+ * The Fastify app of a resource service: it accepts only JSON, writes errors in the form of the path, responds with 405
+ * for unsupported methods, and allows cross-origin requests with a bearer token (never with cookies).
+ */
+export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: (request) => requestInfo(request).id,
+    // No child logger per request: lines about a request carry its id, and most requests log nothing.
+    childLoggerFactory: (parent) => parent,
+    // Longer than any request line that Node accepts: a malformed id is rejected by its route, after authentication.
+    routerOptions: { maxParamLength: 65_536 },
+    // For a URL that cannot be decoded. No hooks run, so the CORS headers are set here.
+    frameworkErrors: (error, request, reply) => {
+      reply.header('access-control-allow-origin', '*');
+      reply.header('access-control-expose-headers', EXPOSED_HEADERS);
+      void sendError(error, request, reply);
+    },
+  });
+
+  app.decorateRequest('caller', undefined);
+  app.decorate('errorOf', errorOf);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
+    parseJsonBody(await readBody(request.raw, BODY_LIMIT), request.routeOptions.config.verbatim),
+  );
+
+  app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'Authorization',
+      'DPoP',
+      'Content-Type',
+      'If-Match',
+      'If-None-Match',
+      'Idempotency-Key',
+      'X-Request-Id',
+      'traceparent',
+    ],
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: 3600,
+    // An OPTIONS request that is not a preflight is not an error.
+    strictPreflight: false,
+  });
+
+  const patterns = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = patterns.get(url) ?? new Set();
+    for (const name of [method].flat()) methods.add(name);
+    patterns.set(url, methods);
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    requestInfo(request.raw).route = request.routeOptions.url;
+    // Before the body is read and parsed, since the caller is not authenticated.
+    done(request.is404 || !isCanonicalPath(pathOf(request.url)) ? missing(request) : undefined);
+  });
+
+  if (openapi !== undefined) mountOpenApi(app, openapi);
+
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((request, reply) => sendError(missing(request), request, reply));
+
+  /** The error for a request without a route: 404 or 405. */
+  function missing(request: FastifyRequest): ServiceError {
+    const path = pathOf(request.url);
+    const matching = isCanonicalPath(path) ? [...patterns].filter(([pattern]) => matches(pattern, path)) : [];
+    const allowed = [...new Set(matching.flatMap(([, methods]) => [...methods]))];
+    return allowed.length === 0
+      ? new ServiceError('not_found', 'There is nothing here.')
+      : new ServiceError('method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
+          // RFC 9110 §15.5.6
+          headers: { allow: allowed.join(', ') },
+        });
+  }
+
+  function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const error = errorOf(thrown, request);
+    return reply
+      .code(error.status)
+      .headers(error.headers)
+      .header('cache-control', 'no-store')
+      .type('application/json; charset=utf-8')
+      .serializer(JSON.stringify)
+      .send(bodyOf(request).write(error));
+  }
+
+  function errorOf(thrown: unknown, request: FastifyRequest): ServiceError {
+    return clientError(thrown) ?? translate(thrown) ?? fault(thrown, request);
+  }
+
+  function bodyOf(request: FastifyRequest): ErrorBody {
+    return request.routeOptions.config.errorBody ?? errorBodyFor(pathOf(request.url));
+  }
+
+  function fault(thrown: unknown, request: FastifyRequest): ServiceError {
+    // A client that closed the connection is logged as status 499 instead.
+    if (!request.raw.socket.destroyed) request.log.error({ err: thrown, req_id: request.id }, 'fault');
+    return new ServiceError('internal', `Something went wrong on our side. Request id: ${request.id}.`);
+  }
+
+  return app;
+}
+
+/** The app as a Node request handler. Requests wait until the app's plugins are loaded. */
+export function handlerOf(
+  app: FastifyInstance,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  let ready = false;
+  const loaded = app.ready().then(() => {
+    ready = true;
+  });
+  return (request, response) => {
+    if (ready) app.routing(request, response);
+    else loaded.then(() => app.routing(request, response));
+  };
+}
+
+/** A ServiceError; errors with which Fastify itself rejects a request are converted to one. */
+function clientError(thrown: unknown): ServiceError | undefined {
+  if (thrown instanceof ServiceError) return thrown;
+  // The code of an error of the database is a number.
+  const { code, statusCode } = Object(thrown) as { code?: unknown; statusCode?: number };
+  const isOfFastify = typeof code === 'string' && code.startsWith('FST_ERR_');
+  if (!isOfFastify || statusCode === undefined || statusCode >= 500) return undefined;
+  const kind = kindOfStatus(statusCode) ?? 'invalid';
+  const message = MESSAGES[kind] ?? 'The request is not valid.';
+  return new ServiceError(kind, message, { cause: thrown });
+}
+
+const MESSAGES: Partial<Record<ErrorKind, string>> = {
+  not_found: 'There is nothing here.',
+  unsupported_media_type: 'The body must be sent as application/json.',
+};
+
+/** Whether a path matches a route's pattern such as /v1/users/:id. */
+function matches(pattern: string, path: string): boolean {
+  const expected = pattern.split('/');
+  const parts = path.split('/');
+  return (
+    expected.length === parts.length &&
+    expected.every((part, i) => (part.startsWith(':') ? parts[i] !== '' : part === parts[i]))
+  );
+}

@@ -1,0 +1,296 @@
+import { createLifecycle } from '@gatehouse/core/lifecycle';
+import type { Logger } from '@gatehouse/core/logger';
+import { isUnder, type ServiceName } from '@gatehouse/core/services';
+import { createBoundKeeper } from '@gatehouse/data/bounded';
+import { createDatabase, type Database } from '@gatehouse/data/database';
+import { createErasures, type Erase } from '@gatehouse/data/erasures';
+import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
+import type { Migration } from '@gatehouse/data/migrations';
+import { createRateLimitStore, RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
+import { createSweeper } from '@gatehouse/data/sweeper';
+import { createJetStreamEvents, type EventConsumer } from '@gatehouse/events/jetstream-events';
+import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import type { JobQueues } from '@gatehouse/events/job-queue';
+import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
+import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
+import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createServiceUsage } from '@gatehouse/events/service-usage';
+import type { Service } from '@gatehouse/server/service';
+import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
+import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
+import { createIdentityClient } from '@gatehouse/tokens/identity-client';
+import {
+  clientCredentialsGrant,
+  createInternalClient,
+  type InternalClient,
+} from '@gatehouse/tokens/internal-client';
+import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
+import type { Revocation, RevocationSet } from '@gatehouse/tokens/revocations';
+import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
+import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
+import { type ErrorBody, v2Body } from '../http/error-bodies.ts';
+import { createCallLimits } from '../http/identify-caller.ts';
+import type { RateLimitStore } from '../http/rate-limit-store.ts';
+import { ABOUT_VERSION, INTERFACE } from '../openapi/interface.ts';
+import type { OpenApiOptions } from '../openapi/operation.ts';
+import { createApp, handlerOf } from './app.ts';
+import { authenticate } from './authenticate.ts';
+import { DEFAULT_FILTERS_SUNSET, type ResourceConfig } from './config.ts';
+import { mountErasures } from './erasure-route.ts';
+import type { MountOptions } from './mount-resource.ts';
+
+/** Shared by the services of a process, which starts and stops them. Without a broadcast, natsUrl must be set. */
+export type ResourceDependencies = {
+  broadcast?: RevocationBroadcast | undefined;
+  /** Takes the events of the service, which are published to NATS JetStream otherwise. */
+  events?: EventTransport | LocalEvents | undefined;
+};
+
+/** The static description of a service. */
+export type ResourceServiceDefinition = {
+  /** As in SERVICES; also the name of its database and its OpenAPI document. */
+  name: string;
+  /** The path prefixes that it serves (see prefixesOf). */
+  prefixes: readonly string[];
+  /** Its paths and their profiles; the first profile of a path determines the error body. */
+  paths: readonly {
+    prefix: string;
+    profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
+  }[];
+  document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
+  /** The migrations of its database, in the order in which they are applied. */
+  migrations?: readonly Migration[];
+  /** Consumers by which other services read its events from NATS: `eventConsumers` in SERVICES. */
+  consumers?: readonly EventConsumer[];
+};
+
+/** What a service builds its own parts with. */
+export type ResourceContext = {
+  /** For defining collections; connected when prepare() is called. */
+  connection: Database['connection'];
+  logger: Logger;
+  /** For the internal routes of identity. */
+  identity: InternalClient;
+  /** A client of the internal routes of another service, which is reached at this origin. */
+  clientOf(service: ServiceName, url: string): InternalClient;
+  revocations: RevocationSet;
+  events: EventTransport | undefined;
+  /** Counts for all replicas of the service, for limits of its own. */
+  counters: RateLimitStore;
+  /** Handles events of other services within this process; undefined if they come by NATS. */
+  subscribe: LocalEvents['subscribe'] | undefined;
+  /** The current connection to NATS, if there is one; undefined if the process has no NATS. */
+  nats: NatsBroadcast['connection'] | undefined;
+  /** Makes the queues of the service, each once, before it starts: in NATS JetStream, or in the database without NATS. */
+  queues: JobQueues;
+};
+
+/** The service's own parts. */
+export type ResourceParts = {
+  routes(app: FastifyInstance, dependencies: RouteDependencies): void;
+  /** Runs once the database is connected, before the service is ready. */
+  prepare?(): Promise<void>;
+  /** Started after prepare(), stopped before the database is closed. */
+  background?: readonly { start(): void; stop(): Promise<void> }[];
+  /** Collections whose documents are removed once `expires_at` has passed. */
+  expiring?: readonly string[];
+  /** Called for each revocation, more than once for some; not necessarily after prepare(). */
+  onRevocation?(revocation: Revocation): void;
+  /** What operators see at /metrics. */
+  metrics?: Service['metrics'];
+  /** Erases a deleted person's data, in a service that is among ERASING_SERVICES. */
+  erase?: Erase;
+};
+
+type RouteDependencies = {
+  /** For mountResource; `defaults` are to be added. */
+  mountOptions: MountOptions;
+  /** The hook for routes below /internal: it accepts only tokens of other services. */
+  authenticateInternal: onRequestAsyncHookHandler;
+};
+
+/**
+ * A service with its own database: it accepts the credentials that identity issues, follows revocations, and responds with
+ * 503 while a dependency is unavailable. `build` makes the service's own parts.
+ */
+export function createResourceService(
+  definition: ResourceServiceDefinition,
+  config: ResourceConfig,
+  parentLogger: Logger,
+  dependencies: ResourceDependencies,
+  build: (context: ResourceContext) => ResourceParts,
+): Service {
+  const { name, prefixes } = definition;
+  const unreachable = definition.paths.find(({ prefix }) => !prefixes.some((it) => isUnder(prefix, it)));
+  if (unreachable !== undefined) {
+    throw new Error(
+      `${unreachable.prefix} is below none of the prefixes of ${name} (packages/core/src/services.ts)`,
+    );
+  }
+  const { publicUrl, identityUrl, staleAfterSeconds, filtersSunset = DEFAULT_FILTERS_SUNSET } = config;
+  const logger = parentLogger.child({ service: name });
+  const database = createDatabase({
+    ...{ uri: config.mongodbUri, name, logger },
+    ...{ migrations: definition.migrations ?? [], migrateAtStart: config.migrateAtStart },
+  });
+  const { connection } = database;
+  const requestToken = clientCredentialsGrant({
+    tokenUrl: `${identityUrl}/oauth2/token`,
+    issuer: publicUrl,
+    clientId: name,
+    clientSecret: config.clientSecret,
+  });
+  const clientOf = (service: ServiceName, url: string) =>
+    createInternalClient({ service, url, requestToken });
+  const identity = clientOf('identity', identityUrl);
+  const { revocations, resolveApiKey } = createIdentityClient(identity);
+  const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, name, logger) : undefined;
+  let hasKeys = false;
+  const feed = createRevocationFeed({
+    broadcast: dependencies.broadcast ?? (ownBroadcast as RevocationBroadcast),
+    fetch: async (since) => {
+      // With the revocations, since loading these is tried again until it succeeds, and awaited by start().
+      if (!hasKeys) await Promise.all([tokens.loadKeys(), internalTokens.loadKeys()]);
+      hasKeys = true;
+      return revocations(since);
+    },
+    logger,
+    onRevocation: (revocation) => parts.onRevocation?.(revocation),
+    ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
+  });
+  const idempotencyKeys = createIdempotencyStore(connection);
+  const events =
+    dependencies.events ??
+    (ownBroadcast &&
+      createJetStreamEvents({
+        connection: ownBroadcast.connection,
+        stream: { name: name.toUpperCase(), subjects: [`${name}.>`], consumers: definition.consumers ?? [] },
+      }));
+  const counters = createRateLimitStore(connection);
+  const queues =
+    ownBroadcast === undefined
+      ? createLocalJobQueues({ connection, name, logger })
+      : createJetStreamJobQueues({ connection: ownBroadcast.connection, name, logger });
+  const usage = createServiceUsage({
+    name,
+    logger,
+    events: dependencies.events,
+    nats: ownBroadcast?.connection,
+  });
+  const parts: ResourceParts = build({
+    ...{ connection, logger, identity, clientOf, revocations: feed.set, events },
+    ...{ counters, queues },
+    subscribe:
+      dependencies.events !== undefined && 'subscribe' in dependencies.events
+        ? dependencies.events.subscribe
+        : undefined,
+    nats: ownBroadcast?.connection,
+  });
+  const { expiring = [], erase } = parts;
+  const erasures = erase && createErasures(connection, { erase, logger });
+  const background = [...(parts.background ?? []), ...(erasures === undefined ? [] : [erasures])];
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
+  const swept = [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring];
+  const sweeper = createSweeper(connection, swept, { logger });
+  const bounds = createBoundKeeper(connection, [RATE_LIMIT_BOUND], { logger });
+
+  const verification = {
+    issuer: publicUrl,
+    jwksUri: `${identityUrl}/.well-known/jwks.json`,
+    revocations: feed.set,
+  };
+  const tokens = createTokenVerifier({ ...verification, audience: apiAudience(publicUrl) });
+  const internalTokens = createTokenVerifier({
+    ...verification,
+    audience: internalAudience(publicUrl, name),
+  });
+  const credentials = createCredentialVerifier({
+    tokens,
+    apiKeys: createApiKeyResolver({ resolve: resolveApiKey, set: feed.set }),
+    feed,
+    publicUrl,
+  });
+  // Not dependent on the feed: identity must be able to call this service while it cannot serve revocations itself.
+  const internalCredentials = createCredentialVerifier({ tokens: internalTokens, publicUrl });
+  const authenticateInternal = authenticate(internalCredentials);
+  const app = createApp({
+    logger,
+    errorBodyFor: errorBodyOf(definition),
+    translate: database.unavailable,
+    openapi: { ...documentOf(definition), origin: publicUrl },
+  });
+  parts.routes(app, {
+    mountOptions: {
+      authenticate: authenticate(
+        credentials,
+        config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined,
+      ),
+      idempotencyKeys,
+      concurrency: createConcurrencyLimit(),
+      deprecation: { sunset: filtersSunset },
+    },
+    authenticateInternal,
+  });
+  if (erasures !== undefined) {
+    mountErasures(app, { service: name, erasures, authenticate: authenticateInternal });
+  }
+
+  async function startStore(): Promise<void> {
+    await database.start();
+    await parts.prepare?.();
+    for (const task of [...background, sweeper, bounds]) task.start();
+  }
+
+  const lifecycle = createLifecycle([
+    ownBroadcast ?? {},
+    usage ?? {},
+    // In parallel: one waits for identity, the other for the database.
+    { start: () => Promise.all([feed.start(), startStore()]) },
+    ...[database, feed, ...background, sweeper, bounds].map(({ stop }) => ({ stop })),
+    { stop: () => app.close() },
+  ]);
+  let started = false;
+  return {
+    name,
+    prefixes,
+    handle: handlerOf(app),
+    async start() {
+      await app.ready();
+      await lifecycle.start();
+      started = true;
+    },
+    stop: lifecycle.stop,
+    migrate: database.migrate,
+    ...(usage === undefined ? {} : { observe: usage.observe, flush: usage.flush }),
+    metrics: () => [...database.metrics(), ...feed.metrics(), ...(parts.metrics?.() ?? [])],
+    unready: async () => (await database.unready()) ?? feed.unready() ?? (started ? undefined : 'starting'),
+  };
+}
+
+function natsBroadcast({ natsUrl }: ResourceConfig, name: string, logger: Logger) {
+  if (natsUrl === undefined) throw new Error('neither a broadcast nor natsUrl is given');
+  return createNatsBroadcast({ url: natsUrl, name, logger });
+}
+
+/** The error body for a path; outside all paths, that of the latest version. */
+function errorBodyOf({ paths }: ResourceServiceDefinition): (path: string) => ErrorBody {
+  return (path) => paths.find(({ prefix }) => isUnder(path, prefix))?.profiles[0]?.errorBody ?? v2Body;
+}
+
+function documentOf({ name, paths, document }: ResourceServiceDefinition): OpenApiOptions {
+  return {
+    ...document,
+    ...INTERFACE,
+    description: `${document.description}\n\n${ABOUT_VERSION}`,
+    path: `/openapi/${name}.json`,
+    tags: [
+      ...paths.map(({ prefix, profiles }) => {
+        const lines = profiles.map((profile) => `- **${profile.name}**: ${profile.about}`);
+        return { name: prefix, description: ['Profiles:', '', ...lines.sort()].join('\n') };
+      }),
+      { name: 'guides', description: 'Guides to the interface.' },
+    ],
+  };
+}

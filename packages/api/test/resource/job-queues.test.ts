@@ -1,0 +1,62 @@
+import { createResourceService } from '@gatehouse/api/resource/create-resource-service';
+import { createLogger } from '@gatehouse/core/logger';
+import { defineCollection } from '@gatehouse/data/collection';
+import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
+import type { Job } from '@gatehouse/events/job';
+import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { skip, startJetStream } from '@gatehouse/testing/nats-server';
+import { until } from '@gatehouse/testing/processes';
+import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import t, { type Test } from 'tap';
+
+/** A service whose documents cause jobs runs them, by whichever way its queue is kept. */
+async function jobOfDocument(t: Test, natsUrl?: string): Promise<void> {
+  const issuer = await createTestIssuer(t, 'parts');
+  const jobs: Job[] = [];
+  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
+  const service = createResourceService(
+    { name: 'parts', prefixes: [], paths: [], document: { title: 'Parts', description: '' } },
+    {
+      publicUrl: issuer.issuer,
+      identityUrl: issuer.issuer,
+      clientSecret: issuer.client.secret,
+      mongodbUri: await testDatabase(t),
+      rateLimit: 'off',
+      ...(natsUrl === undefined ? {} : { natsUrl }),
+    },
+    logger,
+    natsUrl === undefined ? { broadcast: issuer.broadcast } : {},
+    ({ connection, queues }) => {
+      const queue = queues({ name: 'assembly', lanes: ['all'], ledger: createJobLedger(connection) });
+      const things = defineCollection(connection, 'things', [OUTBOX_INDEX]);
+      const publisher = createOutboxPublisher({
+        collection: connection.collection('things'),
+        logger,
+        transport: queue,
+      });
+      const handler = (job: Job) => void jobs.push(job);
+      return {
+        routes() {},
+        async prepare() {
+          const outbox = [outboxEvent(queue.subject('high', 'all'), { id: 'thing' })];
+          await things.insertOne({ _id: 'thing', outbox });
+        },
+        background: [queue.work({ lane: 'all', handler, slots: 1, timeoutMs: 1000 }), publisher],
+        expiring: [JOB_ATTEMPTS],
+      };
+    },
+  );
+  t.teardown(() => service.stop());
+  // It waits for revocations, which the worker does not.
+  service.start().catch(() => {});
+  await until(() => jobs.length === 1, 10_000);
+  t.match(jobs, [{ queue: 'assembly', priority: 'high', lane: 'all', data: { id: 'thing' } }]);
+}
+
+t.test('in the database of the service', (t) => jobOfDocument(t));
+
+t.test('in NATS', { skip }, async (t) => {
+  await jobOfDocument(t, (await startJetStream(t)).url);
+});

@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServiceError, unavailable } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { isTracing } from '@gatehouse/core/tracing';
+import mongoose, { type Connection } from 'mongoose';
+import { type Migration, migrate } from './migrations.ts';
+import { recordOperations } from './operation-spans.ts';
+import { observePool } from './pool-metrics.ts';
+
+export type Database = {
+  /** For defining collections; connected after start(). */
+  connection: Connection;
+  /**
+   * Resolves once connected, all migrations have been applied and all indexes exist; retries until then.
+   * @throws NewerDatabaseError
+   */
+  start(): Promise<void>;
+  /** Applies the pending migrations and creates the indexes, instead of start(). */
+  migrate(): Promise<void>;
+  stop(): Promise<void>;
+  /** Why the database cannot be used; undefined when it can. */
+  unready(): Promise<string | undefined>;
+  /** How busy the connections are, for /metrics. */
+  metrics(): MetricFamily[];
+  /** The error for the caller if this failure means that the database is unreachable; else undefined. */
+  unavailable(error: unknown): ServiceError | undefined;
+};
+
+/** In milliseconds; short, since callers wait for the answer. */
+const TIMEOUTS = {
+  /** How long an operation waits for a server to be selected. */
+  serverSelection: 2000,
+  /** How long a connection may take to be established; also the timeout of heartbeats, so that a hung server is noticed. */
+  connect: 3000,
+  /** How long an operation waits for a free connection of the pool. */
+  waitQueue: 5000,
+  /** How long the server may take to respond to an operation. */
+  socket: 10_000,
+  ping: 1500,
+};
+/** How often the connection is checked, and how long the driver has to reconnect by itself. */
+const WATCH = { everyMs: 2000, reconnectAfterMs: 6000 };
+const RETRY_DELAY_MS = { first: 200, max: 5000 };
+
+/**
+ * A service's own database. The name is the default if the URI names no database. Writes are acknowledged once they are in
+ * the journal of a majority, or of as many servers as the URI's `w` says: an acknowledged write survives any crash.
+ */
+export function createDatabase(options: {
+  uri: string;
+  name: string;
+  logger: Logger;
+  /** Those of the service. Without them, as in tools, the version of the data is not checked. */
+  migrations?: readonly Migration[] | undefined;
+  /** Whether start() applies them, or waits until another process has. */
+  migrateAtStart?: 'on' | 'off' | undefined;
+}): Database {
+  const { uri, name, logger, migrations, migrateAtStart = 'on' } = options;
+  // Without buffering, an operation without a connection fails at once (503). Before the first connection that holds
+  // only if the mongoose instance is configured so, hence a separate instance.
+  const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
+  const stopping = new AbortController();
+  let unreachableSince: number | undefined;
+  let heardAt = Number.NEGATIVE_INFINITY;
+  let appliesMigrations = migrateAtStart === 'on';
+  let isMigrated = false;
+  let poolMetrics: (() => MetricFamily[]) | undefined;
+  const watching = createPeriodicTask({
+    run: watch,
+    everyMs: WATCH.everyMs,
+    onError: (error) => logger.error({ err: error }, 'could not reconnect'),
+  });
+
+  async function connect(): Promise<void> {
+    await connection.openUri(uri, {
+      ...(namesDatabase(uri) ? {} : { dbName: name }),
+      appName: `gatehouse-${name}`,
+      autoIndex: false,
+      autoCreate: false,
+      bufferCommands: false,
+      serverSelectionTimeoutMS: TIMEOUTS.serverSelection,
+      connectTimeoutMS: TIMEOUTS.connect,
+      waitQueueTimeoutMS: TIMEOUTS.waitQueue,
+      socketTimeoutMS: TIMEOUTS.socket,
+      // The default heartbeat of 10 s would be slow to notice that a server is back.
+      heartbeatFrequencyMS: 1000,
+      minHeartbeatFrequencyMS: 100,
+      writeConcern: writeConcernOf(uri),
+      maxPoolSize: 50,
+    });
+    poolMetrics = observePool(connection.getClient());
+    connection.getClient().on('serverHeartbeatSucceeded', () => {
+      heardAt = performance.now();
+    });
+    // Before the indexes: a unique one may need what they change.
+    isMigrated = false;
+    if (migrations !== undefined) {
+      await migrate(connection, { migrations, apply: appliesMigrations, signal: stopping.signal, logger });
+    }
+    isMigrated = true;
+    for (const { schema, collection } of Object.values(connection.models)) {
+      // Those of a collection in one command; mongoose would send one for each.
+      const indexes = schema
+        .indexes()
+        .map(([key, options]) => ({ ...options, key }) as mongoose.mongo.IndexDescription);
+      if (indexes.length > 0) await collection.createIndexes(indexes);
+    }
+  }
+
+  /** Retries until connected; throws on errors that a retry cannot fix, and after stop(). */
+  async function connectWithRetry(): Promise<void> {
+    let delay = RETRY_DELAY_MS.first;
+    while (!stopping.signal.aborted) {
+      try {
+        await connect();
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted) break;
+        const isTemporary = isUnreachable(error, connection);
+        await connection.close().catch(() => {});
+        if (!isTemporary) throw error;
+        logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
+      }
+      await pause(delay);
+      delay = Math.min(delay * 2, RETRY_DELAY_MS.max);
+    }
+    throw new Error('stopped while waiting for the database');
+  }
+
+  /** Reconnects when the driver has not done so by itself. */
+  async function watch(): Promise<void> {
+    // Heartbeats have a connection of their own: the ping may wait for others that have all connections of the pool.
+    if ((await responds()) || performance.now() - heardAt < WATCH.everyMs) {
+      unreachableSince = undefined;
+      return;
+    }
+    unreachableSince ??= performance.now();
+    if (performance.now() - unreachableSince < WATCH.reconnectAfterMs || stopping.signal.aborted) return;
+    logger.warn('the database has been unreachable for a while; reconnecting');
+    // Without force, after which mongoose would reject all operations.
+    await connection.close().catch(() => {});
+    unreachableSince = undefined;
+    await connectWithRetry();
+  }
+
+  /** Whether the server responds in time; the driver notices a hung server only later. */
+  function responds(): Promise<boolean> {
+    const ping = connection.db?.command({ ping: 1 }) ?? Promise.reject(new Error('not connected'));
+    const responded = ping.then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([responded, sleep(TIMEOUTS.ping, false, { ref: false })]);
+  }
+
+  function pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
+  }
+
+  async function stop(): Promise<void> {
+    const watchStopped = watching.stop();
+    stopping.abort();
+    // mongoose would wait until a pending connection is established; the driver aborts it.
+    if (connection.readyState === mongoose.ConnectionStates.connecting) await connection.getClient()?.close();
+    await connection.close();
+    await watchStopped;
+  }
+
+  return {
+    connection,
+    async start() {
+      if (isTracing()) recordOperations(connection);
+      await connectWithRetry();
+      watching.start();
+    },
+    async migrate() {
+      appliesMigrations = true;
+      await connectWithRetry().finally(stop);
+    },
+    stop,
+    async unready() {
+      if (connection.db === undefined) return 'not yet connected to its database';
+      if (!isMigrated) return 'the migrations of its database have not been applied';
+      return (await responds()) ? undefined : 'its database cannot be reached';
+    },
+    metrics: () => poolMetrics?.() ?? [],
+    unavailable(thrown) {
+      const error = ofDriver(thrown);
+      if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {
+        return unavailable('This takes too long: ask for less, by narrower filters or another sort.', error);
+      }
+      return isUnreachable(error, connection)
+        ? unavailable('The database cannot be reached.', error)
+        : undefined;
+    },
+  };
+}
+
+/** Whether the URI's path names a database. */
+function namesDatabase(uri: string): boolean {
+  return /^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(uri);
+}
+
+/** In the journal of a majority, or of as many servers as the `w` of the URI says, if it is a number. */
+export function writeConcernOf(uri: string) {
+  const count = /[?&]w=(\d+)(?:&|$)/.exec(uri)?.[1];
+  return { w: count === undefined ? 'majority' : Number(count), journal: true } as const;
+}
+
+/**
+ * The maxTimeMS of queries over many documents, after which the database aborts them: well below the socket timeout, after
+ * which the driver would close the connection.
+ */
+export const MAX_QUERY_MS = 5000;
+const MAX_TIME_EXPIRED = 50;
+
+/** Codes of a server that shuts down, steps down or recovers: InterruptedAtShutdown, NotWritablePrimary and so on. */
+const STATE_CHANGE_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);
+/** Their classes are not exported by the driver. */
+const POOL_ERRORS = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClosedError']);
+const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
+
+/** The driver's own error, where a bulk write could not be sent: it wraps that in another one. */
+function ofDriver(error: unknown): unknown {
+  const { MongoBulkWriteError } = mongoose.mongo;
+  return error instanceof MongoBulkWriteError && error.errorResponse instanceof Error
+    ? error.errorResponse
+    : error;
+}
+
+/** Whether an error of the driver or of mongoose means that no server could be reached. */
+function isUnreachable(error: unknown, connection: Connection): boolean {
+  const { mongo } = mongoose;
+  return (
+    error instanceof mongo.MongoNetworkError ||
+    error instanceof mongo.MongoServerSelectionError ||
+    error instanceof mongo.MongoNotConnectedError ||
+    error instanceof mongo.MongoTopologyClosedError ||
+    error instanceof mongo.MongoClientClosedError ||
+    (error instanceof mongo.MongoError && POOL_ERRORS.has(error.name)) ||
+    (error instanceof mongo.MongoServerError && STATE_CHANGE_CODES.has(error.code)) ||
+    // The driver passes on the socket's error when it writes to a connection that was just lost.
+    SOCKET_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '') ||
+    error instanceof mongoose.Error.MongooseServerSelectionError ||
+    // Without buffering, mongoose rejects operations before the first connection with a plain error.
+    (error instanceof mongoose.Error && connection.readyState !== mongoose.ConnectionStates.connected)
+  );
+}

@@ -1,0 +1,224 @@
+import type { Condition, ListQuery } from '@gatehouse/domain/list-query';
+import type { IndexDefinition } from './collection.ts';
+import type { SortedList } from './keyset.ts';
+import {
+  enumValues,
+  type Filter,
+  filtersOf,
+  hasField,
+  isEquality,
+  isUnique,
+  type ListField,
+  matches,
+  normalize,
+  rangeOf,
+} from './list-fields.ts';
+
+/** The fields that the lists of a collection are filtered and sorted by. */
+type ListTable<Field extends string> = {
+  fields: Record<Field, ListField>;
+  /**
+   * A field such as `owner_id`: a list can be restricted to one value of it. There is a second set of indexes with this
+   * prefix, so that such a list reads no documents of other values.
+   */
+  prefix?: string;
+  /**
+   * Matches every document that is not deleted, by an index. Only for a collection with tombstones, which have no field
+   * but the id.
+   */
+  notDeleted?: Filter;
+};
+
+/**
+ * How a list is read: by one index, in its order. With `inMemory`, all matching documents are read and then sorted: there
+ * are at most as many as a condition has values.
+ */
+type ReadPlan = { inMemory: boolean; search?: Search } & Pick<
+  SortedList,
+  'sort' | 'index' | 'prefix' | 'range' | 'filter'
+>;
+
+/**
+ * A condition on the beginnings of texts, and the index to count it by. Few documents that meet it are found by `filter` and sorted
+ * in memory: in the order of another index they would be far apart. Many are close together there.
+ */
+type Search = { index: string; condition: Filter; filter: Filter };
+
+/**
+ * `within` is the value of the table's prefix. `read` and `count` return undefined when no document can match the
+ * conditions.
+ */
+export type ListPlan<Field extends string> = {
+  /** The indexes of the lists, in addition to that on `_id`. */
+  indexes: IndexDefinition[];
+  read(query: ListQuery<Field>, within?: string): ReadPlan | undefined;
+  count(conditions: readonly Condition<Field>[], within?: string): Filter | undefined;
+  /** The condition that the prefix has this value; an empty one without a value. */
+  prefixOf(within: string | undefined): Filter;
+};
+
+/** Plans the lists of a collection from a table of its fields, so that every list is read by an index. */
+export function createListPlan<Field extends string>(table: ListTable<Field>): ListPlan<Field> {
+  const { fields, prefix, notDeleted } = table;
+  const hasTombstones = notDeleted !== undefined;
+  const names = Object.keys(fields) as Field[];
+
+  function indexOf(field: ListField, isWithin: boolean): IndexDefinition {
+    // The id is the tie-breaker, so that a page can begin among documents with equal values.
+    const key = [field.stored, ...(isUnique(field) ? [] : ['_id'])];
+    const path = isWithin && prefix !== undefined ? [prefix, ...key] : key;
+    const standardName = path.map((name) => `${name}_1`).join('_');
+    const options = {
+      ...(isUnique(field) ? { unique: true } : {}),
+      // Tombstones have no key, and a unique index allows one missing key only.
+      ...(isUnique(field) && hasTombstones ? { partialFilterExpression: hasField(field) } : {}),
+    };
+    return {
+      fields: Object.fromEntries(path.map((name) => [name, 1])),
+      options: isWithin ? { name: standardName } : { name: field.index ?? standardName, ...options },
+    };
+  }
+
+  function indexNameOf(field: ListField, isWithin: boolean): string {
+    return field.stored === '_id' && !isWithin ? '_id_' : indexOf(field, isWithin).options.name;
+  }
+
+  /** The normalized conditions by field; undefined when no document can match them. */
+  function conditionsByField(
+    conditions: readonly Condition<Field>[],
+    within: string | undefined,
+  ): Map<Field, Condition[]> | undefined {
+    const byField = new Map<Field, Condition[]>();
+    for (const name of new Set(conditions.map(({ field }) => field))) {
+      const given = conditions.filter(({ field }) => field === name);
+      if (within !== undefined && isPrefix(name)) {
+        // All have the same value, so a condition on it must not replace that value: it holds for all or for none.
+        if (given.every((condition) => matches(within, condition))) continue;
+        return undefined;
+      }
+      const own = normalize(fields[name], given);
+      if (own === undefined) return undefined;
+      if (own.length > 0) byField.set(name, own);
+    }
+    return byField;
+  }
+
+  /** All conditions except those on one field. */
+  function filterOf(first: readonly Filter[], byField: Map<Field, Condition[]>, except?: Field): Filter {
+    const others = [...byField].filter(([name]) => name !== except);
+    return allOf([...first, ...others.flatMap(([name, own]) => fieldFilters(name, own))]);
+  }
+
+  function fieldFilters(name: Field, conditions: readonly Condition[] = []): Filter[] {
+    return conditions.flatMap((condition) => filtersOf(fields[name], condition, hasTombstones));
+  }
+
+  /** Whether a field is the prefix. */
+  const isPrefix = (name: Field) => fields[name].stored === prefix;
+
+  /** The most selective field: a string equality, else an enum, preferably of uncommon values. */
+  function mostSelective(byField: Map<Field, Condition[]>): Field | undefined {
+    const strings = [...byField].filter(([name]) => ['string', 'folded'].includes(fields[name].type));
+    const enums = names.filter((name) => byField.has(name) && enumValues(fields[name]) !== undefined);
+    const isSelective = (name: Field) => {
+      const { mostCommon } = { mostCommon: undefined, ...fields[name] };
+      return (
+        mostCommon === undefined || !byField.get(name)?.some(({ values }) => values.includes(mostCommon))
+      );
+    };
+    const [equal] = strings.find(([, own]) => own.some(isEquality)) ?? [];
+    return equal ?? enums.find(isSelective) ?? enums[0];
+  }
+
+  /** Conditions on any field but the id exclude tombstones, which have no other field. */
+  function notDeletedUnlessImplied(byField: Map<Field, Condition[]>, within: string | undefined): Filter[] {
+    const isImplied =
+      within !== undefined || [...byField.keys()].some((name) => fields[name].stored !== '_id');
+    return isImplied || notDeleted === undefined ? [] : [notDeleted];
+  }
+
+  function searchOf(byField: Map<Field, Condition[]>, within: string | undefined): { search?: Search } {
+    const name = names.find((it) => fields[it].type === 'beginnings' && byField.has(it));
+    if (name === undefined) return {};
+    const condition = allOf(fieldFilters(name, byField.get(name)));
+    const index = indexNameOf(fields[name], within !== undefined);
+    return { search: { index, condition, filter: filterOf([prefixOf(within)], byField) } };
+  }
+
+  function prefixOf(within: string | undefined): Filter {
+    if (within === undefined) return {};
+    if (prefix === undefined) throw new TypeError('these lists have no prefix');
+    return { [prefix]: within };
+  }
+
+  return {
+    prefixOf,
+
+    indexes: [
+      ...names.filter((name) => fields[name].stored !== '_id').map((name) => indexOf(fields[name], false)),
+      ...(prefix === undefined ? [] : names)
+        // Within the prefix, the ids are sorted by the index of the field that is the prefix, if there is one.
+        .filter((name) => !isPrefix(name) && !(fields[name].stored === '_id' && names.some(isPrefix)))
+        .map((name) => indexOf(fields[name], true)),
+    ],
+
+    read({ conditions, sort: { field: name, descending } }, within) {
+      const byField = conditionsByField(conditions, within);
+      if (byField === undefined) return undefined;
+      const field = fields[name];
+      if (field.type === 'beginnings') throw new TypeError(`lists are not sorted by ${name}`);
+      const type = field.type === 'folded' || field.type === 'enum' ? 'string' : field.type;
+      const sort = { field: field.stored, type, unique: isUnique(field), descending };
+      const isWithin = within !== undefined;
+      const list = {
+        ...{ inMemory: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) },
+        ...searchOf(byField, within),
+      };
+
+      const uniqueName = names.find((key) => isUnique(fields[key]) && byField.get(key)?.some(isEquality));
+      if (uniqueName !== undefined) {
+        const filter = filterOf([list.prefix, notDeleted ?? {}], byField);
+        return { inMemory: true, sort, index: indexNameOf(fields[uniqueName], false), filter };
+      }
+      if (isWithin && isPrefix(name)) {
+        // All documents have the same value, so they are in the order of their ids.
+        const limit = { value: within, inclusive: true };
+        const range = { lower: limit, upper: limit };
+        return {
+          ...list,
+          index: indexNameOf(field, false),
+          prefix: {},
+          range,
+          filter: filterOf([], byField),
+        };
+      }
+      if (!sort.unique) {
+        const { range, isComplete } = rangeOf(field, byField.get(name) ?? [], hasTombstones);
+        return { ...list, range, filter: filterOf([], byField, isComplete ? name : undefined) };
+      }
+      if (sort.field !== '_id') {
+        return { ...list, filter: filterOf(hasTombstones ? [hasField(field)] : [], byField) };
+      }
+      const first = mostSelective(byField);
+      if (first === undefined)
+        return { ...list, filter: filterOf(notDeletedUnlessImplied(byField, within), byField) };
+      return {
+        ...list,
+        index: indexNameOf(fields[first], isWithin),
+        prefix: { ...list.prefix, ...allOf(fieldFilters(first, byField.get(first))) },
+        filter: filterOf([], byField, first),
+      };
+    },
+
+    count(conditions, within) {
+      const byField = conditionsByField(conditions, within);
+      // A single condition can then be counted from its index, without reading documents.
+      return byField && filterOf([prefixOf(within), ...notDeletedUnlessImplied(byField, within)], byField);
+    },
+  };
+}
+
+function allOf(filters: readonly Filter[]): Filter {
+  const all = filters.filter((filter) => Object.keys(filter).length > 0);
+  return all.length > 1 ? { $and: all } : (all[0] ?? {});
+}

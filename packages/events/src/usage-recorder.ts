@@ -1,0 +1,140 @@
+import { SERVICE_NAMES } from '@gatehouse/core/services';
+import { type CompletedRequest, UNKNOWN_ROUTE } from '@gatehouse/server/completed-request';
+import { LATENCY_BUCKETS, latencyBucket } from '@gatehouse/server/metrics/latency';
+import {
+  type CounterUsage,
+  MAX_USAGE_AGE_MINUTES,
+  minuteOf,
+  OTHER,
+  type RequestUsage,
+  type UsageBatch,
+  type UsageCounter,
+} from './usage-batch.ts';
+
+/** Clients that are counted one by one in an hour; what others do is added up. */
+const MAX_CLIENTS = 1000;
+/** Series in memory, of some 400 bytes each. */
+const MAX_SERIES = 20_000;
+/** Series of one batch, of some 250 bytes each: NATS takes messages of up to 1 MB. */
+const MAX_SERIES_IN_BATCH = 1500;
+
+type Series = Pick<RequestUsage, 'minute' | 'route' | 'client' | 'statuses'> & { latency: Uint32Array };
+
+export type UsageRecorder = {
+  /** Counts a request; those between services are not counted. */
+  observe(request: CompletedRequest): void;
+  count(counter: UsageCounter, client: string | undefined): void;
+  /** Takes what was counted out of the recorder, or a part of it when there is much (`isAll` is false). */
+  take(): Pick<UsageBatch, 'requests' | 'counters' | 'dropped'> & { isAll: boolean };
+};
+
+const SERVICES: ReadonlySet<string> = new Set(SERVICE_NAMES);
+
+/**
+ * Counts in memory, per minute, route and client. Routes are patterns, and clients exist at identity, but whoever has many
+ * applications must not make the number of series grow without limit: beyond a number, clients are counted as `other`,
+ * and then everything is. Minutes that could not be sent for hours are dropped.
+ */
+export function createUsageRecorder({ now = Date.now }: { now?: () => number } = {}): UsageRecorder {
+  /** In the order of their beginning. */
+  let series = new Map<string, Series>();
+  let counters = new Map<string, CounterUsage>();
+  let dropped = 0;
+  let hour = 0;
+  let hourClients = new Set<string>();
+
+  function limited(client: string | undefined, minute: number): string | null {
+    if (client === undefined) return null;
+    const current = Math.floor(minute / 60);
+    if (current !== hour) {
+      hour = current;
+      hourClients = new Set();
+    }
+    if (!hourClients.has(client)) {
+      if (hourClients.size >= MAX_CLIENTS) return OTHER;
+      hourClients.add(client);
+    }
+    return client;
+  }
+
+  function seriesOf(minute: number, route: string, client: string | null): Series {
+    const key = `${minute} ${client ?? ''} ${route}`;
+    const known = series.get(key);
+    if (known !== undefined) return known;
+    if (series.size >= MAX_SERIES && !(route === UNKNOWN_ROUTE && client === OTHER)) {
+      dropOld(minute);
+      if (series.size >= MAX_SERIES) return seriesOf(minute, UNKNOWN_ROUTE, OTHER);
+    }
+    const created: Series = {
+      ...{ minute, route, client },
+      statuses: [0, 0, 0, 0],
+      latency: new Uint32Array(LATENCY_BUCKETS),
+    };
+    series.set(key, created);
+    return created;
+  }
+
+  function dropOld(minute: number): void {
+    for (const [key, old] of series) {
+      if (old.minute >= minute - MAX_USAGE_AGE_MINUTES) break;
+      series.delete(key);
+      dropped += old.statuses.reduce((sum, n) => sum + n, 0);
+    }
+  }
+
+  return {
+    observe({ route, client, status, ms }) {
+      if (isInternal(client) || route.includes(' /internal/')) return;
+      const minute = minuteOf(now());
+      const { statuses, latency } = seriesOf(minute, route, limited(client, minute));
+      const kind = Math.min(3, Math.max(0, Math.floor(status / 100) - 2));
+      statuses[kind] = (statuses[kind] as number) + 1;
+      const bucket = latencyBucket(ms);
+      latency[bucket] = (latency[bucket] as number) + 1;
+    },
+    count(counter, client) {
+      // People sign in to the dashboard, which is a service, too.
+      if (counter !== 'logins' && isInternal(client)) return;
+      const minute = minuteOf(now());
+      const limitedClient = limited(client, minute);
+      const key = `${minute} ${limitedClient ?? ''} ${counter}`;
+      let entry = counters.get(key);
+      if (entry === undefined) {
+        entry = { minute, counter, client: limitedClient, count: 0 };
+        counters.set(key, entry);
+      }
+      entry.count += 1;
+    },
+    take() {
+      dropOld(minuteOf(now()));
+      const entries = [...series].slice(0, MAX_SERIES_IN_BATCH);
+      for (const [key] of entries) series.delete(key);
+      const counted = [...counters].slice(0, MAX_SERIES_IN_BATCH);
+      for (const [key] of counted) counters.delete(key);
+      const result = {
+        requests: entries.map(([, { latency, ...others }]) => ({ ...others, latency: sparse(latency) })),
+        counters: counted.map(([, entry]) => entry),
+        dropped,
+        isAll: series.size === 0 && counters.size === 0,
+      };
+      if (result.isAll) {
+        // A map that was large once keeps its memory.
+        series = new Map();
+        counters = new Map();
+      }
+      dropped = 0;
+      return result;
+    },
+  };
+}
+
+function isInternal(client: string | undefined): boolean {
+  return client !== undefined && SERVICES.has(client);
+}
+
+/** The index and count of each bucket that is not empty, one after the other. */
+function sparse(counts: Uint32Array): number[] {
+  const pairs: number[] = [];
+  for (const [i, count] of counts.entries()) if (count > 0) pairs.push(i, count);
+  return pairs;
+}

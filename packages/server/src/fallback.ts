@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Link, notFoundPage, PAGE_HEADERS } from '@gatehouse/web/pages';
+import { prefersHtml } from './accept.ts';
+import { problem, sendJson } from './json-answer.ts';
+import { requestInfo } from './requests.ts';
+
+/**
+ * Answers what belongs to no service. A GET or HEAD that prefers HTML gets a page with the links, everything else JSON.
+ *
+ * Where the services have paths under the same first segment, such as `/v1/orders` beside `/v1/users`, programs ask,
+ * and the answer is JSON whatever they accept. Unknown paths below a prefix of a service are answered by the service.
+ */
+export function createFallback(options: { prefixes: readonly string[]; links: readonly Link[] }) {
+  const { links } = options;
+  // The bare `/` has no segment.
+  const programSegments = new Set([
+    'health',
+    ...options.prefixes.map(firstSegment).filter((it) => it !== ''),
+  ]);
+
+  return (request: IncomingMessage, response: ServerResponse, path: string): void => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const mayBePage = isRead && !programSegments.has(firstSegment(path));
+    if (mayBePage) response.setHeader('vary', 'accept');
+    if (mayBePage && prefersHtml(request.headers.accept)) {
+      sendPage(response, notFoundPage(requestInfo(request).id, links));
+    } else {
+      sendJson(response, 404, problem('not_found', 'There is nothing here.'));
+    }
+  };
+}
+
+function firstSegment(path: string): string {
+  return path.split('/', 2)[1] ?? '';
+}
+
+function sendPage(response: ServerResponse, html: string): void {
+  response.writeHead(404, { ...PAGE_HEADERS, 'content-length': Buffer.byteLength(html) });
+  response.end(html);
+}

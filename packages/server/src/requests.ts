@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import { newId } from '@gatehouse/core/ids';
+
+/**
+ * What is known about a request beyond the request itself. run() creates it, the services add to it, and the
+ * request's log line is written from it.
+ */
+export type RequestInfo = {
+  /** X-Request-Id as the caller sent it, else a new one. */
+  readonly id: string;
+  /** The caller's address: the peer's, or what a trusted proxy says. */
+  readonly address: string;
+  /** What the User-Agent header says, cut where it gets long. */
+  readonly userAgent: string | undefined;
+  /** The route's pattern, such as /v1/users/:id; never the URL, whose query may hold secrets. */
+  route: string | undefined;
+  /** client_id of the authenticated caller. */
+  client: string | undefined;
+  /** Subject of the caller's token, when it is not the client itself. */
+  subject: string | undefined;
+};
+
+/** Who made a request, and from where, as the other services tell identity for the audit log. */
+export type RequestedBy = {
+  /** The person; null for a machine. */
+  user_id: string | null;
+  client_id: string;
+  address: string;
+  user_agent: string | null;
+  request_id: string;
+};
+
+const MAX_USER_AGENT = 200;
+
+/** A property, because an entry in a WeakMap for each request would cost the garbage collector noticeable time. */
+const INFO = Symbol('request info');
+type WithInfo = IncomingMessage & { [INFO]?: RequestInfo };
+
+/** The info of this request; made on first use. */
+export function requestInfo(
+  request: WithInfo,
+  address: string = request.socket.remoteAddress ?? '',
+): RequestInfo {
+  request[INFO] ??= {
+    id: idOf(request),
+    address,
+    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) || undefined,
+    route: undefined,
+    client: undefined,
+    subject: undefined,
+  };
+  return request[INFO];
+}
+
+/** Who a request counts for: the application and its user; the address of who has no credential. */
+export function callerKey(request: IncomingMessage): string {
+  const { client, subject, address } = requestInfo(request);
+  return client === undefined ? address : `${client} ${subject ?? ''}`;
+}
+
+/** Makes one message stand for another (a rewritten request), so that both write to the same info. */
+export function shareRequestInfo(from: IncomingMessage, to: WithInfo): void {
+  to[INFO] = requestInfo(from);
+}
+
+function idOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req');
+}

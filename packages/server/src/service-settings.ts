@@ -1,0 +1,116 @@
+import {
+  addresses,
+  described,
+  integer,
+  oneOf,
+  origin,
+  type Setting,
+  type SettingValues,
+  secret,
+  text,
+  url,
+} from '@gatehouse/core/config';
+import { clientSecretSetting, type ServiceName } from '@gatehouse/core/services';
+import { DEFAULT_LIMITS } from './connections.ts';
+
+// Settings that several services have, each with the same name and meaning everywhere.
+
+export const natsUrlSetting = described(
+  'The NATS server that carries revocations, events and jobs. It may contain credentials.',
+  url('NATS_URL', ['nats:', 'tls:']),
+);
+
+export const signUpSetting = described(
+  'Whether people may create accounts for themselves.',
+  oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
+);
+
+export function mongodbUriSetting(service: ServiceName): Setting<string> {
+  return described(
+    `The database of the ${service} service. It may contain credentials.`,
+    url(`${service.toUpperCase()}_MONGODB_URI`, ['mongodb:', 'mongodb+srv:']),
+  );
+}
+
+/** Where a service is reached from the others. */
+export function serviceUrlSetting(service: ServiceName): Setting<string> {
+  return described(
+    `Where other services reach the ${service} service.`,
+    origin(`${service.toUpperCase()}_URL`),
+  );
+}
+
+/** The secret that a service and identity both know. */
+export function serviceSecretSetting(service: ServiceName): Setting<string> {
+  return described(
+    `The secret by which identity knows the ${service} service, of 32 characters or more.`,
+    secret(clientSecretSetting(service)),
+  );
+}
+
+/** The settings of every service process. */
+export const serverSettings = {
+  port: described('The port to listen on.', integer('PORT', { min: 1, max: 65535, default: 3000 })),
+  managementPort: described(
+    'The port of `/health/live`, `/health/ready` and `/metrics`, for operators only. The other one is opened when the service is ready.',
+    integer('MANAGEMENT_PORT', { min: 1, max: 65535, default: 9000 }),
+  ),
+  host: described('The address to listen on. `::` is every address of the machine.', text('HOST', '::')),
+  publicUrl: described(
+    'Where clients reach the deployment. It is the issuer of all tokens and the base of all links: choose it once.',
+    origin('PUBLIC_URL'),
+  ),
+  trustedProxies: described(
+    'The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.',
+    addresses('TRUSTED_PROXIES'),
+  ),
+  logLevel: described(
+    'The least important messages that are logged.',
+    oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+  ),
+  shutdownDelaySeconds: described(
+    'How long a process that is told to stop goes on serving while `/health/ready` answers 503, so that load balancers that ask for it send requests elsewhere.',
+    integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
+  ),
+  drainSeconds: described(
+    'How long it then has, without accepting connections, to finish requests and to end those that are kept alive. A connection without a request ends after 5 seconds.',
+    integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
+  ),
+  headersTimeoutSeconds: described(
+    'How long the headers of a request may take to arrive.',
+    integer('HEADERS_TIMEOUT_SECONDS', { min: 1, max: 30, default: DEFAULT_LIMITS.headersTimeoutSeconds }),
+  ),
+  requestTimeoutSeconds: described(
+    'How long a whole request may take to arrive.',
+    integer('REQUEST_TIMEOUT_SECONDS', { min: 30, max: 3600, default: DEFAULT_LIMITS.requestTimeoutSeconds }),
+  ),
+  responseTimeoutSeconds: described(
+    'How long after its headers the answer to a request must have been taken by the client.',
+    integer('RESPONSE_TIMEOUT_SECONDS', {
+      min: 30,
+      max: 3600,
+      default: DEFAULT_LIMITS.responseTimeoutSeconds,
+    }),
+  ),
+  maxConnections: described(
+    'How many connections a process has at a time. One more closes the one that has gone longest without a request.',
+    integer('MAX_CONNECTIONS', { min: 100, max: 1_000_000, default: DEFAULT_LIMITS.maxConnections }),
+  ),
+  migrateAtStart: described(
+    'Whether a service that starts applies the pending migrations of its database. With `off` it is not ready until they have ' +
+      'been applied by `main.ts migrate`.',
+    oneOf('MIGRATE_AT_START', ['on', 'off'], 'on'),
+  ),
+  rateLimit: described('`off` turns the rate limits off.', oneOf('RATE_LIMIT', ['on', 'off'], 'on')),
+  rateLimitStore: described(
+    'Where requests are counted: each process by itself, or all replicas of a service together in its database, at the ' +
+      'price of one more write for each request.',
+    oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
+  ),
+  staleAfterSeconds: described(
+    'How long credentials are accepted without news of revocations.',
+    integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
+  ),
+};
+
+export type ServerConfig = SettingValues<typeof serverSettings>;

@@ -1,0 +1,477 @@
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer, text as textOf } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@gatehouse/core/logger';
+import { requestInfo } from '@gatehouse/server/requests';
+import t from 'tap';
+import { answer, holding, type Line, open, serve, service, until } from './serve.ts';
+
+/** Whether it settles in a time that is short beside those that the server waits by itself. */
+async function isSoon(promise: Promise<unknown>): Promise<boolean> {
+  return Promise.race([promise.then(() => true), sleep(1500, false, { ref: false })]);
+}
+
+t.test('requests go to the service with the longest prefix, by whole segments', async (t) => {
+  const { url } = await serve(t, [
+    service('wide', { prefixes: ['/v1'] }),
+    service('users', { prefixes: ['/v1/users', '/people'] }),
+    service('deep', { prefixes: ['/v1/users/search'] }),
+  ]);
+  const asked = async (path: string) => (await fetch(url + path)).text();
+  t.equal(await asked('/v1'), 'wide /v1');
+  t.equal(await asked('/v1/usersearch'), 'wide /v1/usersearch');
+  t.equal(await asked('/v1/users'), 'users /v1/users');
+  t.equal(await asked('/v1/users?a=/v1/users/search'), 'users /v1/users?a=/v1/users/search');
+  t.equal(await asked('/v1/users/x'), 'users /v1/users/x');
+  t.equal(await asked('/v1/users/search/x'), 'deep /v1/users/search/x');
+  t.equal(await asked('/v1/users/searching'), 'users /v1/users/searching');
+  t.equal(await asked('/people/x'), 'users /people/x');
+});
+
+t.test('what no service has is 404 in JSON', async (t) => {
+  const { url } = await serve(t, [service('a')]);
+  for (const path of ['/', '/ab', '/A', '/x/a', '/health', '/health/live/x', '/%61']) {
+    const response = await fetch(url + path, { method: 'POST', body: 'x' });
+    t.equal(response.status, 404, path);
+    t.match(response.headers.get('content-type'), /^application\/json/);
+    t.equal(response.headers.get('cache-control'), 'no-store');
+    t.strictSame(await response.json(), { error: { code: 'not_found', message: 'There is nothing here.' } });
+  }
+});
+
+t.test('the request id', async (t) => {
+  const { url, lines } = await serve(t, [
+    service('a', { handle: (request, response) => void response.end(requestInfo(request).id) }),
+  ]);
+  const GIVEN: [id: string, kept: boolean][] = [
+    ['abc-123', true],
+    ['a.b:c_d', true],
+    ['x'.repeat(128), true],
+    ['x'.repeat(129), false],
+    ['', false],
+    ['a b', false],
+    ['a"b', false],
+    ['<script>', false],
+    ['ü', false],
+  ];
+  for (const [given, kept] of GIVEN) {
+    const response = await fetch(`${url}/a`, { headers: { 'x-request-id': given } });
+    const id = response.headers.get('x-request-id');
+    if (kept) t.equal(id, given);
+    else t.match(id, /^req_[0-9a-z]{26}$/, `"${given}" is replaced`);
+    t.equal(await response.text(), id, 'the service sees the same');
+    t.ok(await until(() => lines.some((line) => line.req_id === id)), 'and so does the log');
+  }
+  const missing = await fetch(`${url}/nowhere`);
+  t.match(missing.headers.get('x-request-id'), /^req_/);
+  const twice = await answer(
+    await open(
+      t,
+      Number(new URL(url).port),
+      'GET /a HTTP/1.1\r\nhost: x\r\nx-request-id: a\r\nx-request-id: b\r\nconnection: close\r\n\r\n',
+    ),
+  );
+  t.match(twice.head, /x-request-id: req_/);
+});
+
+t.test('health', async (t) => {
+  let reason: string | undefined | Error;
+  const unready = async () => {
+    if (reason instanceof Error) throw reason;
+    return reason;
+  };
+  const { url } = await serve(t, [service('a'), service('b', { unready })]);
+  const health = async (path: string) => {
+    const response = await fetch(`${url}/health/${path}`);
+    return { status: response.status, body: await response.json() };
+  };
+  const ready = { status: 200, body: { status: 'ready', services: { a: 'ok', b: 'ok' } } };
+  const notReady = (b: string) => ({
+    status: 503,
+    body: { status: 'unavailable', services: { a: 'ok', b } },
+  });
+  t.strictSame(await health('ready'), ready);
+  reason = 'its database cannot be reached';
+  t.strictSame(await health('ready'), notReady('its database cannot be reached'));
+  reason = new Error('a secret');
+  t.strictSame(await health('ready'), notReady('its check failed'));
+  t.strictSame(await health('live'), { status: 200, body: { status: 'ok' } }, 'live all the same');
+  reason = undefined;
+  t.strictSame(await health('ready'), ready, 'and ready again');
+});
+
+t.test('HTTPS', async (t) => {
+  const options = { requireHttps: true, trustedProxies: ['127.0.0.1'] };
+  const { url, lines } = await serve(t, [service('a')], options);
+  const from = (proto?: string) => ({
+    headers: { 'x-forwarded-for': '203.0.113.9', ...(proto && { 'x-forwarded-proto': proto }) },
+  });
+
+  const plain = await fetch(`${url}/a`, from('http'));
+  t.equal(plain.status, 403);
+  t.match(await plain.json(), { error: { code: 'https_required', message: String } });
+  t.equal(plain.headers.get('strict-transport-security'), null);
+  t.equal((await fetch(`${url}/a`, from())).status, 403, 'not said to be HTTPS');
+  t.equal((await fetch(`${url}/nowhere`, from('http'))).status, 403, 'before it is 404');
+
+  const secure = await fetch(`${url}/a`, from('https'));
+  t.equal(secure.status, 200);
+  t.equal(secure.headers.get('strict-transport-security'), 'max-age=31536000');
+  t.equal((await fetch(`${url}/a`)).status, 200, 'another service that calls directly');
+  t.equal((await fetch(`${url}/health/live`, from('http'))).status, 200, 'health is exempt');
+  t.equal((await fetch(`${url}/health/ready`, from('http'))).status, 200);
+  await until(() => lines.length === 7);
+  t.equal(lines[0]?.address, '203.0.113.9', 'the log has the address of the caller');
+
+  const untrusting = await serve(t, [service('a')], { requireHttps: true });
+  t.equal(
+    (await fetch(`${untrusting.url}/a`, from('https'))).status,
+    403,
+    'a stranger may say what it wants',
+  );
+  const notRequired = await serve(t, [service('a')]);
+  const response = await fetch(`${notRequired.url}/a`);
+  t.equal(
+    response.headers.get('strict-transport-security'),
+    null,
+    'nothing of it where HTTPS is not required',
+  );
+});
+
+t.test('IPv4 that arrives on an IPv6 socket', async (t) => {
+  const lines: Line[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const logger = createLogger({ name: 'test', readable: false, destination });
+  const served = await serve(t, [service('a')], { host: '::', logger }).catch((error) => {
+    if (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL') return undefined;
+    throw error;
+  });
+  if (served === undefined) return void t.pass('mapped', { skip: 'this machine has no IPv6' });
+  await fetch(`${served.url}/a`);
+  t.match(await until(() => lines[0]), { address: '127.0.0.1' });
+});
+
+const MALFORMED: [label: string, sent: string, status: number][] = [
+  ['not HTTP', 'hello\r\n\r\n', 400],
+  ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+  ['an unknown method', 'BREW /a HTTP/1.1\r\nhost: x\r\n\r\n', 400],
+  ['no host', 'GET /a HTTP/1.1\r\n\r\n', 400],
+  ['two hosts', 'GET /a HTTP/1.1\r\nhost: x\r\nHost: x\r\n\r\n', 400],
+  ['two hosts in HTTP/1.0', 'GET /a HTTP/1.0\r\nhost: x\r\nhost:\r\n\r\n', 400],
+  [
+    'two credentials',
+    'GET /a HTTP/1.1\r\nhost: x\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n',
+    400,
+  ],
+  ['a header without a colon', 'GET /a HTTP/1.1\r\nhost: x\r\nbad\r\n\r\n', 400],
+  ['two lengths', 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
+  [
+    'a length and chunks',
+    'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    400,
+  ],
+  ['large headers', `GET /a HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ['a large URL', `GET /a?${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
+];
+
+t.test('what is not HTTP is answered in JSON', async (t) => {
+  const { running, url } = await serve(t, [service('a')]);
+  for (const [label, sent, status] of MALFORMED) {
+    const { head, body } = await answer(await open(t, running.port, sent));
+    t.match(head, new RegExp(`^HTTP/1\\.1 ${status} [A-Z].+\r\n`), label);
+    t.match(head, /^content-type: application\/json/im, label);
+    t.match(head, /^connection: close$/im, label);
+    t.match(head, /^x-content-type-options: nosniff$/im, label);
+    t.match(body, /^\{"error":\{"code":"invalid_parameter","message":"[^"]+"\}\}$/, label);
+  }
+  t.equal((await fetch(`${url}/a`)).status, 200, 'and the server goes on');
+});
+
+t.test('no answer is to be taken for another type than it says', async (t) => {
+  const { running, url } = await serve(t, [service('a')]);
+  for (const path of ['/', '/a', '/nothing', '/health/live', '/health/ready'])
+    for (const accept of ['application/json', 'text/html']) {
+      const { headers } = await fetch(url + path, { headers: { accept } });
+      t.equal(headers.get('x-content-type-options'), 'nosniff', `${path} ${accept}`);
+    }
+  const { running: secured } = await serve(t, [service('a')], { requireHttps: true });
+  for (const [port, sent] of [
+    [running.port, 'close\r\nexpect: something'],
+    [running.port, 'close\r\nexpect: 100-continue'],
+    [running.port, 'close, upgrade\r\nupgrade: websocket'],
+    [secured.port, 'close'],
+  ] as const) {
+    const socket = await open(t, port, `GET /a HTTP/1.1\r\nhost: x\r\nconnection: ${sent}\r\n\r\n`);
+    t.match(String(await buffer(socket)), /^x-content-type-options: nosniff\r$/im, sent);
+  }
+});
+
+const ABSOLUTE: [target: string, status: number, body: string, route: string][] = [
+  ['http://x/a?b=c', 200, 'a /a?b=c', '/a'],
+  ['HTTPS://x.example:8443/a/b', 200, 'a /a/b', '/a/b'],
+  ['http://user:hidden@x/a', 200, 'a /a', '/a'],
+  ['http://x//a', 404, 'not_found', '//a'],
+  ['http://x', 404, 'not_found', '/'],
+  ['http://x?b=/a', 404, 'not_found', '/'],
+];
+
+t.test('the absolute form of a URL (RFC 9112 §3.2.2)', async (t) => {
+  const { running, lines } = await serve(t, [service('a')]);
+  for (const [target, status, expected, route] of ABSOLUTE) {
+    lines.length = 0;
+    const sent = `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+    const { head, body } = await answer(await open(t, running.port, sent));
+    t.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), target);
+    t.match(body, expected, target);
+    t.match(await until(() => lines[0]), { route, status });
+    t.notMatch(JSON.stringify(lines), 'hidden');
+  }
+});
+
+t.test('OPTIONS * is of no service', async (t) => {
+  const { running } = await serve(t, [service('a', { prefixes: [''] })]);
+  const sent = 'OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+  t.match((await answer(await open(t, running.port, sent))).head, /^HTTP\/1\.1 404 /);
+});
+
+t.test('a caller who leaves in the middle of a request hurts nobody', async (t) => {
+  const { running, url, lines } = await serve(t, [service('a')]);
+  const socket = await open(t, running.port, 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-le');
+  socket.resetAndDestroy();
+  await once(socket, 'close');
+  t.equal((await fetch(`${url}/a`)).status, 200);
+  await until(() => lines.length === 1);
+});
+
+t.test('the log holds the beginning of a long path only, and of a route', async (t) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    requestInfo(request).route = request.url;
+    response.end();
+  };
+  const { url, lines } = await serve(t, [service('a', { handle })]);
+  for (const path of [`/a/${'x'.repeat(5000)}`, `/nowhere/${'x'.repeat(5000)}`]) {
+    lines.length = 0;
+    await (await fetch(url + path)).text();
+    t.equal((await until(() => lines[0])).route, path.slice(0, 256));
+  }
+});
+
+t.test('one log line for each request', async (t) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    const info = requestInfo(request);
+    if (request.url?.startsWith('/a/known')) {
+      info.route = '/a/:id';
+      info.client = 'cli_1';
+      info.subject = 'usr_1';
+    }
+    response.writeHead(request.url?.includes('broken') ? 500 : 201).end();
+  };
+  const { url, lines } = await serve(t, [service('a', { handle })]);
+  const lineOf = async (path: string, options: RequestInit = {}) => {
+    lines.length = 0;
+    await fetch(url + path, options);
+    return await until(() => lines[0]);
+  };
+  const known = await lineOf('/a/known?q=hidden', { method: 'POST', headers: { 'x-request-id': 'given' } });
+  t.match(known, {
+    level: 'info',
+    msg: 'request',
+    req_id: 'given',
+    method: 'POST',
+    route: '/a/:id',
+    status: 201,
+    client: 'cli_1',
+    subject: 'usr_1',
+    address: '127.0.0.1',
+  });
+  t.ok(typeof known.ms === 'number' && known.ms >= 0 && known.ms < 5000);
+  const unknown = await lineOf('/nowhere/x?q=hidden#hash');
+  t.match(unknown, { level: 'info', route: '/nowhere/x', status: 404, method: 'GET' });
+  t.notOk('client' in unknown || 'subject' in unknown);
+  const broken = await lineOf('/a/broken?q=hidden');
+  t.match(broken, { level: 'error', route: '/a/broken', status: 500 });
+  const health = await lineOf('/health/live?q=hidden');
+  t.match(health, { level: 'debug', route: '/health/live', status: 200 });
+  t.notMatch(JSON.stringify([known, unknown, broken, health]), 'hidden', 'never the query');
+  t.equal(lines.length, 1);
+});
+
+t.test('a caller who goes away before the answer is logged as 499', async (t) => {
+  const a = holding('a');
+  const { running, lines } = await serve(t, [a]);
+  const socket = await open(t, running.port, 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n');
+  const { response } = await a.next();
+  response.write('the first part');
+  socket.destroy();
+  t.match(await until(() => lines[0]), { status: 499, route: '/a', level: 'info' });
+});
+
+t.test('a port that is taken', async (t) => {
+  const { running } = await serve(t, [service('a')]);
+  let started = false;
+  const other = service('b', {
+    start: async () => {
+      started = true;
+    },
+  });
+  await t.rejects(serve(t, [other], { port: running.port }), { code: 'EADDRINUSE' });
+  t.notOk(started);
+});
+
+t.test('a service that never can start', async (t) => {
+  const failing = service('b', { start: () => Promise.reject(new Error('never')) });
+  const { running, url } = await serve(t, [service('a'), failing]);
+  t.equal(await (await fetch(`${url}/a`)).text(), 'a /a', 'the others are served');
+  await t.rejects(running.started, new Error('never'));
+});
+
+t.test('services start one after the other, and what has not begun is not stopped', async (t) => {
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const recording = (name: string, start: () => Promise<void> = async () => {}) =>
+    service(name, {
+      start: async () => {
+        order.push(`${name} begins`);
+        await start();
+        order.push(`${name} has started`);
+      },
+      stop: async () => void order.push(`${name} stops`),
+    });
+  const { running } = await serve(t, [recording('a'), recording('b', () => gate.promise), recording('c')]);
+  await until(() => order.includes('b begins'));
+  t.strictSame(order, ['a begins', 'a has started', 'b begins']);
+  const stopped = running.stop();
+  gate.resolve();
+  await stopped;
+  await t.rejects(running.started, { message: 'stopped before c was started' });
+  t.strictSame(order.slice(3), ['b has started', 'b stops', 'a stops']);
+});
+
+t.test('serves while a service is still starting, and stops it even then', async (t) => {
+  const start = Promise.withResolvers<void>();
+  const waiting = service('a', { start: () => start.promise, stop: async () => start.resolve() });
+  const { running, url } = await serve(t, [waiting]);
+  t.equal(await (await fetch(`${url}/a`)).text(), 'a /a');
+  let started = false;
+  running.started.then(() => {
+    started = true;
+  });
+  t.notOk(started);
+  await running.stop();
+  await running.started;
+});
+
+t.test('stop', async (t) => {
+  const order: string[] = [];
+  const stop = (name: string) => async () => void order.push(name);
+  const a = holding('a', { stop: stop('a') });
+  const b = service('b', { stop: stop('b') });
+  const { running, url } = await serve(t, [a, b], { drainSeconds: 60 });
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  const request = get(`${url}/a`, { agent });
+  const { response } = await a.next();
+  const stopped = running.stop();
+  t.equal(running.stop(), stopped, 'a second call is the same');
+  await until(() => running.port === 0);
+  await t.rejects(fetch(`${url}/b`), { cause: { code: 'ECONNREFUSED' } }, 'nobody new is let in');
+  t.strictSame(order, [], 'no service is stopped while a request is in flight');
+  response.end('the answer');
+  const [received] = await once(request, 'response');
+  t.equal(received.headers.connection, 'close', 'its client is told that the connection ends');
+  t.equal(await textOf(received), 'the answer', 'whose answer arrives');
+  // A connection that is kept alive lives 5 s longer by itself.
+  t.ok(await isSoon(stopped), 'and then nothing holds it up');
+  t.strictSame(order, ['b', 'a'], 'the services are stopped in reverse order');
+  agent.destroy();
+  await stopped;
+});
+
+t.test('stop tells load balancers first, and serves until its delay has passed', async (t) => {
+  const stopped: string[] = [];
+  const a = service('a', { stop: async () => void stopped.push('a') });
+  const { running, url } = await serve(t, [a], { shutdownDelaySeconds: 0.5 });
+  await running.started;
+  const begin = performance.now();
+  const stop = running.stop();
+  t.equal(running.stopping, true);
+  for (let left = 400; left > 0; left = 400 - (performance.now() - begin)) {
+    const ready = await fetch(`${url}/health/ready`);
+    t.equal(ready.status, 503);
+    t.match(await ready.json(), { status: 'stopping' });
+    const response = await fetch(`${url}/a`, { headers: { connection: 'close' } });
+    t.equal(await response.text(), 'a /a', 'on a new connection, too');
+    await sleep(20);
+  }
+  t.strictSame(stopped, []);
+  await stop;
+  t.ok(performance.now() - begin >= 499, 'not before its time');
+  t.strictSame(stopped, ['a']);
+  await t.rejects(fetch(`${url}/a`), { cause: { code: 'ECONNREFUSED' } });
+});
+
+t.test('what has not started has nothing to tell', async (t) => {
+  const start = Promise.withResolvers<void>();
+  const waiting = service('a', { start: () => start.promise, stop: async () => start.resolve() });
+  const { running } = await serve(t, [waiting], { shutdownDelaySeconds: 60 });
+  t.ok(await isSoon(running.stop()));
+});
+
+t.test('a request that was on its way is told that this is the end', async (t) => {
+  const { running, url } = await serve(t, [service('a')], { drainSeconds: 60 });
+  const socket = await open(t, running.port, 'GET /health/ready HTTP/1.1\r\nhost: x\r\n');
+  await fetch(`${url}/a`);
+  const stopped = running.stop();
+  socket.write('\r\n');
+  const { head, body } = await answer(socket);
+  t.match(head, /^HTTP\/1\.1 503 /);
+  t.match(head, /^connection: close$/im);
+  t.strictSame(JSON.parse(body), { status: 'stopping', services: { a: 'ok' } });
+  await stopped;
+});
+
+t.test('stop ends connections that are idle', async (t) => {
+  const { running, url } = await serve(t, [service('a')], { drainSeconds: 60 });
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  const [response] = await once(get(`${url}/a`, { agent }), 'response');
+  await buffer(response);
+  t.equal(Object.values(agent.freeSockets).flat().length, 1, 'there is one');
+  t.ok(await isSoon(running.stop()));
+  agent.destroy();
+});
+
+t.test('stop ends connections on which nothing was sent yet', async (t) => {
+  const { running, url } = await serve(t, [service('a')], { drainSeconds: 60 });
+  // Browsers open such ones in advance.
+  const socket = await open(t, running.port);
+  await fetch(`${url}/a`);
+  t.ok(await isSoon(running.stop()));
+  socket.destroy();
+});
+
+t.test('stop gives up on a request that never ends', async (t) => {
+  const a = holding('a');
+  const { running, url, lines } = await serve(t, [a], { drainSeconds: 0.1 });
+  const lost = t.rejects(fetch(`${url}/a`), { cause: { code: 'UND_ERR_SOCKET' } });
+  await a.next();
+  const begin = performance.now();
+  await running.stop();
+  t.ok(performance.now() - begin >= 99, 'not before its time');
+  await lost;
+  t.match(await until(() => lines[0]), { status: 499 });
+});
+
+t.test(
+  'an unknown address is a page for a browser, except where programs ask, in whichever process',
+  async (t) => {
+    const { url } = await serve(t, [service('a')]);
+    const ask = (path: string) => fetch(url + path, { headers: { accept: 'text/html' } });
+    const page = await ask('/nowhere');
+    t.equal(page.status, 404);
+    t.match(await page.text(), '<a href="/docs">');
+    t.match((await ask('/v1/nothing')).headers.get('content-type'), 'application/json');
+  },
+);

@@ -1,0 +1,49 @@
+import { type Content, type Html, html, render } from './html.ts';
+import { gateIllustration, logo } from './illustrations.ts';
+import { ICON } from './pages.ts';
+
+/** The name on every page and in every title. */
+export const PRODUCT = 'Gatehouse';
+
+/** What is in the head of a page: paths of its stylesheets, and of scripts that run when it has been read. */
+export type Head = {
+  stylesheets: readonly string[];
+  scripts?: readonly string[];
+  /** Further `<meta>` elements by their names. */
+  meta?: Readonly<Record<string, string>>;
+};
+
+/** The parts of every page. `failed` puts an error into the title, which screen readers announce first. */
+export type PageParts = { title: string; failed?: boolean | undefined };
+
+/** A page for one thing to do or to read: an illustration on one side, `body` on the other. */
+export function gatePage(page: PageParts & { body: Content }, head: Head): string {
+  return htmlDocument(
+    page,
+    html`<body class="gate">
+<header class="front"><div class="view"><p class="brand">${logo}${PRODUCT}</p>${gateIllustration}</div></header>
+<main>${page.body}</main>
+</body>`,
+    head,
+  );
+}
+
+/** The document around a `<body>`. */
+export function htmlDocument(page: PageParts, body: Html, head: Head): string {
+  const { stylesheets, scripts = [], meta = {} } = head;
+  return render(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${page.failed && 'Error: '}${page.title} – ${PRODUCT}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:image/svg+xml,${ICON}">
+${Object.entries(meta).map(([name, content]) => html`<meta name="${name}" content="${content}">`)}${stylesheets.map((path) => html`<link rel="stylesheet" href="${path}">`)}${scripts.map((path) => html`<script defer src="${path}"></script>`)}
+</head>
+${body}
+</html>
+`);
+}

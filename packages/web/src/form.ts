@@ -1,0 +1,164 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { type Content, type Html, html } from './html.ts';
+
+/** Where a form goes, its CSRF token, and further hidden fields by name, such as the token of a mailed link. */
+export type PageForm = {
+  action: string;
+  csrf: string;
+  hidden?: Readonly<Record<string, string>>;
+};
+
+/** One labelled input. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
+export type Field = {
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password' | 'tel' | 'url';
+  value?: string | undefined;
+  autocomplete: string;
+  hint?: Content;
+  problem?: string | undefined;
+  required?: boolean;
+  autofocus?: boolean;
+  minlength?: number;
+  /** The id of a message about several fields. */
+  describedBy?: string | undefined;
+  /** Whether the value is wrong although there is no message of its own. */
+  invalid?: boolean;
+};
+
+/** The subject of a sentence about a field. */
+const SUBJECTS: Record<string, string> = {
+  username: 'The username',
+  email: 'The email address',
+  password: 'The password',
+  current_password: 'The current password',
+  new_password: 'The new password',
+  name: 'The name',
+  first_name: 'The first name',
+  last_name: 'The last name',
+  phone: 'The phone number',
+  picture: 'The picture URL',
+  type: 'The type',
+  scopes: 'The scopes',
+  redirect_uris: 'The redirect URIs',
+  post_logout_redirect_uris: 'The post-logout redirect URIs',
+  backchannel_logout_uri: 'The back-channel logout URI',
+  jwks: 'The key set',
+  dpop_bound_access_tokens: 'DPoP binding',
+  require_pushed_authorization_requests: 'The requirement to push requests',
+  id_token_signed_response_alg: 'The signature algorithm of ID tokens',
+  legacy_implicit: 'The implicit flow',
+  security_profile: 'The security profile',
+  trusted: 'The trust',
+  expires_in: 'The lifetime',
+  value: 'The value',
+  description: 'The description',
+  category: 'The category',
+  price: 'The price',
+  currency: 'The currency',
+  stock: 'The stock',
+  sku: 'The SKU',
+  status: 'The status',
+  role: 'The role',
+  note: 'The note',
+  to: 'The end',
+  user_id: 'The recipient',
+  message: 'The message',
+  priority: 'The priority',
+  format: 'The format',
+  from: 'The beginning',
+  'filters.status': 'The status',
+  'filters.role': 'The role',
+  'filters.type': 'The type',
+  'filters.user_id': 'The user ID',
+  'filters.client_id': 'The client ID',
+  'filters.currency': 'The currency',
+  'filters.category': 'The category',
+};
+const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
+
+/** A form that posts, with its hidden fields. `id` is for buttons outside it. */
+export function form(
+  target: PageForm,
+  content: Content,
+  options: { id?: string; class?: string } = {},
+): Html {
+  return html`<form method="post" action="${target.action}"${options.id !== undefined && html` id="${options.id}"`}${options.class !== undefined && html` class="${options.class}"`}>
+<input type="hidden" name="csrf" value="${target.csrf}">
+${Object.entries(target.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${content}
+</form>`;
+}
+
+export function field(it: Field): Html {
+  const type = it.type ?? 'text';
+  const mode = INPUT_MODE[type];
+  const name = /^(?:username|name|first_name|last_name)$/.test(it.name) && it.name;
+  const described = [
+    it.problem !== undefined && `${it.name}-problem`,
+    it.describedBy,
+    it.hint !== undefined && `${it.name}-hint`,
+  ].filter((id) => typeof id === 'string');
+  const attributes = [
+    mode !== undefined && html` inputmode="${mode}"`,
+    type !== 'password' && html` value="${it.value ?? ''}"`,
+    // Names are not in dictionaries, and phones must not capitalise usernames.
+    name && html` spellcheck="false"`,
+    (name === 'username' || type === 'email' || type === 'url') && html` autocapitalize="none"`,
+    type === 'text' && html` dir="auto"`,
+    it.minlength !== undefined && html` minlength="${it.minlength}"`,
+    it.required && html` required`,
+    (it.problem !== undefined || it.invalid) && html` aria-invalid="true"`,
+    described.length > 0 && html` aria-describedby="${described.join(' ')}"`,
+    it.autofocus && html` autofocus`,
+  ];
+  return html`<div class="field">
+<label for="${it.name}">${it.label}${!it.required && html` <span class="optional">(optional)</span>`}</label>
+${it.hint !== undefined && html`<p class="hint" id="${it.name}-hint">${it.hint}</p>`}
+${it.problem !== undefined && html`<p class="field-problem" id="${it.name}-problem">${it.problem}</p>`}
+<input id="${it.name}" name="${it.name}" type="${type}" autocomplete="${it.autocomplete}"${attributes}>
+</div>`;
+}
+
+/** The id of the message of `alertBox`, for aria-describedby. */
+export const ALERT_ID = 'problem';
+
+/** What is wrong, announced by screen readers at once. */
+export function alertBox(title: string, content?: Content): Html {
+  return html`<div class="alert" role="alert" id="${ALERT_ID}"><p class="alert-title">${title}</p>${content}</div>`;
+}
+
+/** The problems of a form, each linked to its field if that is one of `fields`, those on the page. */
+export function problemSummary(problems: readonly FieldProblem[], fields: readonly string[]): Html | false {
+  if (problems.length === 0) return false;
+  const items = problems.map((problem) => {
+    const sentence = sentenceOf(problem);
+    return fields.includes(problem.field)
+      ? html`<li><a href="#${problem.field}">${sentence}</a></li>`
+      : html`<li>${sentence}</li>`;
+  });
+  return alertBox('Please check what you entered', html`<ul>${items}</ul>`);
+}
+
+/** The sentence about a field, if there is one. */
+export function problemOf(problems: readonly FieldProblem[], name: string): string | undefined {
+  const problem = problems.find(({ field: it }) => it === name);
+  return problem && sentenceOf(problem);
+}
+
+/** A message about a field is a whole sentence, such as "Enter a name.", or the end of one, such as "must have 8 characters". */
+function sentenceOf({ field: name, message }: FieldProblem): string {
+  const subject = SUBJECTS[name];
+  const isWhole = /^\p{Lu}.*\.$/su.test(message);
+  return subject === undefined || isWhole ? message : `${subject} ${message}.`;
+}
+
+/** What has been done, for the page that follows a form. */
+export function notice(sentence: string | undefined): Html | false {
+  return sentence !== undefined && html`<p class="notice" role="status">${sentence}</p>`;
+}
+
+/** The account of a password field, for password managers; invisible to people. */
+export function usernameForPasswordManagers(username: string): Html {
+  return html`<input type="text" autocomplete="username" value="${username}" hidden readonly>`;
+}
