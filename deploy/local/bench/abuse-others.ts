@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** A request of others; its answer's status does not matter. */
+/** A request of others; its response's status does not matter. */
 export type OthersRequest = { method: string; path: string; body?: unknown };
 
 type Task = OthersRequest & { base: string; token: string };
@@ -36,7 +36,7 @@ async function send({ base, token, method, path, body }: Task): Promise<void> {
 
 if (!isMainThread) {
   let times: number[] = [];
-  /** When the request that waits for its answer was sent: one that waits for long counts, too. */
+  /** When the request that waits for its response was sent: one that waits for long counts, too. */
   let sent = performance.now();
   parentPort?.on('message', () => {
     const sorted = [...times, performance.now() - sent].sort((a, b) => a - b);

@@ -11,13 +11,13 @@ const outbound = createOutbound({ to: 'configured', timeoutMs: 60_000 });
  * to belong to the database.
  */
 export async function checkDemo(base: string, { machine }: Demo, dataDir: string): Promise<void> {
-  const answer = await outbound.fetch(`${base}/oauth/token`, {
+  const response = await outbound.fetch(`${base}/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...SELF_CHECK },
     body: JSON.stringify({ grant_type: 'client_credentials', ...machine }),
   });
-  const { access_token: token } = (await answer.json()) as { access_token?: string };
-  if (answer.status === 401) {
+  const { access_token: token } = (await response.json()) as { access_token?: string };
+  if (response.status === 401) {
     throw new StartError(
       `demo.json in ${dataDir} is not the one that the database was made with: they belong together. ` +
         'Put the right one back, use another database, or begin anew with npm run reset.',
@@ -27,8 +27,8 @@ export async function checkDemo(base: string, { machine }: Demo, dataDir: string
     headers: { ...SELF_CHECK, authorization: `Bearer ${token}` },
   });
   await list.body?.cancel();
-  if (answer.ok && list.ok) return;
+  if (response.ok && list.ok) return;
   throw new StartError(
-    `The self-check failed: the token endpoint answered ${answer.status}, users ${list.status}.`,
+    `The self-check failed: the token endpoint answered ${response.status}, users ${list.status}.`,
   );
 }

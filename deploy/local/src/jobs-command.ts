@@ -1,6 +1,6 @@
 import { StartError } from './start-error.ts';
 
-/** A request to the API of this deployment; throws a RefusedError for an answer that is no success. */
+/** A request to the API of this deployment; throws a RefusedError for a response that is no success. */
 export type Call = (method: string, path: string, body?: unknown) => Promise<unknown>;
 
 /** The deployment has answered that it will not, or cannot. */
@@ -118,10 +118,10 @@ async function checkLane(call: Call, queue: string, lane?: string): Promise<void
   );
 }
 
-/** Undefined if the answer was that there is no such thing. */
-async function ifThere(answer: Promise<unknown>): Promise<{ body: unknown } | undefined> {
+/** Undefined if the response was that there is no such thing. */
+async function ifThere(response: Promise<unknown>): Promise<{ body: unknown } | undefined> {
   try {
-    return { body: await answer };
+    return { body: await response };
   } catch (error) {
     if (error instanceof RefusedError && error.status === 404) return undefined;
     throw error;

@@ -84,8 +84,8 @@ async function request(
   const text = await response.text();
   if (response.ok) return text === '' ? undefined : JSON.parse(text);
   const { error } = Object(safeParse(text)) as { error?: unknown };
-  const answered = `${method} ${url} was answered ${response.status}.`;
-  throw new RefusedError(typeof error === 'string' ? error : answered, response.status);
+  const responded = `${method} ${url} was answered ${response.status}.`;
+  throw new RefusedError(typeof error === 'string' ? error : responded, response.status);
 }
 
 function safeParse(text: string): unknown {

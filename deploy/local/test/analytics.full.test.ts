@@ -2,17 +2,17 @@ import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
 
-type Answer = { total: number; as_of: string; id: string; data: { id: string; status: string }[] };
+type JsonResponse = { total: number; as_of: string; id: string; data: { id: string; status: string }[] };
 
 t.test('npm start: what is counted in one process can be asked for seconds later', async (t) => {
   const gatehouse = await startGatehouse(t, temporaryDir(t));
   const { base, demo } = gatehouse;
   const token = await tokenOf(gatehouse);
   const authorization = `Bearer ${token}`;
-  async function ask(path: string, body?: object): Promise<Answer> {
+  async function ask(path: string, body?: object): Promise<JsonResponse> {
     const headers = { authorization, 'content-type': 'application/json' };
     const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    return (await (await fetch(base + path, { headers, ...post })).json()) as Answer;
+    return (await (await fetch(base + path, { headers, ...post })).json()) as JsonResponse;
   }
   const since = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
   for (let i = 0; i < 25; i += 1) await ask('/api/v1/items');
@@ -33,8 +33,8 @@ t.test('npm start: what is counted in one process can be asked for seconds later
   t.ok((await total('metric=tokens_issued')) >= 3);
   const routes = async () => {
     const query = `metric=requests&group_by=route&client_id=${demo.machine.client_id}`;
-    const answer = await ask(`/api/v1/analytics?interval=minute&from=${since}&${query}`);
-    return (answer as unknown as { totals: { route: string; value: number }[] }).totals;
+    const response = await ask(`/api/v1/analytics?interval=minute&from=${since}&${query}`);
+    return (response as unknown as { totals: { route: string; value: number }[] }).totals;
   };
   // Each service sends its counts when its own interval has passed.
   await until(

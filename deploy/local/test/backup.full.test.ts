@@ -107,9 +107,9 @@ t.test(
 
     const orders = before.filter(({ service }) => service === 'commerce');
     const { stock } = await workload.call('commerce', 'GET', `/v2/products/${workload.productId}`);
-    const unanswered = (1_000_000 - Number(stock)) / 3 - orders.length;
+    const withoutResponse = (1_000_000 - Number(stock)) / 3 - orders.length;
     t.ok(
-      Number.isInteger(unanswered) && unanswered >= 0 && unanswered <= 4,
+      Number.isInteger(withoutResponse) && withoutResponse >= 0 && withoutResponse <= 4,
       'the stock is that of the orders',
     );
 

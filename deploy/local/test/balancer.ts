@@ -17,9 +17,9 @@ export async function startBalancer(t: { teardown(action: () => unknown): void }
     count(1);
     response.on('close', () => count(-1));
     const { method, url: path, headers } = incoming;
-    const passedOn = request(`${origin}${path}`, { method, headers, agent: false }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    const passedOn = request(`${origin}${path}`, { method, headers, agent: false }, (reply) => {
+      response.writeHead(reply.statusCode ?? 502, reply.headers);
+      reply.pipe(response);
     });
     passedOn.on('error', () => response.destroy());
     incoming.pipe(passedOn);

@@ -6,7 +6,7 @@ const SHOWN = '{"id": "usr_…", "tags": ["a"], "n": 1}';
 
 // Documents are tested by these comparisons, which have to be able to fail.
 const CASES: [
-  answer: [language: string, text: string] | undefined,
+  response: [language: string, text: string] | undefined,
   output: string,
   fault: RegExp | undefined,
 ][] = [
@@ -26,8 +26,8 @@ const CASES: [
 ];
 
 t.test('an output that is not what the document shows is a fault', async (t) => {
-  for (const [answer, output, fault] of CASES) {
-    const [step] = stepsOf(fence('sh', 'true') + (answer === undefined ? '' : fence(...answer)));
+  for (const [response, output, fault] of CASES) {
+    const [step] = stepsOf(fence('sh', 'true') + (response === undefined ? '' : fence(...response)));
     const actual = step === undefined ? 'no step' : faultOf(step, output);
     if (fault === undefined) t.equal(actual, undefined, output);
     else t.match(actual, fault, output);
@@ -41,7 +41,7 @@ t.test('blocks run in one shell, and the first that fails ends the document', as
     ...[fence('js x.mjs', 'saved, not run'), fence('yaml', 'a: b'), fence('sh', 'docker ps')],
   ].join('');
   const steps = stepsOf(markdown);
-  t.match(steps, [{ answer: { text: '{}' } }, { answer: undefined }, { notRun: 'it needs Docker' }]);
+  t.match(steps, [{ response: { text: '{}' } }, { response: undefined }, { notRun: 'it needs Docker' }]);
   t.same(await runSteps(steps.slice(0, 2), surroundings), ['', 'abc']);
   const failing = stepsOf(fence('sh', 'echo one') + fence('sh', 'false | cat') + fence('sh', 'echo three'));
   await t.rejects(runSteps(failing, surroundings), { message: /^line 4: false \| cat/ });

@@ -7,12 +7,12 @@ import { text } from 'node:stream/consumers';
 
 /** A fenced block; `file` is the name that it is to be saved under, which stands behind the language. */
 export type Block = { language: string; file: string; text: string; line: number };
-/** A block that a reader runs, the answer that the document shows for it, and why it is not run here. */
-export type Step = { block: Block; answer?: Block; notRun?: string };
+/** A block that a reader runs, the response that the document shows for it, and why it is not run here. */
+export type Step = { block: Block; response?: Block; notRun?: string };
 export type Surroundings = { cwd: string; env: NodeJS.ProcessEnv };
 
 const LANGUAGES = ['sh', 'js', 'python'];
-const ANSWERS = ['json', 'http'];
+const RESPONSES = ['json', 'http'];
 /** What cannot run where tests run, and why. */
 const NOT_RUN: [RegExp, string][] = [
   [/^(?:npm start|npm run reset)$/m, 'the test itself does that'],
@@ -32,12 +32,12 @@ export function blocksOf(markdown: string): Block[] {
   });
 }
 
-/** What a reader runs, in order. A block of JSON or HTTP that follows is the answer. */
+/** What a reader runs, in order. A block of JSON or HTTP that follows is the response. */
 export function stepsOf(markdown: string): Step[] {
   const steps: Step[] = [];
   let previous: Step | undefined;
   for (const block of blocksOf(markdown)) {
-    if (ANSWERS.includes(block.language) && previous !== undefined) previous.answer = block;
+    if (RESPONSES.includes(block.language) && previous !== undefined) previous.response = block;
     const isRun = LANGUAGES.includes(block.language) && block.file === '';
     previous = isRun ? { block } : undefined;
     if (previous === undefined) continue;
@@ -76,27 +76,27 @@ function commandOf({ language, text }: Block): string {
   return `export TOKEN\n${program} <<'END_OF_PROGRAM'\n${text}\nEND_OF_PROGRAM`;
 }
 
-/** What is wrong with an output: it is an error that is not shown, or differs from the answer; undefined when it is right. */
-export function faultOf({ answer }: Step, output: string): string | undefined {
-  const isErrorShown = answer !== undefined && /"error"|^HTTP\/1\.1 4/m.test(answer.text);
+/** What is wrong with an output: it is an error that is not shown, or differs from the response; undefined when it is right. */
+export function faultOf({ response }: Step, output: string): string | undefined {
+  const isErrorShown = response !== undefined && /"error"|^HTTP\/1\.1 4/m.test(response.text);
   if (!isErrorShown && /\{"error":/.test(output)) return `it is an error: ${output}`;
-  if (answer === undefined) return undefined;
-  if (answer.language === 'json') {
+  if (response === undefined) return undefined;
+  if (response.language === 'json') {
     try {
-      return difference(JSON.parse(answer.text), JSON.parse(output), '$');
+      return difference(JSON.parse(response.text), JSON.parse(output), '$');
     } catch (error) {
       return `${error}: ${output}`;
     }
   }
   const lines = output.split(/\r?\n/);
-  const missing = answer.text.split('\n').find((line) => !lines.some((actual) => isLike(line, actual)));
+  const missing = response.text.split('\n').find((line) => !lines.some((actual) => isLike(line, actual)));
   return missing === undefined ? undefined : `it has no line like "${missing}": ${output}`;
 }
 
 /** They depend on what other documents have created. */
 const COUNTS = ['total', 'totalItems', 'pages'];
 
-/** The first difference between an answer as it is shown and as it is. Text that is left out is shown as `…`. */
+/** The first difference between a response as it is shown and as it is. Text that is left out is shown as `…`. */
 function difference(shown: unknown, actual: unknown, path: string): string | undefined {
   if (Array.isArray(shown) && Array.isArray(actual)) {
     if (shown.length !== actual.length)

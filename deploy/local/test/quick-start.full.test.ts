@@ -203,10 +203,10 @@ document.body.append('ready');</script>`;
   await tab.waitForURL(`${origin}/callback?*`);
   await ready();
   await tab.evaluate('app.signedIn().then((tokens) => { globalThis.tokens = tokens; })');
-  const answer = await tab.evaluate<unknown>(
+  const reply = await tab.evaluate<unknown>(
     `(async () => { const console = { log: (it) => { globalThis.answer = it; } };
 ${code('fetch')}
 return globalThis.answer; })()`,
   );
-  t.match(answer, { sub: demo.user.user_id }, printed.join('\n'));
+  t.match(reply, { sub: demo.user.user_id }, printed.join('\n'));
 });

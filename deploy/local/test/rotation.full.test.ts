@@ -113,7 +113,7 @@ t.test('signing keys and a client secret are rotated under load', { skip }, asyn
     const added = await call('POST', path, token, {});
     t.equal(added.status, 201, JSON.stringify(added.body));
     secret = added.body.client_secret;
-    // Those who had the old one before have their answers.
+    // Those who had the old one before have their responses.
     await sleep(1000);
     t.equal((await call('DELETE', `${path}/${firstId}`, token)).status, 204);
     await sleep(6000);

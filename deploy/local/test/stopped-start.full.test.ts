@@ -12,8 +12,8 @@ t.test(
     const { child, ended } = spawnMain({ PORT: String(port), DATA_DIR: dataDir });
     t.teardown(() => child.kill('SIGKILL'));
     // Identity answers, the services after it do not yet.
-    const answers = () => statusOf(`http://127.0.0.1:${port}/.well-known/jwks.json`).catch(() => 0);
-    await until(async () => (await answers()) === 200, 60_000);
+    const responses = () => statusOf(`http://127.0.0.1:${port}/.well-known/jwks.json`).catch(() => 0);
+    await until(async () => (await responses()) === 200, 60_000);
     child.kill('SIGTERM');
     const stopped = performance.now();
     const hung = setTimeout(() => child.kill('SIGKILL'), 30_000);

@@ -34,7 +34,7 @@ async function shownBy(t: Test, env: Record<string, string>, awaited?: RegExp): 
     return output.includes('shows every request');
   }, 30_000);
   await (await fetch(`http://127.0.0.1:${env.PORT}/nowhere`)).text();
-  // A request is logged when its connection knows that the answer is out.
+  // A request is logged when its connection knows that the response is out.
   if (awaited !== undefined) await until(() => awaited.test(output), 5000);
   child.stdin.write('\x03');
   const [status] = await closed;

@@ -62,8 +62,8 @@ t.test(
     // By the API.
     const token = await tokenFrom(identity.base);
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${users.base}/v1/users?email=${ADMIN.email}`, { headers });
-    const { data } = (await answer.json()) as { data: { id: string }[] };
+    const response = await fetch(`${users.base}/v1/users?email=${ADMIN.email}`, { headers });
+    const { data } = (await response.json()) as { data: { id: string }[] };
     const body = JSON.stringify({ user_id: data[0]?.id, message: 'A marked message.', type: 'email' });
     const accepted = await fetch(`${others.notifications.base}/v2/notifications?q=marked`, {
       method: 'POST',

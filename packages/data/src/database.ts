@@ -28,7 +28,7 @@ export type Database = {
   unavailable(error: unknown): ServiceError | undefined;
 };
 
-/** In milliseconds; short, since callers wait for the answer. */
+/** In milliseconds; short, since callers wait for the response. */
 const TIMEOUTS = {
   /** How long an operation waits for a server to be selected. */
   serverSelection: 2000,

@@ -12,6 +12,7 @@ type KeyDocument = {
   holder: string;
   lease_until: Date;
   reserved_id: string;
+  /** The response. */
   answer?: string;
   expires_at: Date;
 };
@@ -55,7 +56,7 @@ export function createIdempotencyStore(connection: Connection) {
         const expired = found.expires_at <= now;
         if (!expired) {
           if (found.fingerprint !== fingerprint) return { state: 'reused' as const };
-          if (found.answer !== undefined) return { state: 'done' as const, answer: found.answer };
+          if (found.answer !== undefined) return { state: 'done' as const, response: found.answer };
           if (found.lease_until > now) return { state: 'running' as const };
         }
         // Conditional on the holder that was read, so that only one of several attempts takes over.
@@ -71,9 +72,9 @@ export function createIdempotencyStore(connection: Connection) {
       return { state: 'running' as const };
     },
 
-    async complete(done: { id: string; holder: string; answer: string; expiresAt: Date }) {
-      const { id, holder, answer, expiresAt } = done;
-      await keys.updateOne({ _id: id, holder }, { $set: { answer, expires_at: expiresAt } });
+    async complete(done: { id: string; holder: string; response: string; expiresAt: Date }) {
+      const { id, holder, response, expiresAt } = done;
+      await keys.updateOne({ _id: id, holder }, { $set: { answer: response, expires_at: expiresAt } });
     },
 
     async release(done: { id: string; holder: string; now: Date; forget: boolean }) {

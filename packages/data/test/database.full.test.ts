@@ -246,9 +246,9 @@ t.test('a hung database is not ready', parallel(), async (t) => {
   const wake = () => process.kill(pid, 'SIGCONT');
   process.kill(pid, 'SIGSTOP');
   t.teardown(() => isAlive(pid) && wake());
-  const answer = database.unready();
-  t.ok(await isSoon(answer, 3000), 'which is known within seconds');
-  if (await isSoon(answer, 0)) t.equal(await answer, 'its database cannot be reached');
+  const response = database.unready();
+  t.ok(await isSoon(response, 3000), 'which is known within seconds');
+  if (await isSoon(response, 0)) t.equal(await response, 'its database cannot be reached');
   wake();
   await until(() => isReady(database), 5000);
 });

@@ -29,8 +29,8 @@ async function setUp(t: Test) {
       expiresAt: new Date(START + at + DAY),
       ...more,
     });
-  const complete = (holder: string, answer: string, at = 0) =>
-    store.complete({ id: 'id', holder, answer, expiresAt: new Date(START + at + DAY) });
+  const complete = (holder: string, response: string, at = 0) =>
+    store.complete({ id: 'id', holder, response, expiresAt: new Date(START + at + DAY) });
   const release = (holder: string, forget: boolean, at = 0) =>
     store.release({ id: 'id', holder, now: new Date(START + at), forget });
   return { database, logger, keys, claim, complete, release };
@@ -50,10 +50,10 @@ t.test('is held by one attempt, then completed', async (t) => {
   t.strictSame(await claim('c', 0, { fingerprint: 'other' }), { state: 'reused' });
   t.strictSame(await claim('d', 0, { id: 'another' }), fresh('d'));
   await complete('a', 'answer');
-  t.strictSame(await claim('b'), { state: 'done', answer: 'answer' });
+  t.strictSame(await claim('b'), { state: 'done', response: 'answer' });
   t.strictSame(
     await claim('b', 2 * MINUTE),
-    { state: 'done', answer: 'answer' },
+    { state: 'done', response: 'answer' },
     'the lease is of no interest',
   );
   t.strictSame(await claim('c', 0, { fingerprint: 'other' }), { state: 'reused' });
@@ -72,7 +72,7 @@ t.test('is taken over after the lease, with the id that was reserved first', asy
   t.strictSame(await claim('c', 2 * MINUTE - 1), { state: 'running' }, 'the first has no say any more');
   t.strictSame(await claim('c', 2 * MINUTE), takenOver('a'), 'and once more');
   await complete('c', 'answer', 2 * MINUTE);
-  t.strictSame(await claim('d', 2 * MINUTE), { state: 'done', answer: 'answer' });
+  t.strictSame(await claim('d', 2 * MINUTE), { state: 'done', response: 'answer' });
 });
 
 t.test('is released', async (t) => {
@@ -93,7 +93,7 @@ t.test('expires after a day, even before it is swept', async (t) => {
   t.strictSame(await claim('b', DAY + MINUTE, { fingerprint: 'other' }), fresh('b'));
   t.strictSame(await claim('c', DAY + MINUTE, { fingerprint: 'other' }), { state: 'running' });
   t.equal(await keys.countDocuments(), 1);
-  t.notMatch(await keys.findOne(), { answer: String }, 'the old answer is gone');
+  t.notMatch(await keys.findOne(), { response: String }, 'the old answer is gone');
 });
 
 t.test('one of many concurrent claims succeeds', async (t) => {

@@ -287,7 +287,7 @@ t.test('positions of other types are rejected', async (t) => {
     [{ ...date, unique: true }, null],
   ] as const) {
     const from = { position: { value, id: 'x' }, direction: 'next', inclusive: false } as const;
-    const refusal = await keysetPage(list(sort), { limit: 5, from }).catch((error: unknown) => error);
-    t.match(refusal, { kind: 'invalid', status: 400, details: [{ field: 'cursor' }] });
+    const failure = await keysetPage(list(sort), { limit: 5, from }).catch((error: unknown) => error);
+    t.match(failure, { kind: 'invalid', status: 400, details: [{ field: 'cursor' }] });
   }
 });

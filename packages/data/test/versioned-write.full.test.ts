@@ -64,12 +64,12 @@ t.test('without a change nothing is written', async (t) => {
   const item = await inserted();
   t.equal(await items.update(item.id, () => undefined), undefined);
   t.strictSame(await items.findById(item.id), item);
-  const refusal = new ServiceError('conflict', 'no');
+  const error = new ServiceError('conflict', 'no');
   const refuse = () => {
-    throw refusal;
+    throw error;
   };
-  await t.rejects(items.update(item.id, refuse), refusal);
-  await t.rejects(items.remove(item.id, refuse), refusal);
+  await t.rejects(items.update(item.id, refuse), error);
+  await t.rejects(items.remove(item.id, refuse), error);
   t.strictSame(await items.findById(item.id), item);
 });
 

@@ -5,7 +5,7 @@ import { type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
 import { checkQueue, createJobQueue, DEFAULT_LEASE_MS, partsOf } from './create-job-queue.ts';
 import { createJetStreamDeadLetters, deadLetterStream } from './jetstream-dead-letters.ts';
 import { publishMessage } from './jetstream-publish.ts';
-import { nak, pullMessages, UnansweredError } from './jetstream-pull.ts';
+import { NoResponseError, nak, pullMessages } from './jetstream-pull.ts';
 import {
   DUPLICATE_WINDOW_MS,
   ensureConsumer,
@@ -120,7 +120,7 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
           else if (hasWaited() && (await stuck.removeIfStuck(js, stream, lane))) prepared.forget(js.nats);
           return messages.flatMap((message) => deliveryOf(js.nats, message) ?? []);
         } catch (error) {
-          if (error instanceof UnansweredError) await stuck.removeIfStuck(js, stream, lane);
+          if (error instanceof NoResponseError) await stuck.removeIfStuck(js, stream, lane);
           throw error;
         }
       });

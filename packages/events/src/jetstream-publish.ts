@@ -2,10 +2,10 @@ import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/tr
 import { TIMEOUT_MS } from './jetstream-streams.ts';
 
 type Waiting = { resolve(): void; reject(error: Error): void; timer: NodeJS.Timeout };
-/** The answers of a connection, which come to one inbox, by the last word of their subject. */
-type Answers = { inbox: string; last: number; waiting: Map<string, Waiting> };
+/** The responses of a connection, which come to one inbox, by the last word of their subject. */
+type Responses = { inbox: string; last: number; waiting: Map<string, Waiting> };
 
-const answersOf = new WeakMap<NatsConnection, Answers>();
+const responsesOf = new WeakMap<NatsConnection, Responses>();
 
 /**
  * Stores a message in the stream that takes its subject. Resolves when the server has stored it, or has one with the same id
@@ -18,10 +18,10 @@ export async function publishMessage(
   nats: NatsConnection,
   message: { subject: string; json: string; id?: string; traceparent?: string | undefined },
 ): Promise<void> {
-  const answers = answersOf.get(nats) ?? openInbox(nats);
-  answers.last += 1;
-  const word = answers.last.toString(36);
-  const options: Parameters<NatsConnection['publish']>[2] = { reply: `${answers.inbox}.${word}` };
+  const responses = responsesOf.get(nats) ?? openInbox(nats);
+  responses.last += 1;
+  const word = responses.last.toString(36);
+  const options: Parameters<NatsConnection['publish']>[2] = { reply: `${responses.inbox}.${word}` };
   if (message.id !== undefined) {
     options.headers = headers();
     options.headers.set('Nats-Msg-Id', message.id);
@@ -30,16 +30,16 @@ export async function publishMessage(
   nats.publish(message.subject, message.json, options);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      answers.waiting.delete(word);
+      responses.waiting.delete(word);
       reject(new Error('NATS does not answer.'));
     }, TIMEOUT_MS);
-    answers.waiting.set(word, { resolve, reject, timer });
+    responses.waiting.set(word, { resolve, reject, timer });
   });
 }
 
-function openInbox(nats: NatsConnection): Answers {
-  const answers: Answers = { inbox: createInbox(), last: 0, waiting: new Map() };
-  const { waiting, inbox } = answers;
+function openInbox(nats: NatsConnection): Responses {
+  const responses: Responses = { inbox: createInbox(), last: 0, waiting: new Map() };
+  const { waiting, inbox } = responses;
   const end = (word: string, error: Error | undefined) => {
     const found = waiting.get(word);
     if (found === undefined) return;
@@ -50,25 +50,25 @@ function openInbox(nats: NatsConnection): Answers {
   };
   const subscription = nats.subscribe(`${inbox}.*`, {
     callback(error, message) {
-      if (error === null) end(message.subject.slice(inbox.length + 1), refusalOf(message));
+      if (error === null) end(message.subject.slice(inbox.length + 1), errorOf(message));
     },
   });
   subscription.closed.then((reason) => {
     // The connection may go on without it: when the server has not allowed the subscription, it may later.
-    answersOf.delete(nats);
+    responsesOf.delete(nats);
     const error = reason instanceof Error ? reason : new Error('The connection to NATS was lost.');
     for (const word of [...waiting.keys()]) end(word, error);
   });
-  answersOf.set(nats, answers);
-  return answers;
+  responsesOf.set(nats, responses);
+  return responses;
 }
 
 /** What the server says against a message; undefined when it has stored it. */
-function refusalOf(answer: Msg): Error | undefined {
+function errorOf(response: Msg): Error | undefined {
   // Nobody listens: the subject belongs to no stream, or JetStream is off.
-  if (answer.headers?.code === 503) return new Error('No stream of NATS takes the message.');
+  if (response.headers?.code === 503) return new Error('No stream of NATS takes the message.');
   try {
-    const { stream, error } = answer.json<{ stream?: string; error?: { description?: string } }>();
+    const { stream, error } = response.json<{ stream?: string; error?: { description?: string } }>();
     if (stream !== undefined && error === undefined) return undefined;
     return new Error(`NATS says: ${error?.description ?? 'no stream'}`);
   } catch {

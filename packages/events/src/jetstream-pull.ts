@@ -7,10 +7,10 @@ import {
 } from '@nats-io/transport-node';
 
 /** How long the server may take to answer. */
-const ANSWER_MS = 2000;
+const RESPONSE_MS = 2000;
 
 /** The server has not said that the time of a request is over. */
-export class UnansweredError extends Error {}
+export class NoResponseError extends Error {}
 
 type Inbox = {
   subject: string;
@@ -45,8 +45,8 @@ export async function pullMessages(
   const ended = Promise.withResolvers<'answered' | 'aborted'>();
   const abort = () => ended.resolve('aborted');
   const timer = setTimeout(
-    () => ended.reject(new UnansweredError('NATS does not answer.')),
-    waitMs + ANSWER_MS,
+    () => ended.reject(new NoResponseError('NATS does not answer.')),
+    waitMs + RESPONSE_MS,
   );
   inbox.lost = () => ended.reject(new Error('The connection to NATS was lost.'));
   inbox.receive = (message) => {

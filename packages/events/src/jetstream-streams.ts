@@ -102,8 +102,8 @@ export function nextMessage({ manager }: JetStream, stream: string, seq: number,
  */
 export async function countSubjects({ nats }: JetStream, stream: string, filter: string): Promise<number> {
   const query = JSON.stringify({ subjects_filter: filter, offset: Number.MAX_SAFE_INTEGER });
-  const answer = await nats.request(`$JS.API.STREAM.INFO.${stream}`, query, { timeout: TIMEOUT_MS });
-  const { error, total = 0 } = answer.json<{ error?: { description: string }; total?: number }>();
+  const response = await nats.request(`$JS.API.STREAM.INFO.${stream}`, query, { timeout: TIMEOUT_MS });
+  const { error, total = 0 } = response.json<{ error?: { description: string }; total?: number }>();
   if (error !== undefined) throw new Error(`NATS says: ${error.description}`);
   return total;
 }

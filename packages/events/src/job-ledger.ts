@@ -109,13 +109,13 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
   });
 
   return {
-    async begin(job, { leaseMs, alone }) {
+    async begin(job, { leaseMs, exclusive }) {
       const first = await beginFirst({ job, leaseMs });
       if (first !== undefined) return first;
       const holder = newId('att');
       const leased = { $and: [{ $ne: ['$leased_until', null] }, { $gt: ['$leased_until', '$$NOW'] }] };
       const over = { $and: [{ $ne: ['$leased_until', null] }, { $lte: ['$leased_until', '$$NOW'] }] };
-      const begins = { $not: { $or: ['$ended', leased, alone ? false : '$interrupted'] } };
+      const begins = { $not: { $or: ['$ended', leased, exclusive ? false : '$interrupted'] } };
       const ifBegun = (yes: unknown, no: string) => ({ $cond: [{ $eq: ['$holder', holder] }, yes, no] });
       const now = new Date();
       const document = await change(job, [
@@ -129,7 +129,7 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
       if (document.holder === holder) return { attempt: document.attempts };
       if (document.ended) return 'ended';
       const busyMs = (document.leased_until?.getTime() ?? 0) - now.getTime();
-      // Near the end of the lease the clocks may disagree; whoever asks again soon gets the same answer or another.
+      // Near the end of the lease the clocks may disagree; whoever asks again soon gets the same response or another.
       return document.interrupted && busyMs <= 0 ? 'alone' : { busyMs: Math.max(busyMs, 0) };
     },
     async renew(job, attempt, leaseMs) {

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
+import { processTurns } from './exclusive-jobs.ts';
 import { createFailureLog } from './failure-log.ts';
 import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';
 import type { Delivery, JobStore } from './job-store.ts';
 import { backoff, type RunningJob, runJob } from './run-job.ts';
-import { processTurns } from './turns.ts';
 
 const DEFAULT_WEIGHTS = { high: 6, normal: 3, low: 1 };
 const DEFAULT_BACKOFF_MS = { first: 1000, max: 15 * 60_000 };

@@ -95,7 +95,7 @@ export type JobLedger = {
    * alone. The handler is not called for an attempt above the worker's `maxAttempts`: the one before was the last, and
    * never ended.
    */
-  begin(job: Job, options: { leaseMs: number; alone: boolean }): Promise<Begun>;
+  begin(job: Job, options: { leaseMs: number; exclusive: boolean }): Promise<Begun>;
   /** Extends the lease of a long attempt. Resolves to false when the job is no longer that attempt's. */
   renew(job: Job, attempt: number, leaseMs: number): Promise<boolean>;
   /**

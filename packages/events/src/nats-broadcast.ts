@@ -13,7 +13,7 @@ import { checkSubject, createListeners, encode } from './listeners.ts';
 const CONNECT_TIMEOUT_MS = 3000;
 /** For the server to confirm that it has read everything sent to it. */
 const FLUSH_TIMEOUT_MS = 2000;
-/** The third ping without an answer ends the connection. */
+/** The third ping without a response ends the connection. */
 const PING_INTERVAL_MS = 3000;
 const RETRY_DELAY_MS = { first: 100, max: 3000 };
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import { continueTrace, during } from '@gatehouse/core/tracing';
+import { processTurns } from './exclusive-jobs.ts';
 import type { FailureLog } from './failure-log.ts';
 import {
   type Job,
@@ -12,7 +13,6 @@ import {
   RetryLaterError,
 } from './job.ts';
 import type { Delivery, JobStore } from './job-store.ts';
-import { processTurns } from './turns.ts';
 
 /** A job that is being worked on. */
 export type RunningJob = {
@@ -57,12 +57,12 @@ export async function runJob(delivery: Delivery, options: RunJobOptions, handled
   try {
     leave = await processTurns.enter();
     const lease = { leaseMs: options.store.leaseMs };
-    let begun = await ledger.begin(job, { ...lease, alone: false });
+    let begun = await ledger.begin(job, { ...lease, exclusive: false });
     if (begun === 'alone') {
       leave();
       leave = await processTurns.enterAlone();
       if (leave === undefined) return await delivery.retry(withJitter(TURN_MS));
-      begun = await ledger.begin(job, { ...lease, alone: true });
+      begun = await ledger.begin(job, { ...lease, exclusive: true });
     }
     if (begun === 'ended') return await delivery.done();
     // Nothing but a ledger that breaks its contract says 'alone' again.
@@ -114,7 +114,7 @@ async function runAttempt(
   await persist(async () => {
     if (!isLost) await ledger.end(job, attempt, outcome);
   }, ending);
-  // It may be that the outcome was recorded, and only the answer was lost; whoever gets the job next finds out.
+  // It may be that the outcome was recorded, and only the response was lost; whoever gets the job next finds out.
   if (isLost) return await delivery.retry(store.leaseMs);
   if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
   else await delivery.done();

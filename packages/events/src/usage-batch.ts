@@ -13,7 +13,7 @@ export type RequestUsage = {
   route: string;
   /** Null where the caller was not authenticated. */
   client: string | null;
-  /** The number of answers by the first digit of their status: 2xx, 3xx, 4xx, 5xx. */
+  /** The number of responses by the first digit of their status: 2xx, 3xx, 4xx, 5xx. */
   statuses: number[];
   /** Buckets of latency that are not empty: index, count, index, count and so on (see latencyBucket). */
   latency: number[];

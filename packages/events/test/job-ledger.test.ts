@@ -15,8 +15,8 @@ t.teardown(() => database.stop());
 const ledger = createJobLedger(database.connection);
 await database.start();
 
-const lease = { leaseMs: 60_000, alone: false };
-const aMoment = { leaseMs: 1, alone: false };
+const lease = { leaseMs: 60_000, exclusive: false };
+const aMoment = { leaseMs: 1, exclusive: false };
 const job = (): Job => ({
   ...{ id: newId('evt'), at: new Date(), data: {} },
   ...{ queue: 'messages', priority: 'normal', lane: 'all' },
@@ -58,20 +58,20 @@ t.test('what was interrupted runs alone from then on', async (t) => {
   await ledger.begin(it, aMoment);
   await sleep(20);
   t.equal(await ledger.begin(it, lease), 'alone');
-  t.strictSame(await ledger.begin(it, { ...lease, alone: true }), { attempt: 2 });
-  t.match(await ledger.begin(it, { ...lease, alone: true }), { busyMs: Number });
+  t.strictSame(await ledger.begin(it, { ...lease, exclusive: true }), { attempt: 2 });
+  t.match(await ledger.begin(it, { ...lease, exclusive: true }), { busyMs: Number });
   t.equal(await ledger.renew(it, 1, 60_000), false, 'it is no longer the first attempt');
   t.equal(await ledger.renew(it, 2, 60_000), true);
   await ledger.end(it, 2, { result: 'failed', error: '', retryInMs: 1 });
   t.equal(await ledger.begin(it, lease), 'alone');
   await ledger.reset(it);
   t.equal(await ledger.begin(it, lease), 'alone', 'after a replay, too');
-  t.strictSame(await ledger.begin(it, { ...lease, alone: true }), { attempt: 1 });
+  t.strictSame(await ledger.begin(it, { ...lease, exclusive: true }), { attempt: 1 });
 });
 
 t.test('a renewed lease goes on', async (t) => {
   const it = job();
-  await ledger.begin(it, { leaseMs: 300, alone: false });
+  await ledger.begin(it, { leaseMs: 300, exclusive: false });
   t.equal(await ledger.renew(it, 1, 60_000), true);
   await sleep(350);
   t.match(await ledger.begin(it, lease), { busyMs: Number });

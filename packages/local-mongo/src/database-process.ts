@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answersPing } from './ping.ts';
+import { respondsToPing } from './ping.ts';
 import { type LaunchSpec, ProviderError } from './provider.ts';
 import { startError } from './start-error.ts';
 
@@ -53,7 +53,7 @@ export async function startDatabaseProcess(
   await log.close();
 
   const giveUpAt = performance.now() + READY_LIMIT_MS;
-  while (!(await answersPing(socketPath, PING_LIMIT_MS))) {
+  while (!(await respondsToPing(socketPath, PING_LIMIT_MS))) {
     const { endedBy } = spawned;
     if (endedBy) throw await startError({ kind: launch.kind, endedBy, dataDirectory, logFile, logStart });
     if (signal.aborted || performance.now() > giveUpAt) {

@@ -21,12 +21,12 @@ function pingMessage(): Buffer {
 }
 
 /** Whether a MongoDB server responds at the Unix socket within the time. */
-export function answersPing(socketPath: string, limitMs: number): Promise<boolean> {
+export function respondsToPing(socketPath: string, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
-    const settle = (answered: boolean) => {
+    const settle = (responded: boolean) => {
       socket.destroy();
-      resolve(answered);
+      resolve(responded);
     };
     socket.setTimeout(limitMs, () => settle(false));
     socket.once('error', () => settle(false));

@@ -31,7 +31,7 @@ export function connectPublic(options: {
       if (error !== null) return done(error, []);
       const [first] = found;
       if (first === undefined || !found.every(({ address }) => mayReach(address))) {
-        return done(refusal(hostname), []);
+        return done(failure(hostname), []);
       }
       return how.all === true ? done(null, found) : done(null, first.address, first.family);
     });
@@ -40,11 +40,11 @@ export function connectPublic(options: {
   return (target, done) => {
     // The same test by which net.connect() looks up nothing.
     const isRefused = isIP(target.hostname) !== 0 && !mayReach(target.hostname);
-    if (isRefused) done(refusal(target.hostname), null);
+    if (isRefused) done(failure(target.hostname), null);
     else connect(target, done);
   };
 }
 
-function refusal(host: string): AddressRefusedError {
+function failure(host: string): AddressRefusedError {
   return new AddressRefusedError(`${host} is not on the public internet`);
 }

@@ -27,8 +27,8 @@ t.test('an address that is refused gets no connection, in whatever way it is wri
     ...['[64:ff9b::7f00:1]', '[fe80::1]', '10.0.0.1', '169.254.169.254'],
   ]) {
     for (const scheme of ['http', 'https']) {
-      const answered = outbound.fetch(`${scheme}://${host}:${port}/`);
-      await t.rejects(answered, { name: 'AddressRefusedError' }, `${scheme} ${host}`);
+      const responded = outbound.fetch(`${scheme}://${host}:${port}/`);
+      await t.rejects(responded, { name: 'AddressRefusedError' }, `${scheme} ${host}`);
     }
   }
   // Some systems know this name, and others do not.
@@ -49,11 +49,11 @@ t.test('networks that are allowed', async (t) => {
 
 t.test('what a name leads to is judged as a whole, and is where the connection goes', async (t) => {
   const { port, connections } = await listen(t);
-  const answers: string[][] = [];
+  const responses: string[][] = [];
   let lookups = 0;
   const resolve = ((_name: string, _how: object, done: (error: null, found: LookupAddress[]) => void) => {
     lookups += 1;
-    const found = answers.shift() ?? ['127.0.0.9'];
+    const found = responses.shift() ?? ['127.0.0.9'];
     done(
       null,
       found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
@@ -62,7 +62,7 @@ t.test('what a name leads to is judged as a whole, and is where the connection g
   const connector = connectPublic({ networks: ['127.0.0.1', 'fd00::/8'], timeout: 5000, resolve });
   const target = { hostname: 'a.example', protocol: 'http:', port: String(port) } as buildConnector.Options;
   const connect = (addresses: string[]) => {
-    answers.push(addresses);
+    responses.push(addresses);
     return new Promise<Socket | null>((done, fail) => {
       connector(target, (error, socket) => (error ? fail(error) : done(socket)));
     });

@@ -40,14 +40,14 @@ t.test('what is sent and what comes back', async (t) => {
     response.end(JSON.stringify({ ...received, body: await text(request) }));
   });
   const outbound = createOutbound({ to: 'configured' });
-  const answer = await outbound.fetch(`${url}/a?b=c#d`, {
+  const reply = await outbound.fetch(`${url}/a?b=c#d`, {
     method: 'POST',
     body: new URLSearchParams({ x: 'é' }),
   });
-  t.equal(answer.status, 207);
-  t.same(answer.headers.getSetCookie(), ['a=1', 'b=2']);
+  t.equal(reply.status, 207);
+  t.same(reply.headers.getSetCookie(), ['a=1', 'b=2']);
   const type = 'application/x-www-form-urlencoded;charset=UTF-8';
-  t.match(await answer.json(), { method: 'POST', url: '/a?b=c', type, body: 'x=%C3%A9' });
+  t.match(await reply.json(), { method: 'POST', url: '/a?b=c', type, body: 'x=%C3%A9' });
   const headers = new Headers({ 'content-type': 'a/b', 'user-agent': 'me' });
   const other = await outbound.fetch(new URL(url), { method: 'PUT', headers, body: Buffer.from('bytes') });
   t.match(await other.json(), { method: 'PUT', url: '/', type: 'a/b', agent: 'me', body: 'bytes' });
@@ -94,9 +94,9 @@ t.test('a body that goes on for ever is broken off, and costs no memory', async 
     const outbound = createOutbound({ ...to, maxBytes: 100_000 });
     const before = process.memoryUsage().rss;
     for (let i = 0; i < 20; i += 1) {
-      const answer = await outbound.fetch(url);
-      t.equal(answer.status, 200);
-      await t.rejects(answer.text(), { name: 'BodyTooLargeError' });
+      const reply = await outbound.fetch(url);
+      t.equal(reply.status, 200);
+      await t.rejects(reply.text(), { name: 'BodyTooLargeError' });
     }
     await until(() => seen.open === 0, 2000);
     t.ok(process.memoryUsage().rss - before < 64 * MIB);
@@ -135,21 +135,21 @@ t.test('time is bounded as a whole: connecting, the head and a body that trickle
   const aborted = outbound.fetch(`${url}/silent`, { signal: AbortSignal.abort(reason) });
   await t.rejects(aborted, { message: reason.message });
   const controller = new AbortController();
-  const answer = await outbound.fetch(url, { signal: controller.signal });
+  const reply = await outbound.fetch(url, { signal: controller.signal });
   controller.abort(reason);
-  await t.rejects(answer.text(), { message: reason.message });
+  await t.rejects(reply.text(), { message: reason.message });
   await until(() => seen.open === 0, 2000);
 });
 
 t.test('an answer that is none', async (t) => {
-  const answers = ['HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 'nonsense\r\n\r\n', ''];
-  for (const answer of answers) {
+  const responses = ['HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 'nonsense\r\n\r\n', ''];
+  for (const reply of responses) {
     const server = createTcpServer((socket) => {
-      socket.on('error', () => {}).once('data', () => socket.end(answer));
+      socket.on('error', () => {}).once('data', () => socket.end(reply));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    await t.rejects(createOutbound(local).fetch(`http://127.0.0.1:${port}/`), Error, answer);
+    await t.rejects(createOutbound(local).fetch(`http://127.0.0.1:${port}/`), Error, reply);
     await new Promise((done) => server.close(done));
   }
   for (const url of ['ftp://a.example/', 'file:///etc/passwd', 'data:,x', 'nothing']) {
@@ -173,8 +173,8 @@ t.test('only the services of this deployment are told of a trace', async (t) => 
   const clients = traces.spans().filter(({ kind }) => kind === SPAN_KINDS.client);
   t.ok(told.includes(clients[0]?.spanId ?? '-'), 'the span of the request is the parent');
   const attributes = { 'http.request.method': 'GET', 'server.address': '127.0.0.1' };
-  const answered = { name: 'GET', attributes: { ...attributes, 'http.response.status_code': 200 } };
+  const responded = { name: 'GET', attributes: { ...attributes, 'http.response.status_code': 200 } };
   const refused = { failed: true, attributes: { ...attributes, 'error.type': 'AddressRefusedError' } };
-  t.match(clients, [answered, answered, answered, refused]);
+  t.match(clients, [responded, responded, responded, refused]);
   t.notMatch(traces.received(), 'secret');
 });

@@ -41,7 +41,7 @@ export type Connections = {
   /** The response is closed. */
   end(response: ServerResponse): void;
   /** The requests that are not answered yet. */
-  unanswered(): Iterable<ServerResponse>;
+  withoutResponse(): Iterable<ServerResponse>;
   /** Closes the connections on which nothing has been sent; Node does not count them as idle. */
   closeUnused(): void;
 };
@@ -50,7 +50,7 @@ export type Connections = {
 type PendingRequest = { response: ServerResponse; begin: number };
 
 /**
- * Closes connections whose answer is not taken in time, and one connection for each new one beyond the limit, so that those that
+ * Closes connections whose response is not taken in time, and one connection for each new one beyond the limit, so that those that
  * do nothing do not keep out those that do: the one whose request has been arriving for longest, where most have a request,
  * else the one that has gone longest without. When all have a request that has arrived, the new one.
  */
@@ -121,7 +121,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
       if (i !== -1) requests.splice(i, 1);
       if (requests.length === 0) silent.add(socket);
     },
-    unanswered: () => [...open.values()].flatMap((requests) => requests.map(({ response }) => response)),
+    withoutResponse: () => [...open.values()].flatMap((requests) => requests.map(({ response }) => response)),
     closeUnused() {
       for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
     },

@@ -5,7 +5,7 @@ const IDLE_TIMEOUT_MS = 500;
 
 /**
  * Reads and discards the rest of a body before the connection is closed: a client or a proxy that is still sending
- * would see a broken connection instead of the answer. Gives up after 16 MiB, and when nothing arrives for half a second.
+ * would see a broken connection instead of the response. Gives up after 16 MiB, and when nothing arrives for half a second.
  */
 export function discardBody(request: IncomingMessage): Promise<void> {
   const announced = Number(request.headers['content-length'] ?? 0);

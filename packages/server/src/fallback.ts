@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Link, notFoundPage, PAGE_HEADERS } from '@gatehouse/web/pages';
 import { prefersHtml } from './accept.ts';
-import { problem, sendJson } from './json-answer.ts';
+import { problem, sendJson } from './json-response.ts';
 import { requestInfo } from './requests.ts';
 
 /**
  * Answers what belongs to no service. A GET or HEAD that prefers HTML gets a page with the links, everything else JSON.
  *
  * Where the services have paths under the same first segment, such as `/v1/orders` beside `/v1/users`, programs ask,
- * and the answer is JSON whatever they accept. Unknown paths below a prefix of a service are answered by the service.
+ * and the response is JSON whatever they accept. Unknown paths below a prefix of a service are answered by the service.
  */
 export function createFallback(options: { prefixes: readonly string[]; links: readonly Link[] }) {
   const { links } = options;

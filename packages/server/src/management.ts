@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '@gatehouse/core/logger';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
-import { sendJson } from './json-answer.ts';
+import { sendJson } from './json-response.ts';
 import { createMetricsEndpoint } from './metrics/metrics-endpoint.ts';
 import type { Service } from './service.ts';
 
 /** `serving` while requests are accepted. */
 type Phase = 'starting' | 'serving' | 'stopping';
 
-/** For how long the answer to /health/ready is that of /metrics, too, in milliseconds. */
+/** For how long the response to /health/ready is that of /metrics, too, in milliseconds. */
 const READINESS_KNOWN_MS = 60_000;
 
 /** What operators and load balancers ask a process: /health/live, /health/ready and /metrics. No edge passes them on. */
@@ -61,10 +61,10 @@ export function createManagement(services: readonly Service[], phase: () => Phas
     /** Whether every service can serve at the moment. */
     isReady: async () => areReady(await readiness()),
     /** Answers these paths; false for any other, which is left unanswered. */
-    answer(path: string, response: ServerResponse): boolean {
+    respond(path: string, response: ServerResponse): boolean {
       if (path === '/health/live') sendJson(response, 200, { status: 'ok' });
       else if (path === '/health/ready') void reportReadiness(response);
-      else if (path === '/metrics') metrics.answer(response, readinessMetric());
+      else if (path === '/metrics') metrics.respond(response, readinessMetric());
       else return false;
       return true;
     },

@@ -8,7 +8,7 @@ import { LINKS } from '@gatehouse/web/pages';
 import { completedRequest } from './completed-request.ts';
 import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
 import { createFallback } from './fallback.ts';
-import { problem, sendJson } from './json-answer.ts';
+import { problem, sendJson } from './json-response.ts';
 import { close, listen, noConnectionWaits } from './listening.ts';
 import { createManagement } from './management.ts';
 import { pathOf } from './request-path.ts';
@@ -84,18 +84,18 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   // Node's own answer to a missing Host header is not JSON.
   const server = createServer(
     { requireHostHeader: false, ServerResponse: limitUnread(ServerResponse), ...timeoutsOf(limits) },
-    answer,
+    respond,
   );
   const connections = limitConnections(server, limits, logger);
   // Node would answer 417 to an expectation that it does not know, which may be ignored instead (RFC 9110 §10.1.1).
-  server.on('checkExpectation', answer);
+  server.on('checkExpectation', respond);
   const managementServer = createServer((request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
-    const isKnown = management.answer(pathOf(request.url ?? '/'), response);
+    const isKnown = management.respond(pathOf(request.url ?? '/'), response);
     if (!isKnown) sendJson(response, 404, problem('not_found', 'There is nothing here.'));
   });
 
-  function answer(request: IncomingMessage, response: ServerResponse): void {
+  function respond(request: IncomingMessage, response: ServerResponse): void {
     connections.begin(response);
     const { address, secure } = transportOf(request);
     const info = requestInfo(request, address);
@@ -127,7 +127,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       response.setHeader('connection', 'close');
       return void sendJson(response, 400, problem('invalid_parameter', fault));
     }
-    if (!hasManagementPort && management.answer(path, response)) return;
+    if (!hasManagementPort && management.respond(path, response)) return;
     service = table.find(({ prefix }) => isUnder(path, prefix))?.service;
     if (options.requireHttps) {
       if (!secure) {
@@ -176,7 +176,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     if (isStarted && shutdownDelaySeconds > 0) await sleep(shutdownDelaySeconds * 1000);
     draining = true;
     // Their connections are closed afterwards, which their clients are told.
-    for (const response of connections.unanswered()) {
+    for (const response of connections.withoutResponse()) {
       if (!response.headersSent) response.setHeader('connection', 'close');
     }
     await listening.catch(() => {});
@@ -281,7 +281,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: import('node:stre
         ? ['408 Request Timeout', 'The request did not arrive in time.']
         : ['400 Bad Request', 'This is not a valid HTTP request.'];
   const body = JSON.stringify(problem('invalid_parameter', message));
-  // The caller may leave its side open for ever. Destroyed at once, it might lose the answer.
+  // The caller may leave its side open for ever. Destroyed at once, it might lose the response.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\n` +

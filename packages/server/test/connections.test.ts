@@ -83,7 +83,7 @@ async function dribble(socket: Socket, head: string, text: string): Promise<stri
 }
 
 const HOST = '\r\nhost: x\r\n';
-const SLOW: [label: string, head: string, text: string, answer: RegExp][] = [
+const SLOW: [label: string, head: string, text: string, respond: RegExp][] = [
   ['nothing', '', '', /^HTTP\/1\.1 408 /],
   ['a slow request line', 'GET /a', 'x', /^HTTP\/1\.1 408 /],
   ['slow headers', `GET /a/reads HTTP/1.1${HOST}`, 'x: y\r\n', /^HTTP\/1\.1 408 /],
@@ -113,11 +113,11 @@ const SLOW: [label: string, head: string, text: string, answer: RegExp][] = [
 t.test('slow requests end, and so do their connections', async (t) => {
   const port = await serve(t);
   await Promise.all(
-    SLOW.map(async ([label, head, text, answer]) => {
+    SLOW.map(async ([label, head, text, respond]) => {
       const begin = performance.now();
       const received = await dribble(await open(t, port, true), head, text);
       t.ok(performance.now() - begin < SOON, label);
-      t.match(received, answer, label);
+      t.match(received, respond, label);
     }),
   );
 });
@@ -199,9 +199,9 @@ t.test('the one that has been silent for longest makes room, whatever was found 
   const closed = () => sockets.flatMap((socket, i) => (socket.closed ? [i] : []));
   for (let i = 0; i < 6; i += 1) await add();
   while (closed().length < 1) await sleep(5);
-  const [, answered, busy] = sockets;
-  answered?.write(`GET /health/live HTTP/1.1${HOST}\r\n`);
-  if (answered) await once(answered, 'data');
+  const [, responded, busy] = sockets;
+  responded?.write(`GET /health/live HTTP/1.1${HOST}\r\n`);
+  if (responded) await once(responded, 'data');
   const before = waiting;
   busy?.write(`GET /a/waits HTTP/1.1${HOST}\r\n`);
   while (waiting === before) await sleep(5);

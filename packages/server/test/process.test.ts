@@ -53,7 +53,7 @@ class Started {
   }
 
   /** Sends the head of a request and waits until it is being answered; its body is still to come. */
-  async beginRequest(): Promise<{ outgoing: ClientRequest; answer: Promise<string> }> {
+  async beginRequest(): Promise<{ outgoing: ClientRequest; respond: Promise<string> }> {
     const outgoing = request({
       port: this.port,
       host: '127.0.0.1',
@@ -63,7 +63,7 @@ class Started {
     });
     outgoing.flushHeaders();
     const [response] = await once(outgoing, 'response');
-    return { outgoing, answer: text(response) };
+    return { outgoing, respond: text(response) };
   }
 }
 
@@ -141,12 +141,12 @@ t.test('SIGTERM while the service still waits to start: status 0', parallel(), a
 t.test('SIGINT twice at once, as from a terminal: requests in flight end well', parallel(), async (t) => {
   const started = await start(t);
   await started.line('listening');
-  const { outgoing, answer } = await started.beginRequest();
+  const { outgoing, respond } = await started.beginRequest();
   started.child.kill('SIGINT');
   await started.line('stopping');
   started.child.kill('SIGINT');
   outgoing.end('ended');
-  t.equal(await answer, 'begun,ended');
+  t.equal(await respond, 'begun,ended');
   t.equal(await started.exit, 0);
   t.strictSame(started.messages(), ['starting', 'listening', 'stopping', 'request']);
 });
@@ -154,8 +154,8 @@ t.test('SIGINT twice at once, as from a terminal: requests in flight end well', 
 t.test('a second SIGINT a second later ends it whatever is in flight', parallel(), async (t) => {
   const started = await start(t);
   await started.line('listening');
-  const { answer } = await started.beginRequest();
-  const lost = t.rejects(answer, { code: 'ECONNRESET' });
+  const { respond } = await started.beginRequest();
+  const lost = t.rejects(respond, { code: 'ECONNRESET' });
   started.child.kill('SIGINT');
   await started.line('stopping');
   const begin = performance.now();

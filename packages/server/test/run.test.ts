@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/core/logger';
 import { requestInfo } from '@gatehouse/server/requests';
 import t from 'tap';
-import { answer, holding, type Line, open, serve, service, until } from './serve.ts';
+import { holding, type Line, open, respond, serve, service, until } from './serve.ts';
 
 /** Whether it settles in a time that is short beside those that the server waits by itself. */
 async function isSoon(promise: Promise<unknown>): Promise<boolean> {
@@ -65,7 +65,7 @@ t.test('the request id', async (t) => {
   }
   const missing = await fetch(`${url}/nowhere`);
   t.match(missing.headers.get('x-request-id'), /^req_/);
-  const twice = await answer(
+  const twice = await respond(
     await open(
       t,
       Number(new URL(url).port),
@@ -179,7 +179,7 @@ const MALFORMED: [label: string, sent: string, status: number][] = [
 t.test('what is not HTTP is answered in JSON', async (t) => {
   const { running, url } = await serve(t, [service('a')]);
   for (const [label, sent, status] of MALFORMED) {
-    const { head, body } = await answer(await open(t, running.port, sent));
+    const { head, body } = await respond(await open(t, running.port, sent));
     t.match(head, new RegExp(`^HTTP/1\\.1 ${status} [A-Z].+\r\n`), label);
     t.match(head, /^content-type: application\/json/im, label);
     t.match(head, /^connection: close$/im, label);
@@ -222,7 +222,7 @@ t.test('the absolute form of a URL (RFC 9112 §3.2.2)', async (t) => {
   for (const [target, status, expected, route] of ABSOLUTE) {
     lines.length = 0;
     const sent = `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
-    const { head, body } = await answer(await open(t, running.port, sent));
+    const { head, body } = await respond(await open(t, running.port, sent));
     t.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), target);
     t.match(body, expected, target);
     t.match(await until(() => lines[0]), { route, status });
@@ -233,7 +233,7 @@ t.test('the absolute form of a URL (RFC 9112 §3.2.2)', async (t) => {
 t.test('OPTIONS * is of no service', async (t) => {
   const { running } = await serve(t, [service('a', { prefixes: [''] })]);
   const sent = 'OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
-  t.match((await answer(await open(t, running.port, sent))).head, /^HTTP\/1\.1 404 /);
+  t.match((await respond(await open(t, running.port, sent))).head, /^HTTP\/1\.1 404 /);
 });
 
 t.test('a caller who leaves in the middle of a request hurts nobody', async (t) => {
@@ -425,7 +425,7 @@ t.test('a request that was on its way is told that this is the end', async (t) =
   await fetch(`${url}/a`);
   const stopped = running.stop();
   socket.write('\r\n');
-  const { head, body } = await answer(socket);
+  const { head, body } = await respond(socket);
   t.match(head, /^HTTP\/1\.1 503 /);
   t.match(head, /^connection: close$/im);
   t.strictSame(JSON.parse(body), { status: 'stopping', services: { a: 'ok' } });

@@ -73,7 +73,7 @@ export async function open(t: Test, port: number, sent = ''): Promise<Socket> {
 }
 
 /** All that the server sends until it closes the connection, as head and body. */
-export async function answer(socket: Socket): Promise<{ head: string; body: string }> {
+export async function respond(socket: Socket): Promise<{ head: string; body: string }> {
   const all = (await buffer(socket)).toString();
   const [head = '', body = ''] = all.split('\r\n\r\n', 2);
   return { head, body };

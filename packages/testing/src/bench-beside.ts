@@ -97,12 +97,12 @@ export async function benchBeside(
       child.kill('SIGTERM');
       await ended;
     });
-    const answers = () =>
+    const responses = () =>
       fetch(`http://127.0.0.1:${ports[ready.setting]}${ready.path}`).then(
         ({ ok }) => ok,
         () => false,
       );
-    await until(answers, 30_000);
+    await until(responses, 30_000);
     return { pid: child.pid ?? 0, port: ports.PORT };
   }
 
@@ -115,9 +115,9 @@ export async function benchBeside(
           : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
       };
       const sent = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
-        text(response).then((answer) => {
-          if (response.statusCode === status) resolve(answer);
-          else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
+        text(response).then((reply) => {
+          if (response.statusCode === status) resolve(reply);
+          else reject(new Error(`${method} ${path}: ${response.statusCode} ${reply}`));
         }, reject);
       });
       sent.on('error', reject).end(body);

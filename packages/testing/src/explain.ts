@@ -37,8 +37,8 @@ export async function explainQueries(
   await run().finally(() => client.off('commandStarted', record));
   const plans: QueryPlan[] = [];
   for (const { lsid: _, $db: _db, ...command } of sent) {
-    const answer = await connection.db?.command({ explain: command, verbosity: 'executionStats' });
-    const { queryPlanner, executionStats } = (answer?.stages?.[0]?.$cursor ?? answer) as Explained;
+    const response = await connection.db?.command({ explain: command, verbosity: 'executionStats' });
+    const { queryPlanner, executionStats } = (response?.stages?.[0]?.$cursor ?? response) as Explained;
     const stages: Stage[] = [];
     const visit = (stage: Stage) => {
       stages.push(stage);

@@ -113,7 +113,8 @@ export function findViolations(sources: SourceFile[]): string[] {
   for (const { path, text } of sources) {
     if (path.endsWith('package.json')) continue;
     for (const { specifier, line, isType } of readImports(path, text)) {
-      const fault = findClientFault(path, specifier, isType) ?? findFault(path, specifier, workspaces);
+      const fault =
+        findClientViolation(path, specifier, isType) ?? findViolation(path, specifier, workspaces);
       if (fault) violations.push(`${path}:${line} imports '${specifier}': ${fault}`);
       edges.push({ from: path, to: resolveImport(path, specifier, workspaces) ?? specifier, isType });
     }
@@ -142,26 +143,26 @@ function resolveImport(file: string, specifier: string, workspaces: Workspaces):
   return path && posix.join(directory, path);
 }
 
-function findClientFault(file: string, specifier: string, isType: boolean): string | undefined {
+function findClientViolation(file: string, specifier: string, isType: boolean): string | undefined {
   if (isType || isTest(file) || !HTTP_CLIENT.test(specifier)) return undefined;
   const mayImport = HTTP_CLIENT_IMPORTERS.some(({ files }) => files.test(file));
   return mayImport ? undefined : 'only packages/outbound makes requests to other servers';
 }
 
-function findFault(file: string, specifier: string, workspaces: Workspaces): string | undefined {
+function findViolation(file: string, specifier: string, workspaces: Workspaces): string | undefined {
   const own = workspaceOf(file);
   if (specifier.startsWith('.')) {
     const target = posix.join(posix.dirname(file), specifier);
     if (workspaceOf(target) !== own) return 'a relative import stays in its own package';
     if (isTest(target) && !isTest(file)) return 'only tests import tests';
   } else if (!specifier.startsWith('node:')) {
-    const fault = isTest(file) ? undefined : findRoomFault(own, specifier, workspaces);
+    const fault = isTest(file) ? undefined : findPackageViolation(own, specifier, workspaces);
     if (fault) return fault;
     if (!isDeclared(own, packageOf(specifier), isTest(file), workspaces)) {
       return `${own}/package.json does not declare it`;
     }
   }
-  return own.startsWith('services/') && !isTest(file) ? findRoleFault(file, specifier) : undefined;
+  return own.startsWith('services/') && !isTest(file) ? findRoleViolation(file, specifier) : undefined;
 }
 
 function isDeclared(own: string, name: string, inTest: boolean, workspaces: Workspaces): boolean {
@@ -173,7 +174,7 @@ function isDeclared(own: string, name: string, inTest: boolean, workspaces: Work
 }
 
 /** Between packages, services and deploy. */
-function findRoomFault(own: string, specifier: string, workspaces: Workspaces): string | undefined {
+function findPackageViolation(own: string, specifier: string, workspaces: Workspaces): string | undefined {
   const name = packageOf(specifier);
   const target = findByName(name, workspaces) ?? '';
   const isService = target.startsWith('services/');
@@ -193,7 +194,7 @@ function findRoomFault(own: string, specifier: string, workspaces: Workspaces): 
 }
 
 /** Between the files of one service. */
-function findRoleFault(path: string, specifier: string): string | undefined {
+function findRoleViolation(path: string, specifier: string): string | undefined {
   const file = inService(path);
   const to = specifier.startsWith('.') ? inService(posix.join(posix.dirname(path), specifier)) : specifier;
   const wiring = WIRING.find((it) => it.file.test(to));

@@ -4,7 +4,7 @@ import formats from 'ajv-formats';
 import { closedSchema, type Json } from './closed-schema.ts';
 
 /** A real answer. `path` may have a query; `body` is parsed if it is JSON, and undefined if there is none. */
-export type RealAnswer = {
+export type RealResponse = {
   method: string;
   path: string;
   status: number;
@@ -35,7 +35,7 @@ type Document = {
  * an undocumented field is found. Refusals of addresses that are not documented (400, 404, 405), and answers to
  * OPTIONS, need not be in the document.
  */
-export function createOpenApiCheck(document: object): (answer: RealAnswer) => string[] {
+export function createOpenApiCheck(document: object): (reply: RealResponse) => string[] {
   const { paths } = document as Document;
   const problemsOfBody = createBodyCheck(document as Document, ['open', 'closed'], false);
   return ({ method, path, status, headers, body }) => {

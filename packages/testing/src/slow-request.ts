@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 
-export type SlowAnswer = { status: number; headers: IncomingMessage['headers']; text: string };
+export type SlowResponse = { status: number; headers: IncomingMessage['headers']; text: string };
 
 /**
  * Sends a request whose body stops half-way: what `meanwhile` does happens after the server has begun to read it, and
@@ -11,7 +11,7 @@ export async function sendSlowly(
   url: string,
   { method = 'POST', headers, body }: { method?: string; headers: Record<string, string>; body: string },
   meanwhile: () => Promise<unknown>,
-): Promise<SlowAnswer> {
+): Promise<SlowResponse> {
   const half = Math.ceil(body.length / 2);
   const request = http.request(url, {
     method,
@@ -19,16 +19,16 @@ export async function sendSlowly(
     // Node tells a client that expects it when a handler has the request (RFC 9110 §10.1.1).
     headers: { ...headers, 'content-length': Buffer.byteLength(body), expect: '100-continue' },
   });
-  const answered = once(request, 'response') as Promise<[IncomingMessage]>;
+  const responded = once(request, 'response') as Promise<[IncomingMessage]>;
   // The server may answer before it has the whole body.
-  const begun = Promise.race([once(request, 'continue'), answered]);
+  const begun = Promise.race([once(request, 'continue'), responded]);
   request.flushHeaders();
   await begun;
   request.write(body.slice(0, half));
   await meanwhile();
   request.on('error', () => {});
   request.end(body.slice(half));
-  const [response] = await answered;
+  const [response] = await responded;
   const chunks = await response.toArray();
   return {
     status: response.statusCode ?? 0,

@@ -132,7 +132,7 @@ export async function createTestIssuer(
   const applicationNames: TestIssuer['applicationNames'] = new Map();
   const tokensForIdentity = new Set<string>();
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', issuer);
     asked.set(url.pathname, (asked.get(url.pathname) ?? 0) + 1);
     const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
@@ -144,7 +144,7 @@ export async function createTestIssuer(
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   }
 
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => void server.close().closeAllConnections());
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

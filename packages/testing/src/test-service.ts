@@ -28,7 +28,7 @@ type Create = (
 /**
  * A resource service on a port of its own, with a database and an issuer of its own, which is identity to it. Every
  * answer that `call` gets, and every body that is accepted, is compared with the OpenAPI document of the service;
- * `Body` is what an answer may hold.
+ * `Body` is what a response may hold.
  */
 export async function startTestService<Body>(t: TestScope, name: string, create: Create) {
   const issuer = await createTestIssuer(t, name);
@@ -60,7 +60,7 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
 }
 
 /**
- * Requests to a service at `base` that are compared with the OpenAPI document of the service: each answer, and each body
+ * Requests to a service at `base` that are compared with the OpenAPI document of the service: each response, and each body
  * that is accepted. Throws when they do not fit it.
  */
 export async function createCheckedCall<Body>(base: string, service: string) {
@@ -90,9 +90,9 @@ export async function createCheckedCall<Body>(base: string, service: string) {
     });
     const text = await response.text();
     const { status, headers: received } = response;
-    const answered = text === '' ? undefined : JSON.parse(text);
+    const responded = text === '' ? undefined : JSON.parse(text);
     if (!path.startsWith('/internal/') && !path.startsWith('/health/')) {
-      const problems = problemsOf({ method, path, status, headers: received, body: answered });
+      const problems = problemsOf({ method, path, status, headers: received, body: responded });
       // A body that was accepted is one that the document allows.
       if (status < 300 && typeof body === 'object' && !isRaw) {
         problems.push(...problemsOfRequest({ method, path, body }));
@@ -100,7 +100,7 @@ export async function createCheckedCall<Body>(base: string, service: string) {
       if (problems.length > 0)
         throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}\n${text}`);
     }
-    return { status, headers: received, body: answered, text };
+    return { status, headers: received, body: responded, text };
   }
 
   return { call, document };

@@ -1,4 +1,4 @@
-/** The headers of an answer that mean something to its caller. */
+/** The headers of a response that mean something to its caller. */
 const HEADERS = [
   'content-type',
   'location',
@@ -11,7 +11,7 @@ const HEADERS = [
   'www-authenticate',
 ];
 
-type Answer = { status: number; headers: Headers; body: unknown };
+type JsonResponse = { status: number; headers: Headers; body: unknown };
 
 /**
  * Writes exchanges as texts that are the same in every run: ids (of any prefix) by the order in which they come, times
@@ -36,7 +36,7 @@ export function createWireSnapshot() {
   return {
     request: (method: string, path: string, body?: unknown) =>
       stable(`${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`),
-    answer({ status, headers, body }: Answer) {
+    response({ status, headers, body }: JsonResponse) {
       const named = HEADERS.filter((name) => headers.has(name));
       const lines = [
         String(status),

@@ -35,7 +35,7 @@ const VALID_KEY_TTL_SECONDS = 60;
 const INVALID_KEY_TTL_SECONDS = 5;
 
 /**
- * Resolves API keys at identity, by their hash, and caches the answers. An answer that the revocation set hits is
+ * Resolves API keys at identity, by their hash, and caches the responses. A response that the revocation set hits is
  * dropped when it is next used, and the key is resolved again: a key survives a change of its owner's role or password,
  * under the new epoch. This includes answers that were on their way when the revocation came.
  */
@@ -65,7 +65,7 @@ export function createApiKeyResolver(options: {
     return caller;
   }
 
-  /** Requests that come while a key is being resolved share the answer. */
+  /** Requests that come while a key is being resolved share the response. */
   function resolveOnce(hash: string, address: string | undefined): Promise<Caller | undefined> {
     let resolving = pending.get(hash);
     if (resolving === undefined) {
@@ -90,7 +90,7 @@ export function createApiKeyResolver(options: {
       const cached = cachedCaller(hash);
       if (cached !== undefined) return cached;
       await beforeVerification?.();
-      // The first answer may have been on its way when a revocation came; a second one cannot have been.
+      // The first response may have been on its way when a revocation came; a second one cannot have been.
       for (let attempt = 1; attempt <= 2; attempt += 1) {
         const caller = await resolveOnce(hash, address);
         if (caller === undefined || isExpired(caller)) break;

@@ -6,7 +6,7 @@ import { INTERNAL_SCOPE, internalAudience } from './scopes.ts';
 export type InternalClient = {
   /**
    * Calls an internal route of the service with this service's own access token. `path` is below the service's
-   * internal prefix and may have a query; `body` is sent as JSON. The answer's body is undefined when it is empty.
+   * internal prefix and may have a query; `body` is sent as JSON. The response's body is undefined when it is empty.
    * Throws `unavailable` when the service cannot be reached in time, answers 5xx or something other than JSON, or
    * refuses the token, also after it has been renewed once.
    */
@@ -68,17 +68,17 @@ export function createInternalClient(options: {
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         });
       const used = await currentToken();
-      let answer = await sendWith(used);
-      if (answer.status === 401) {
+      let reply = await sendWith(used);
+      if (reply.status === 401) {
         // Another request may have renewed it meanwhile.
         if (token === used) token = undefined;
-        answer = await sendWith(await currentToken());
+        reply = await sendWith(await currentToken());
       }
       // The caller can do nothing about its service's own token being refused.
-      if (answer.status >= 500 || answer.status === 401) {
-        throw unavailable(UNREACHABLE, new Error(`${service} answered ${answer.status}`));
+      if (reply.status >= 500 || reply.status === 401) {
+        throw unavailable(UNREACHABLE, new Error(`${service} answered ${reply.status}`));
       }
-      return answer;
+      return reply;
     },
   };
 }

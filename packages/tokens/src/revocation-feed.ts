@@ -75,7 +75,7 @@ export function createRevocationFeed(options: {
   // If the feed is stopped before it is started, nobody awaits this.
   loaded.promise.catch(() => {});
   const unsubscribes: (() => void)[] = [];
-  /** How far the answers reach; after a fetch that was broken off, the page to continue after. */
+  /** How far the responses reach; after a fetch that was broken off, the page to continue after. */
   let asOf: string | undefined;
   let isLoaded = false;
   let rereadAt = Number.NEGATIVE_INFINITY;
@@ -135,9 +135,9 @@ export function createRevocationFeed(options: {
 
   /** Returns whether there is another. */
   async function loadPage(signal: AbortSignal): Promise<boolean> {
-    const answer = await options.fetch(asOf);
+    const response = await options.fetch(asOf);
     if (signal.aborted) return false;
-    const { revocations, as_of: next, more } = Object(answer) as Record<string, unknown>;
+    const { revocations, as_of: next, more } = Object(response) as Record<string, unknown>;
     if (!Array.isArray(revocations) || typeof next !== 'string') throw new Error('the answer is malformed');
     const entries = revocations.map(readRevocation).filter((entry) => entry !== undefined);
     if (entries.length < revocations.length) logger.warn('malformed revocations were ignored');
@@ -195,7 +195,7 @@ export function createRevocationFeed(options: {
       await loaded.promise;
     },
     async stop() {
-      // A fetch under way is not awaited: its answer is ignored.
+      // A fetch under way is not awaited: its response is ignored.
       void following.stop();
       for (const unsubscribe of unsubscribes) unsubscribe();
       loaded.reject(new Error('stopped while waiting for the revocations'));

@@ -22,17 +22,17 @@ const OWNED: ResolvedKey = {
 };
 
 /** A resolver of one key; what identity answers can be changed. */
-function setUp(answer: ResolvedKey | undefined = OWNED, cacheSize?: number) {
+function setUp(response: ResolvedKey | undefined = OWNED, cacheSize?: number) {
   const { key, hash } = newApiKey();
   const identity = {
-    answer: async (_hash: string): Promise<ResolvedKey | undefined> => answer,
+    response: async (_hash: string): Promise<ResolvedKey | undefined> => response,
     asked: [] as string[],
   };
   const set = createRevocationSet();
   const resolver = createApiKeyResolver({
     resolve: (hash) => {
       identity.asked.push(hash);
-      return identity.answer(hash);
+      return identity.response(hash);
     },
     set,
     ...(cacheSize === undefined ? {} : { cacheSize }),
@@ -88,11 +88,11 @@ t.test('keys that do not hold', async (t) => {
   }
   t.equal(identity.asked.length, 0, 'what was mistyped is not asked for');
 
-  identity.answer = async () => undefined;
+  identity.response = async () => undefined;
   await t.rejects(resolver.verify(key), INVALID, 'unknown');
   await t.rejects(resolver.verify(key), INVALID, 'unknown, again');
   t.equal(identity.asked.length, 1, 'it is asked for once');
-  identity.answer = async () => OWNED;
+  identity.response = async () => OWNED;
   await pass(t, 6);
   t.match(await resolver.verify(key), { keyId: 'key_1' }, 'and again after some seconds');
 
@@ -149,7 +149,7 @@ t.test('a revocation drops the answer at once', async (t) => {
   for (const [label, entry, hits] of REVOCATIONS) {
     const { resolver, key, identity, set } = setUp();
     await resolver.verify(key);
-    identity.answer = async () => undefined;
+    identity.response = async () => undefined;
     set.add({ ...entry, expiresAt: LATER });
     if (hits) await t.rejects(resolver.verify(key), INVALID, label);
     else t.match(await resolver.verify(key), { keyId: 'key_1' }, label);
@@ -161,7 +161,7 @@ t.test('a key outlives what raised an epoch', async (t) => {
   const { resolver, key, identity, set } = setUp();
   await resolver.verify(key);
   set.add({ kind: 'subject', id: 'usr_9', epoch: 8, expiresAt: LATER });
-  identity.answer = async () => ({ ...OWNED, role: 'user', epoch: { client: 5, subject: 8 } });
+  identity.response = async () => ({ ...OWNED, role: 'user', epoch: { client: 5, subject: 8 } });
   t.match(await resolver.verify(key), { person: { role: 'user' } });
   await resolver.verify(key);
   t.equal(identity.asked.length, 2, 'it is resolved once more');
@@ -170,11 +170,11 @@ t.test('a key outlives what raised an epoch', async (t) => {
 t.test('an answer that was on its way when the revocation came', async (t) => {
   const { resolver, key, identity, set } = setUp();
   const first = Promise.withResolvers<ResolvedKey>();
-  identity.answer = () => first.promise;
+  identity.response = () => first.promise;
   const waiting = [resolver.verify(key), resolver.verify(key), resolver.verify(key)];
   await setImmediate();
   set.add({ kind: 'api_key', id: 'key_1', expiresAt: LATER });
-  identity.answer = async () => undefined;
+  identity.response = async () => undefined;
   first.resolve(OWNED);
   for (const verified of waiting) await t.rejects(verified, INVALID);
   t.equal(identity.asked.length, 2, 'the second question is put after the revocation, once');
@@ -188,29 +188,29 @@ t.test('an answer that was on its way when the revocation came', async (t) => {
 
   const raised = setUp();
   const late = Promise.withResolvers<ResolvedKey>();
-  raised.identity.answer = () => late.promise;
+  raised.identity.response = () => late.promise;
   const verified = raised.resolver.verify(raised.key);
   await setImmediate();
   raised.set.add({ kind: 'subject', id: 'usr_9', epoch: 8, expiresAt: LATER });
-  raised.identity.answer = async () => ({ ...OWNED, epoch: { client: 5, subject: 8 } });
+  raised.identity.response = async () => ({ ...OWNED, epoch: { client: 5, subject: 8 } });
   late.resolve(OWNED);
   t.match(await verified, { epoch: { subject: 8 } }, 'a live key gets its new epoch without a refusal');
 });
 
 t.test('identity is away', async (t) => {
   const { resolver, key, identity } = setUp();
-  identity.answer = () => Promise.reject(new Error('hidden'));
+  identity.response = () => Promise.reject(new Error('hidden'));
   const away = {
     name: 'ServiceError',
     kind: 'unavailable',
     message: 'The API key cannot be checked at the moment.',
   };
   await t.rejects(resolver.verify(key), away);
-  identity.answer = () => Promise.reject(new ServiceError('unavailable', 'Away.'));
+  identity.response = () => Promise.reject(new ServiceError('unavailable', 'Away.'));
   await t.rejects(resolver.verify(key), { name: 'ServiceError', kind: 'unavailable', message: 'Away.' });
-  identity.answer = async () => OWNED;
+  identity.response = async () => OWNED;
   t.match(await resolver.verify(key), { keyId: 'key_1' }, 'which is not kept');
-  identity.answer = () => Promise.reject(new Error('hidden'));
+  identity.response = () => Promise.reject(new Error('hidden'));
   t.match(await resolver.verify(key), { keyId: 'key_1' }, 'what is known serves on');
 });
 
@@ -227,11 +227,11 @@ t.test('beforeVerification can refuse a key that is not cached', async (t) => {
 t.test('so many keys are kept, and bad ones put out no good ones', async (t) => {
   const { resolver, key, identity } = setUp(OWNED, 2);
   await resolver.verify(key);
-  identity.answer = async () => undefined;
+  identity.response = async () => undefined;
   for (let i = 0; i < 5; i += 1) await t.rejects(resolver.verify(newApiKey().key), INVALID);
   await resolver.verify(key);
   t.equal(identity.asked.length, 6);
-  identity.answer = async () => OWNED;
+  identity.response = async () => OWNED;
   for (let i = 0; i < 2; i += 1) await resolver.verify(newApiKey().key);
   await resolver.verify(key);
   t.equal(identity.asked.length, 9, 'the oldest is put out');

@@ -21,7 +21,7 @@ t.test('the credential in the header', async (t) => {
 });
 
 /** The status and the challenge that a header is refused with. */
-function refusal(header: string | undefined): unknown[] {
+function failure(header: string | undefined): unknown[] {
   try {
     return [credentialIn(header)];
   } catch (error) {
@@ -32,7 +32,7 @@ function refusal(header: string | undefined): unknown[] {
 
 t.test('no header: a challenge without an error code (RFC 6750 §3.1)', async (t) => {
   const challenge = { 'www-authenticate': 'Bearer realm="gatehouse"' };
-  t.strictSame(refusal(undefined), ['unauthenticated', 401, challenge]);
+  t.strictSame(failure(undefined), ['unauthenticated', 401, challenge]);
 });
 
 const BAD = [
@@ -63,6 +63,6 @@ const BAD = [
 t.test('another form: invalid_request', async (t) => {
   const challenge = { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_request"' };
   for (const header of BAD) {
-    t.strictSame(refusal(header), ['unauthenticated', 401, challenge], JSON.stringify(header));
+    t.strictSame(failure(header), ['unauthenticated', 401, challenge], JSON.stringify(header));
   }
 });

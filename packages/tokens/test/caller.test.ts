@@ -20,7 +20,7 @@ const LACKING: [label: string, caller: Caller, anyOf: string[]][] = [
 ];
 
 /** What the caller is refused with, as far as it is told. */
-function refusal(action: () => unknown): unknown {
+function failure(action: () => unknown): unknown {
   try {
     return action();
   } catch (error) {
@@ -40,13 +40,13 @@ t.test('without any of them: insufficient_scope, and which would do', async (t) 
   };
   for (const [label, caller, anyOf] of LACKING) {
     t.strictSame(
-      refusal(() => requireScope(caller, anyOf)),
+      failure(() => requireScope(caller, anyOf)),
       expected,
       label,
     );
   }
   t.match(
-    refusal(() => requireScope(callerWith('a'), [])),
+    failure(() => requireScope(callerWith('a'), [])),
     { status: 403 },
     'nothing suffices for nothing',
   );

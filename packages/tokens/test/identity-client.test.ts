@@ -2,7 +2,7 @@ import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import t, { type Test } from 'tap';
-import { type Answer, serve } from './servers.ts';
+import { type JsonResponse, serve } from './servers.ts';
 
 const AWAY = { name: 'ServiceError', kind: 'unavailable' };
 const KEY: ResolvedKey = {
@@ -17,8 +17,8 @@ const KEY: ResolvedKey = {
 };
 
 async function setUp(t: Test) {
-  const state: { answer: Answer } = { answer: { status: 200, body: KEY } };
-  const { url, received } = await serve(t, () => state.answer);
+  const state: { response: JsonResponse } = { response: { status: 200, body: KEY } };
+  const { url, received } = await serve(t, () => state.response);
   const requestToken = async () => ({ value: 'token', lifetime: 600 });
   const internal = createInternalClient({ service: 'identity', url, requestToken });
   return { state, received, identity: createIdentityClient(internal) };
@@ -26,7 +26,7 @@ async function setUp(t: Test) {
 
 t.test('revocations', async (t) => {
   const { state, received, identity } = await setUp(t);
-  state.answer.body = { revocations: [], as_of: '1' };
+  state.response.body = { revocations: [], as_of: '1' };
   t.strictSame(await identity.revocations(), { revocations: [], as_of: '1' });
   await identity.revocations('2026-01-01T00:00:00+01:00 &');
   t.strictSame(
@@ -36,21 +36,21 @@ t.test('revocations', async (t) => {
       'GET /internal/identity/revocations?since=2026-01-01T00%3A00%3A00%2B01%3A00+%26',
     ],
   );
-  for (const answer of [
+  for (const response of [
     { status: 503, body: {} },
     { status: 401, body: {} },
     { status: 403, body: {} },
     { status: 200, body: '<' },
   ]) {
-    state.answer = answer;
-    await t.rejects(identity.revocations(), AWAY, String(answer.status));
+    state.response = response;
+    await t.rejects(identity.revocations(), AWAY, String(response.status));
   }
 });
 
 t.test('a redirect is refused, and nothing is sent to where it points', async (t) => {
   const { state, received, identity } = await setUp(t);
   const elsewhere = await serve(t, () => ({ status: 200, body: KEY }));
-  state.answer = { status: 307, headers: { location: elsewhere.url } };
+  state.response = { status: 307, headers: { location: elsewhere.url } };
   await t.rejects(identity.revocations(), AWAY);
   await t.rejects(identity.resolveApiKey('hash'), AWAY);
   t.equal(received.length, 2);
@@ -79,7 +79,7 @@ t.test('API keys', async (t) => {
   const { state, received, identity } = await setUp(t);
   for (const [label, change, isKey] of KEYS) {
     const body = JSON.parse(JSON.stringify({ ...KEY, ...change }));
-    state.answer = { status: 200, body };
+    state.response = { status: 200, body };
     if (isKey) t.strictSame(await identity.resolveApiKey('hash'), body, label);
     else await t.rejects(identity.resolveApiKey('hash'), AWAY, label);
   }
@@ -89,13 +89,13 @@ t.test('API keys', async (t) => {
     headers: { 'content-type': 'application/json' },
     body: '{"hash":"hash"}',
   });
-  state.answer = { status: 404, body: {} };
+  state.response = { status: 404, body: {} };
   t.equal(await identity.resolveApiKey('hash'), undefined);
-  for (const answer of [
+  for (const response of [
     { status: 500, body: KEY },
     { status: 200, body: 'null' },
   ]) {
-    state.answer = answer;
-    await t.rejects(identity.resolveApiKey('hash'), AWAY, String(answer.status));
+    state.response = response;
+    await t.rejects(identity.resolveApiKey('hash'), AWAY, String(response.status));
   }
 });

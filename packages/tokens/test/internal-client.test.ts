@@ -1,6 +1,6 @@
 import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import t, { type Test } from 'tap';
-import { type Answer, listen, nobody, type Received, serve } from './servers.ts';
+import { type JsonResponse, listen, nobody, type Received, serve } from './servers.ts';
 
 const ISSUER = 'https://id.example.com';
 const AWAY = { name: 'ServiceError', kind: 'unavailable', status: 503 };
@@ -8,7 +8,7 @@ const AWAY = { name: 'ServiceError', kind: 'unavailable', status: 503 };
 /** An identity that numbers its tokens, and a service that takes those in `live`. */
 async function setUp(t: Test, options: { lifetime?: number; timeoutSeconds?: number } = {}) {
   const { lifetime = 600, ...rest } = options;
-  const state = { token: undefined as Answer | undefined, live: new Set<string>(), given: 0 };
+  const state = { token: undefined as JsonResponse | undefined, live: new Set<string>(), given: 0 };
   const identity = await serve(t, async () => {
     if (state.token !== undefined) return state.token;
     state.given += 1;
@@ -61,8 +61,8 @@ t.test('a request carries a token for the audience of the service', async (t) =>
 
 t.test('a token is kept, and asked for once', async (t) => {
   const { ask, state } = await setUp(t);
-  const answers = await Promise.all(Array.from({ length: 10 }, ask));
-  t.strictSame([...new Set(answers.map(String))], ['200,token-1']);
+  const responses = await Promise.all(Array.from({ length: 10 }, ask));
+  t.strictSame([...new Set(responses.map(String))], ['200,token-1']);
   t.strictSame(await ask(), [200, 'token-1']);
   t.equal(state.given, 1);
 });
@@ -79,8 +79,8 @@ t.test('a token that is refused is renewed once', async (t) => {
   const { ask, client, state, service } = await setUp(t);
   await ask();
   state.live.clear();
-  const answers = await Promise.all(Array.from({ length: 5 }, ask));
-  t.strictSame([...new Set(answers.map(String))], ['200,token-2'], 'for all who were refused together');
+  const responses = await Promise.all(Array.from({ length: 5 }, ask));
+  t.strictSame([...new Set(responses.map(String))], ['200,token-2'], 'for all who were refused together');
   t.equal(state.given, 2);
 
   state.live.clear();
@@ -90,7 +90,7 @@ t.test('a token that is refused is renewed once', async (t) => {
   t.equal(service.received.length, 2);
 });
 
-const REFUSALS: [label: string, answer: Answer][] = [
+const REFUSALS: [label: string, reply: JsonResponse][] = [
   ['a wrong secret', { status: 401, body: { error: 'invalid_client' } }],
   ['a fault', { status: 500, body: 'hidden' }],
   ['too many requests', { status: 429, body: {} }],
@@ -104,8 +104,8 @@ const REFUSALS: [label: string, answer: Answer][] = [
 
 t.test('no token', async (t) => {
   const { ask, state, service } = await setUp(t);
-  for (const [label, answer] of REFUSALS) {
-    state.token = answer;
+  for (const [label, reply] of REFUSALS) {
+    state.token = reply;
     const error = await ask().catch((thrown) => thrown);
     t.match(error, AWAY, label);
     t.notMatch(JSON.stringify([error.message, String(error.cause)]), /s:é|s%3A/, 'the secret is not told');
@@ -146,7 +146,7 @@ t.test('somebody cannot be reached', async (t) => {
   }
 });
 
-const ANSWERS: [label: string, answer: Answer, expected: object][] = [
+const RESPONSES: [label: string, reply: JsonResponse, expected: object][] = [
   ['JSON', { status: 200, body: { a: 1 } }, { status: 200, body: { a: 1 } }],
   ['nothing', { status: 204, body: '' }, { status: 204, body: undefined }],
   ['a refusal', { status: 403, body: { error: {} } }, { status: 403, body: { error: {} } }],
@@ -157,11 +157,11 @@ const ANSWERS: [label: string, answer: Answer, expected: object][] = [
 ];
 
 t.test('what the service answers', async (t) => {
-  const state: { answer: Answer } = { answer: { status: 200 } };
-  const { url } = await serve(t, () => state.answer);
+  const state: { response: JsonResponse } = { response: { status: 200 } };
+  const { url } = await serve(t, () => state.response);
   const { clientAt } = await setUp(t);
-  for (const [label, answer, expected] of ANSWERS) {
-    state.answer = answer;
+  for (const [label, reply, expected] of RESPONSES) {
+    state.response = reply;
     const given = await clientAt(url)
       .request('GET', '/x')
       .catch((thrown) => thrown);

@@ -28,7 +28,7 @@ function setUp(t: Test, options: Options = {}) {
     known: [] as Revocation[],
     fetches: [] as (string | undefined)[],
     failure: undefined as unknown,
-    answer: undefined as unknown,
+    response: undefined as unknown,
   };
   const feed = createRevocationFeed({
     broadcast: {
@@ -46,7 +46,9 @@ function setUp(t: Test, options: Options = {}) {
       identity.fetches.push(since);
       if (identity.failure !== undefined) throw identity.failure;
       const { known } = identity;
-      return identity.answer ?? { revocations: known.slice(Number(since ?? 0)), as_of: String(known.length) };
+      return (
+        identity.response ?? { revocations: known.slice(Number(since ?? 0)), as_of: String(known.length) }
+      );
     },
     logger: createLogger({
       name: 'test',
@@ -290,29 +292,29 @@ t.test('a flood of gaps while fetches fail is no flood of fetches', async (t) =>
 });
 
 t.test('a gap that opens during a fetch needs another', async (t) => {
-  const answers: ((answer: unknown) => void)[] = [];
-  const fetch = () => new Promise((resolve) => answers.push(resolve));
+  const responses: ((response: unknown) => void)[] = [];
+  const fetch = () => new Promise((resolve) => responses.push(resolve));
   const { feed, publish, send, isRevoked } = setUp(t, {
     fetch,
     staleAfterSeconds: 0.15,
     silentAfterSeconds: 5,
   });
   const started = feed.start();
-  answers[0]?.({ revocations: [], as_of: '0' });
+  responses[0]?.({ revocations: [], as_of: '0' });
   await started;
   publish('a');
   send({ from: 'b', n: 7 });
-  await until(() => answers.length === 2, 'a fetch');
+  await until(() => responses.length === 2, 'a fetch');
   send({ from: 'b', n: 9 });
-  answers[1]?.({ revocations: [], as_of: '0' });
-  await until(() => answers.length === 3, 'another');
+  responses[1]?.({ revocations: [], as_of: '0' });
+  await until(() => responses.length === 3, 'another');
   await sleep(200);
   t.throws(() => feed.check(), AWAY, 'heartbeats do not count while a gap is open');
-  answers[2]?.({ revocations: [revocationOf('missed')], as_of: '1' });
+  responses[2]?.({ revocations: [revocationOf('missed')], as_of: '1' });
   await until(() => isRevoked('missed'), 'the third answer');
   await sleep(200);
   feed.check();
-  t.equal(answers.length, 3, 'and then they do');
+  t.equal(responses.length, 3, 'and then they do');
 });
 
 t.test('without heartbeats it polls', async (t) => {
@@ -422,7 +424,7 @@ t.test('a gap that cannot be closed, and heartbeats go on', async (t) => {
   t.match(lines, [{ level: 'warn', err: { message: 'identity is away' } }, { level: 'info' }]);
 });
 
-const ANSWERS: [label: string, answer: unknown][] = [
+const RESPONSES: [label: string, response: unknown][] = [
   ['nothing', false],
   ['a text', 'x'],
   ['no list', { revocations: {}, as_of: '0' }],
@@ -430,21 +432,21 @@ const ANSWERS: [label: string, answer: unknown][] = [
 ];
 
 t.test('start waits for as long as it takes', async (t) => {
-  for (const [label, answer] of ANSWERS) {
+  for (const [label, response] of RESPONSES) {
     const { feed, identity, publish } = setUp(t);
-    identity.answer = answer;
+    identity.response = response;
     const started = feed.start();
     await sleep(20);
     t.throws(() => feed.check(), AWAY, label);
     publish('a');
-    identity.answer = undefined;
+    identity.response = undefined;
     await started;
     feed.check();
     t.ok(identity.fetches.length >= 2 && identity.fetches.every((since) => since === undefined), label);
     await feed.stop();
   }
   const { feed, identity, isRevoked } = setUp(t);
-  identity.answer = {
+  identity.response = {
     revocations: [{ kind: 'newer', id: 'a', expiresAt: LATER }, revocationOf('b')],
     as_of: '2',
   };

@@ -7,16 +7,19 @@ type TestScope = { teardown(fn: () => void): void };
 
 /** A request as it came to a test's server. */
 export type Received = { method: string; path: string; headers: IncomingMessage['headers']; body: string };
-export type Answer = { status: number; body?: unknown; headers?: Record<string, string> };
+export type JsonResponse = { status: number; body?: unknown; headers?: Record<string, string> };
 
 /** A server on loopback until the test ends, which answers what the test says, and keeps what it was asked. */
-export async function serve(t: TestScope, answer: (request: Received) => Answer | Promise<Answer>) {
+export async function serve(
+  t: TestScope,
+  reply: (request: Received) => JsonResponse | Promise<JsonResponse>,
+) {
   const received: Received[] = [];
   const url = await listen(t, async (request, response) => {
     const { method = '', url: path = '', headers } = request;
     const whole = { method, path, headers, body: await text(request) };
     received.push(whole);
-    const { status, body, headers: more } = await answer(whole);
+    const { status, body, headers: more } = await reply(whole);
     response.writeHead(status, more ?? { 'content-type': 'application/json' });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });

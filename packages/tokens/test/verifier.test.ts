@@ -61,7 +61,7 @@ async function publish(t: Test, keys: Key[]) {
     uri: '',
     keys,
     fetches: 0,
-    answer: (async (_request, response) => {
+    response: (async (_request, response) => {
       const all = published.keys.map(async ({ kid, alg, publicKey }) => {
         return { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
       });
@@ -71,7 +71,7 @@ async function publish(t: Test, keys: Key[]) {
   };
   const server = createServer((request, response) => {
     published.fetches += 1;
-    published.answer(request, response);
+    published.response(request, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -145,7 +145,7 @@ t.test('forms of a token that hold as well', async (t) => {
   }
 });
 
-async function refusal(verified: Promise<unknown>): Promise<unknown> {
+async function failure(verified: Promise<unknown>): Promise<unknown> {
   try {
     return await verified;
   } catch (error) {
@@ -262,8 +262,8 @@ t.test('a token that does not hold', async (t) => {
   const headers = { 'www-authenticate': 'Bearer realm="gatehouse", error="invalid_token"' };
   for (const [label, token, message] of CASES) {
     const expected = { kind: 'unauthenticated', message, headers };
-    t.strictSame(await refusal(verifier.verify(token)), expected, label);
-    t.strictSame(await refusal(verifier.verify(token)), expected, `${label}, again`);
+    t.strictSame(await failure(verifier.verify(token)), expected, label);
+    t.strictSame(await failure(verifier.verify(token)), expected, `${label}, again`);
   }
   const seconds = (performance.now() - begun) / 1000;
   t.ok(published.fetches <= 1 + seconds, 'strange tokens make it fetch the keys once a second at most');
@@ -352,7 +352,7 @@ t.test('many tokens at once fetch the keys once', async (t) => {
   t.equal(published.fetches, 1);
 });
 
-const AWAY: [label: string, answer: RequestListener][] = [
+const AWAY: [label: string, reply: RequestListener][] = [
   ['an error', (_request, response) => void response.writeHead(500).end('{}')],
   ['not found', (_request, response) => void response.writeHead(404).end('{"keys":[]}')],
   ['no JSON', (_request, response) => void response.end('<html>')],
@@ -377,12 +377,12 @@ t.test('the keys cannot be had', async (t) => {
     headers: { 'retry-after': '1' },
   };
   // All at once: for silence it waits 3 s.
-  const cases = AWAY.map(async ([label, answer]) => {
+  const cases = AWAY.map(async ([label, reply]) => {
     const { verifier, published } = await setUp(t);
-    const serving = published.answer;
-    published.answer = answer;
+    const serving = published.response;
+    published.response = reply;
     await t.rejects(verifier.verify(token), unavailable, label);
-    published.answer = serving;
+    published.response = serving;
     t.match(await verifier.verify(token), { subject: 'usr_1' }, `${label}: it recovers by itself`);
   });
   await Promise.all(cases);
@@ -399,7 +399,7 @@ t.test('the keys cannot be had', async (t) => {
 t.test('keys that were loaded before the first token', async (t) => {
   const { verifier, published } = await setUp(t);
   await verifier.loadKeys();
-  published.answer = (request) => void request.socket.destroy();
+  published.response = (request) => void request.socket.destroy();
   t.match(await verifier.verify(await sign()), { subject: 'usr_1' });
   await t.rejects(verifier.loadKeys(), 'when they cannot be fetched');
 });
@@ -409,7 +409,7 @@ t.test('the cache keeps so many tokens, the newest', async (t) => {
   const tokens = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((jti) => sign({ jti })));
   for (const token of tokens) await verifier.verify(token);
   // By now the keys must be fetched again for what is not in the cache, and cannot be.
-  published.answer = (request) => void request.socket.destroy();
+  published.response = (request) => void request.socket.destroy();
   await pass(t, HOUR / 2);
   const kept: boolean[] = [];
   for (const token of tokens) {
@@ -501,7 +501,7 @@ t.test('a withdrawn key makes it fetch the keys again', async (t) => {
   await t.rejects(verifier.verify(await sign({ jti: 'a' })), UNAUTHENTICATED, 'the old key is gone');
   t.equal(published.fetches, 2, 'once');
 
-  published.answer = (request) => void request.socket.destroy();
+  published.response = (request) => void request.socket.destroy();
   revocations.add({ kind: 'key', id: 'third', expiresAt: NOW + HOUR });
   t.match(
     await verifier.verify(await sign({ jti: 'b' }, next)),

@@ -17,7 +17,7 @@ export type Head = {
 export type PageParts = { title: string; failed?: boolean | undefined };
 
 /** A page for one thing to do or to read: an illustration on one side, `body` on the other. */
-export function gatePage(page: PageParts & { body: Content }, head: Head): string {
+export function centeredPage(page: PageParts & { body: Content }, head: Head): string {
   return htmlDocument(
     page,
     html`<body class="gate">

@@ -1,8 +1,8 @@
 import { type ErrorBody, plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
 import { serializer } from '@gatehouse/api/http/schema';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { send } from '@gatehouse/api/resource/json-response';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type TSchema, Type } from 'typebox';
@@ -40,7 +40,7 @@ export function mountCategories(
           description: 'In the order of their names, with the number of products in each.',
           tag: prefix,
           scopes: READ,
-          answers: {
+          responses: {
             200: { description: 'The categories.', shapes: [{ name, schema, example: exampleOf(isBare) }] },
           },
           errors: { body: errorBody },

@@ -1,7 +1,7 @@
 import { etagOf, ifMatch } from '@gatehouse/api/http/conditional';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { send } from '@gatehouse/api/resource/json-response';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { OrderService } from './order-service.ts';
@@ -17,7 +17,7 @@ export function mountOrderStatus(
 ): void {
   const { orders, authenticate } = options;
   const { name, schema, example, read } = statusChangeBody;
-  const answer = { name: orderView.name, schema: orderView.schema, example: orderView.show(EXAMPLE) };
+  const response = { name: orderView.name, schema: orderView.schema, example: orderView.show(EXAMPLE) };
   for (const { prefix, profiles } of ORDER_PATHS) {
     const errorBody = profiles[0]?.errorBody;
     if (errorBody === undefined) continue;
@@ -36,8 +36,8 @@ export function mountOrderStatus(
           scopes: WRITE,
           conditional: 'write',
           body: [{ name, schema, example }],
-          answers: {
-            200: { description: 'The changed order.', shapes: [answer], headers: { ETag: 'always' } },
+          responses: {
+            200: { description: 'The changed order.', shapes: [response], headers: { ETag: 'always' } },
           },
           errors: { body: errorBody, kinds: ['invalid', 'not_found', 'conflict'] },
         }),

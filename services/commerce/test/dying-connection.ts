@@ -8,7 +8,7 @@ export function anotherConnection(connection: Connection): Connection {
 }
 
 /**
- * A connection of a process that dies at its nth write: before it, or after it and before its answer. From then on nothing
+ * A connection of a process that dies at its nth write: before it, or after it and before its response. From then on nothing
  * that the process does reaches the database.
  */
 export function dyingConnection(
@@ -28,7 +28,7 @@ export function dyingConnection(
           const place = writes;
           if (place > nth || (place === nth && when === 'before')) throw new Error('killed');
           const result: unknown = await Reflect.apply(value, target, args);
-          // Also of a write that was on its way, the answer does not come any more.
+          // Also of a write that was on its way, the response does not come any more.
           if (writes >= nth) throw new Error('killed');
           return result;
         };

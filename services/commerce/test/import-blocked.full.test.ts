@@ -9,7 +9,7 @@ const BLOCKED_MS = 12_000;
 t.test('lines wait while the process cannot reach the database in time', async (t) => {
   const { issuer, base, call } = await build(t);
   const machine = await issuer.machine(ALL);
-  const { outgoing, answers } = beginImport(base, machine);
+  const { outgoing, responses } = beginImport(base, machine);
   outgoing.end(
     Array.from({ length: LINES }, (_, i) =>
       JSON.stringify({ name: `Tea ${i}`, price: 1, currency: 'EUR', ...(i % 2 ? { sku: `T-${i}` } : {}) }),
@@ -18,7 +18,7 @@ t.test('lines wait while the process cannot reach the database in time', async (
   const counts: Record<string, number> = {};
   const errors = new Set<string | undefined>();
   for (let n = 0; ; n += 1) {
-    const { value, done } = await answers.next();
+    const { value, done } = await responses.next();
     if (done === true) break;
     counts[value.status] = (counts[value.status] ?? 0) + 1;
     errors.add(value.error?.message);

@@ -13,7 +13,7 @@ export function beginImport(
   base: string,
   token: string,
   { path = '/v2/products', headers = {} }: { path?: string; headers?: Record<string, string> } = {},
-): { outgoing: ClientRequest; response: Promise<IncomingMessage>; answers: AsyncIterator<ImportedLine> } {
+): { outgoing: ClientRequest; response: Promise<IncomingMessage>; responses: AsyncIterator<ImportedLine> } {
   const outgoing = request(base + path, {
     method: 'POST',
     agent: false,
@@ -26,23 +26,23 @@ export function beginImport(
   async function* read(): AsyncGenerator<ImportedLine> {
     for await (const text of createInterface({ input: await response })) yield JSON.parse(text);
   }
-  return { outgoing, response, answers: read() };
+  return { outgoing, response, responses: read() };
 }
 
-/** Sends all lines at once; returns the status and the answers. */
+/** Sends all lines at once; returns the status and the responses. */
 export async function importAll(
   base: string,
   token: string,
   lines: readonly unknown[],
   options: Parameters<typeof beginImport>[2] = {},
-): Promise<{ status: number | undefined; answers: ImportedLine[] }> {
-  const { outgoing, response, answers } = beginImport(base, token, options);
+): Promise<{ status: number | undefined; responses: ImportedLine[] }> {
+  const { outgoing, response, responses } = beginImport(base, token, options);
   outgoing.end(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   const { statusCode: status } = await response;
   const all: ImportedLine[] = [];
   for (;;) {
-    const { value, done } = await answers.next();
-    if (done === true) return { status, answers: all };
+    const { value, done } = await responses.next();
+    if (done === true) return { status, responses: all };
     all.push(value);
   }
 }

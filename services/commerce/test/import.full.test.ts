@@ -14,7 +14,7 @@ const commerce = await startCommerce(t, { issuer, mongodbUri });
 
 const LINES = 10_000;
 const TEA = { name: 'Green tea', price: 12.5, currency: 'USD' };
-/** All that can be wrong, so that the answer is long, in a line of 20 kB. */
+/** All that can be wrong, so that the response is long, in a line of 20 kB. */
 const WRONG = {
   name: 1,
   price: 'x',
@@ -40,7 +40,7 @@ function drained(outgoing: ClientRequest): Promise<void> {
 
 /** Imports these lines, and checks that each is answered in its place. Returns how often which answer came, and the last. */
 async function run(lines: Iterable<string>) {
-  const { outgoing, answers } = beginImport(commerce.base, machine);
+  const { outgoing, responses } = beginImport(commerce.base, machine);
   outgoing.on('error', () => {});
   const counts: Record<string, number> = {};
   let last: ImportedLine | undefined;
@@ -53,7 +53,7 @@ async function run(lines: Iterable<string>) {
     outgoing.end();
   })();
   for (let n = 1; ; n += 1) {
-    const { value, done } = await answers.next();
+    const { value, done } = await responses.next();
     if (done === true) break;
     last = value as ImportedLine;
     if (last.line !== n) throw new Error(`line ${last.line} was answered in place ${n}`);

@@ -13,10 +13,10 @@ const machine = await issuer.machine(ALL);
 const TEA = { name: 'Green tea', price: 12.5, currency: 'USD' };
 
 t.test('each line is answered as soon as it is read', async (t) => {
-  const { outgoing, response, answers } = beginImport(base, machine);
+  const { outgoing, response, responses } = beginImport(base, machine);
   const send = async (line: string) => {
     outgoing.write(`${line}\n`);
-    return (await answers.next()).value as ImportedLine;
+    return (await responses.next()).value as ImportedLine;
   };
   const created = await send(JSON.stringify({ ...TEA, sku: 'TEA-1', stock: 4 }));
   t.match(created, { line: 1, status: 'created' });
@@ -52,16 +52,16 @@ t.test('each line is answered as soon as it is read', async (t) => {
     t.match(await send(line), { line: i + 3, status: 'refused', error }, line.slice(0, 40));
   t.match(await send(`\n  \n${JSON.stringify(TEA)}`), { line: 13, status: 'created' });
   outgoing.end(JSON.stringify(TEA));
-  t.match((await answers.next()).value, { line: 14, status: 'created' }, 'without an end of the line');
-  t.same(await answers.next(), { value: undefined, done: true });
+  t.match((await responses.next()).value, { line: 14, status: 'created' }, 'without an end of the line');
+  t.same(await responses.next(), { value: undefined, done: true });
 });
 
 t.test('the document describes it', async (t) => {
   const problemsOf = createOpenApiCheck(document);
   const lines = [{ ...TEA, sku: 'doc' }, { ...TEA, sku: 'doc' }, {}];
-  const { answers } = await importAll(base, machine, lines);
+  const { responses } = await importAll(base, machine, lines);
   t.same(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     ['created', 'updated', 'refused'],
   );
   const headers = {
@@ -70,7 +70,7 @@ t.test('the document describes it', async (t) => {
     'ratelimit-policy': '',
     ratelimit: '',
   };
-  for (const body of answers)
+  for (const body of responses)
     t.same(problemsOf({ method: 'POST', path: PRODUCTS, status: 200, headers, body }), []);
 });
 
@@ -99,9 +99,9 @@ t.test('who may import, and as what', async (t) => {
     const before = await products.countDocuments();
     const { outgoing, response } = beginImport(base, token, options);
     outgoing.end(JSON.stringify(TEA));
-    const answer = await response;
-    await answer.toArray();
-    t.equal(answer.statusCode, status, who);
+    const reply = await response;
+    await reply.toArray();
+    t.equal(reply.statusCode, status, who);
     t.equal(await products.countDocuments(), before + (status === 200 ? 1 : 0), who);
   }
 });
@@ -112,9 +112,9 @@ t.test('of lines with the same sku the last one counts, and answers come in orde
     name: `n${i}`,
     sku: i % 2 === 0 ? `Same-${i % 3}` : `same-${i % 3}`,
   }));
-  const { answers } = await importAll(base, machine, lines);
+  const { responses } = await importAll(base, machine, lines);
   t.same(
-    answers.map(({ line, status }) => [line, status]),
+    responses.map(({ line, status }) => [line, status]),
     lines.map((_, i) => [i + 1, i < 3 ? 'created' : 'updated']),
   );
   const { body } = await call('GET', `${PRODUCTS}?filter[sku]=same-0,same-1,same-2`, machine);
@@ -124,7 +124,7 @@ t.test('of lines with the same sku the last one counts, and answers come in orde
 t.test('two imports of the same skus at once: each line is written', async (t) => {
   const lines = Array.from({ length: 40 }, (_, i) => ({ ...TEA, sku: `both-${i}` }));
   const all = await Promise.all([importAll(base, machine, lines), importAll(base, machine, lines)]);
-  const statuses = all.flatMap(({ answers }) => answers.map(({ status }) => status));
+  const statuses = all.flatMap(({ responses }) => responses.map(({ status }) => status));
   t.same(
     [statuses.filter((it) => it === 'created').length, statuses.filter((it) => it === 'updated').length],
     [40, 40],
@@ -135,24 +135,24 @@ t.test('two imports of the same skus at once: each line is written', async (t) =
 t.test('a credential that is revoked meanwhile ends it', async (t) => {
   const jti = 'jti_import';
   const token = await issuer.sign({ trusted: true, scope: ALL, jti });
-  const { outgoing, answers } = beginImport(base, token);
+  const { outgoing, responses } = beginImport(base, token);
   outgoing.write(`${JSON.stringify({ ...TEA, sku: 'before' })}\n`);
-  t.match((await answers.next()).value, { line: 1, status: 'created' });
+  t.match((await responses.next()).value, { line: 1, status: 'created' });
   issuer.revoke({ kind: 'token', id: jti });
   await until(async () => (await call('GET', PRODUCTS, token)).status === 401, 5000);
   outgoing.write(`${JSON.stringify({ ...TEA, sku: 'after' })}\n`);
-  t.match((await answers.next()).value, { line: 2, status: 'stopped', error: { code: 'unauthorized' } });
-  t.same(await answers.next(), { value: undefined, done: true });
+  t.match((await responses.next()).value, { line: 2, status: 'stopped', error: { code: 'unauthorized' } });
+  t.same(await responses.next(), { value: undefined, done: true });
   t.equal(await products.countDocuments({ sku: 'after' }), 0);
   outgoing.destroy();
 });
 
 t.test('a client that goes away ends it', async (t) => {
-  const { outgoing, answers, response } = beginImport(base, machine);
+  const { outgoing, responses, response } = beginImport(base, machine);
   outgoing.on('error', () => {});
   const lines = Array.from({ length: 3000 }, (_, i) => `${JSON.stringify({ ...TEA, sku: `gone-${i}` })}\n`);
   outgoing.end(lines.join(''));
-  await answers.next();
+  await responses.next();
   (await response).destroy();
   const count = () => products.countDocuments({ sku: /^gone-/ });
   let before = -1;

@@ -49,15 +49,15 @@ type Body = {
   data: Body[];
   links: { next?: string };
 };
-type Answer = { status: number; body: Body; isReplayed: boolean; isForLater: boolean };
+type JsonResponse = { status: number; body: Body; isReplayed: boolean; isForLater: boolean };
 
-/** Undefined if there is no answer. */
+/** Undefined if there is no response. */
 async function send(
   { base }: CommerceProcess,
   [method, path, token]: [method: string, path: string, token: string],
   body?: object,
   headers: Record<string, string> = {},
-): Promise<Answer | undefined> {
+): Promise<JsonResponse | undefined> {
   try {
     const response = await fetch(base + path, {
       method,
@@ -77,10 +77,10 @@ async function ordersSince(begin: string): Promise<Map<string, Body>> {
   const found = new Map<string, Body>();
   let next: string | undefined = `/v2/orders?limit=100&cursor=&filter[created_at][gte]=${begin}`;
   while (next !== undefined) {
-    const answer: Answer | undefined = await send(healthy, ['GET', next, machine]);
-    if (answer?.status !== 200) throw new Error(`${next}: ${JSON.stringify(answer)}`);
-    for (const order of answer.body.data) found.set(order.id, order);
-    next = answer.body.links.next;
+    const reply: JsonResponse | undefined = await send(healthy, ['GET', next, machine]);
+    if (reply?.status !== 200) throw new Error(`${next}: ${JSON.stringify(reply)}`);
+    for (const order of reply.body.data) found.set(order.id, order);
+    next = reply.body.links.next;
   }
   return found;
 }
@@ -129,21 +129,21 @@ async function round(
   const placed = new Map<number, string>();
   const refused = new Set<number>();
   const cancelled = new Set<string>();
-  const others: Answer[] = [];
-  const note = (i: number, answer: Answer): void => {
-    if (answer.status === 201) placed.set(i, answer.body.id);
-    else if (answer.status === 409) refused.add(i);
+  const others: JsonResponse[] = [];
+  const note = (i: number, reply: JsonResponse): void => {
+    if (reply.status === 201) placed.set(i, reply.body.id);
+    else if (reply.status === 409) refused.add(i);
     // A slow machine may keep requests waiting for the database for too long.
-    else if (answer.status !== 503) others.push(answer);
+    else if (reply.status !== 503) others.push(reply);
   };
   const clients = Array.from({ length: count }, async (_, i) => {
-    const answer = await order(commerce, i);
-    if (answer === undefined) return;
-    note(i, answer);
-    if (answer.status !== 201 || i % 3 > 0) return;
-    const path = `/v2/orders/${answer.body.id}/status`;
+    const reply = await order(commerce, i);
+    if (reply === undefined) return;
+    note(i, reply);
+    if (reply.status !== 201 || i % 3 > 0) return;
+    const path = `/v2/orders/${reply.body.id}/status`;
     const cancellation = await send(commerce, ['PATCH', path, machine], { status: 'cancelled' });
-    if (cancellation?.status === 200) cancelled.add(answer.body.id);
+    if (cancellation?.status === 200) cancelled.add(reply.body.id);
   });
   const all = Promise.all(clients);
   const died = options.die(commerce).then(() => true);
@@ -159,23 +159,23 @@ async function round(
     [],
     'all acknowledged orders are there',
   );
-  const unanswered = new Set([...written.keys()].filter((id) => !acknowledged.has(id)));
-  const writtenOnly = unanswered.size;
-  // All clients without an answer repeat their requests, and some others do.
+  const withoutResponse = new Set([...written.keys()].filter((id) => !acknowledged.has(id)));
+  const writtenOnly = withoutResponse.size;
+  // All clients without a response repeat their requests, and some others do.
   const again = Array.from({ length: count }, (_, i) => i).filter((i) => !refused.has(i));
   const repeat = async (i: number) => {
     const first = placed.get(i);
-    let answer: Answer | undefined;
+    let reply: JsonResponse | undefined;
     await until(async () => {
-      answer = await order(healthy, i);
-      return answer?.isForLater === false;
+      reply = await order(healthy, i);
+      return reply?.isForLater === false;
     }, 60_000);
-    if (answer === undefined) return;
-    note(i, answer);
-    const { body, isReplayed } = answer;
+    if (reply === undefined) return;
+    note(i, reply);
+    const { body, isReplayed } = reply;
     if (first !== undefined && body.id !== first) t.fail(`${first} was repeated as ${JSON.stringify(body)}`);
     if (written.has(body.id) && !isReplayed) t.fail(`${body.id} was placed anew`);
-    unanswered.delete(body.id);
+    withoutResponse.delete(body.id);
   };
   const queue = again.filter((i) => !placed.has(i) || i % 10 === 0);
   await Promise.all(
@@ -183,7 +183,7 @@ async function round(
       for (let i = queue.pop(); i !== undefined; i = queue.pop()) await repeat(i);
     }),
   );
-  t.same([...unanswered], [], `${writtenOnly} written without an answer: each is the answer to its key`);
+  t.same([...withoutResponse], [], `${writtenOnly} written without an answer: each is the answer to its key`);
   const fault = `${commerce.output()}\n${healthy.output()}`.match(/.*"msg":"fault".*/)?.[0];
   t.same(others, [], fault ?? 'nobody met a fault');
 

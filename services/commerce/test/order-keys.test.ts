@@ -39,11 +39,13 @@ const newKey = () => ({
 t.test('the same key at once places one order; later it is answered like the first time', async (t) => {
   for (const stock of [10, 1]) {
     const tea = await newProduct(stock);
-    const answers = await Promise.all(Array.from({ length: 50 }, () => orderWith(`parallel-${stock}`, tea)));
-    const placed = answers.filter(({ status }) => status === 201);
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, () => orderWith(`parallel-${stock}`, tea)),
+    );
+    const placed = responses.filter(({ status }) => status === 201);
     t.ok(placed.length >= 1);
     t.equal(new Set(placed.map(({ body }) => body.id)).size, 1);
-    for (const { headers, body } of answers.filter(({ status }) => status !== 201)) {
+    for (const { headers, body } of responses.filter(({ status }) => status !== 201)) {
       t.match(
         body.error,
         { code: 'conflict', message: /Idempotency-Key/ },
@@ -64,7 +66,7 @@ t.test('the same key at once places one order; later it is answered like the fir
     await client
       .db()
       .collection('idempotency_keys')
-      .countDocuments({ answer: { $exists: true } }),
+      .countDocuments({ response: { $exists: true } }),
     0,
   );
 });
@@ -156,8 +158,8 @@ t.test('a process that dies anywhere leaves no key behind', async (t) => {
     if (found?.state === 'running') {
       t.equal(result, undefined, label);
       t.match(await orderStore.findByKey({ ...key, fingerprint: 'other' }), { state: 'reused' }, label);
-      const refusal = await orderStore.place(orderOf(ids), { key }).catch((error: unknown) => error);
-      t.match(refusal, { kind: 'conflict', headers: { 'retry-after': '1' } }, label);
+      const failure = await orderStore.place(orderOf(ids), { key }).catch((error: unknown) => error);
+      t.match(failure, { kind: 'conflict', headers: { 'retry-after': '1' } }, label);
       const secondsLater = (seconds: number) => {
         const until = new Date(Date.now() + (10 - seconds) * 1000);
         return orders.updateOne({ 'idempotency.key': key.id }, { $set: { 'stock.until': until } });

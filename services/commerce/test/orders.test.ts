@@ -102,9 +102,9 @@ t.test('what is wrong is named', async (t) => {
       items: items.map(([product_id, quantity]) => ({ product_id, quantity })),
       currency: 'USD',
     };
-    const answer = await call('POST', ORDERS, machine, JSON.stringify({ ...body, ...who, ...more }));
-    t.equal(answer.status, 400, label);
-    t.match(answer.body.error.details?.[0], { field }, label);
+    const response = await call('POST', ORDERS, machine, JSON.stringify({ ...body, ...who, ...more }));
+    t.equal(response.status, 400, label);
+    t.match(response.body.error.details?.[0], { field }, label);
   }
   t.equal(await stockOf(tea), 5);
 });
@@ -162,7 +162,7 @@ t.test('two changes at once: one wins', async (t) => {
   const tea = await newProduct(10);
   for (let round = 0; round < 5; round += 1) {
     const { id } = (await order(ann, [[tea, 1]])).body;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['confirmed', 'cancelled', 'confirmed', 'cancelled'].map((status) =>
         call('POST', `${ORDERS}/${id}/status`, machine, { status }),
       ),
@@ -173,8 +173,8 @@ t.test('two changes at once: one wins', async (t) => {
       status_history: object[];
     };
     // Confirmed first, then cancelled, is possible, too.
-    t.equal(answers.filter((answer) => answer.status === 200).length, history.length - 1);
-    t.ok(answers.every((answer) => [200, 409].includes(answer.status)));
+    t.equal(responses.filter((response) => response.status === 200).length, history.length - 1);
+    t.ok(responses.every((response) => [200, 409].includes(response.status)));
     if (status === 'confirmed') await call('PUT', `${ORDERS}/${id}`, machine, { status: 'cancelled' });
   }
   t.equal(await stockOf(tea), 10, 'each was returned once');
@@ -184,8 +184,8 @@ t.test('many orders at once never sell more than there is', async (t) => {
   const stock = repetitions(100, 1 / 10);
   const orders = stock * 10;
   const tea = await newProduct(stock);
-  const answers = await Promise.all(Array.from({ length: orders }, () => order(ann, [[tea, 1]])));
-  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  const responses = await Promise.all(Array.from({ length: orders }, () => order(ann, [[tea, 1]])));
+  const count = (status: number) => responses.filter((response) => response.status === status).length;
   t.same([count(201), count(409)], [stock, orders - stock]);
   t.equal(await stockOf(tea), 0);
 });
@@ -195,7 +195,7 @@ t.test('many orders of the same products, in any order', async (t) => {
   const orders = stock * 10;
   const products = await Promise.all(Array.from({ length: 5 }, () => newProduct(stock)));
   const begin = performance.now();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: orders }, (_, i) =>
       order(
         ann,
@@ -204,19 +204,19 @@ t.test('many orders of the same products, in any order', async (t) => {
     ),
   );
   t.comment(`${orders} orders of five products in ${(performance.now() - begin).toFixed(0)} ms`);
-  const placed = answers.filter(({ status }) => status === 201).length;
-  t.ok(answers.every(({ status }) => status === 201 || status === 409));
+  const placed = responses.filter(({ status }) => status === 201).length;
+  t.ok(responses.every(({ status }) => status === 201 || status === 409));
   t.equal(placed, stock);
   for (const id of products) t.equal(await stockOf(id), 0);
 });
 
 t.test('a change of the product and orders at once lose nothing of each other', async (t) => {
   const tea = await newProduct(40);
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...Array.from({ length: 20 }, () => order(ann, [[tea, 1]])),
     ...Array.from({ length: 20 }, (_, i) => call('PUT', `${PRODUCTS}/${tea}`, machine, { name: `Tea ${i}` })),
   ]);
-  t.ok(answers.every(({ status }) => status === 201 || status === 200));
+  t.ok(responses.every(({ status }) => status === 201 || status === 200));
   t.equal(await stockOf(tea), 20);
 });
 

@@ -20,10 +20,10 @@ const order = (token: string, more: object = {}, quantity = 1) =>
   call('POST', ORDERS, token, { items: [{ product_id: tea, quantity }], currency: 'USD', ...more });
 
 t.test('a person has so many pending orders and no more, also when many come at once', async (t) => {
-  const answers = await Promise.all(Array.from({ length: 6 * LIMIT }, () => order(ann)));
-  const placed = answers.filter(({ status }) => status === 201).map(({ body }) => body.id);
+  const responses = await Promise.all(Array.from({ length: 6 * LIMIT }, () => order(ann)));
+  const placed = responses.filter(({ status }) => status === 201).map(({ body }) => body.id);
   t.equal(placed.length, LIMIT);
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     if (status !== 201) t.match(body.error, { code: 'conflict', message: /5 pending orders/ });
   }
   t.equal((await call('GET', `${PRODUCTS}/${tea}`, machine)).body.stock, 1000 - LIMIT);

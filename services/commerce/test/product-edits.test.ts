@@ -48,8 +48,8 @@ t.test('a tag changes with the stock; what If-Match guards is what the body chan
     [current, { name: 'Late' }, 412],
   ];
   for (const [tag, body, status] of cases) {
-    const answer = await call('PUT', path, machine, body, { 'if-match': tag });
-    t.equal(answer.status, status, JSON.stringify(body));
+    const response = await call('PUT', path, machine, body, { 'if-match': tag });
+    t.equal(response.status, status, JSON.stringify(body));
   }
   const { headers } = await call('GET', path, machine);
   const restocked = await call('PUT', path, machine, { stock: 5 }, { 'if-match': headers.get('etag') ?? '' });

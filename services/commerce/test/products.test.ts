@@ -43,10 +43,10 @@ t.test('fields that are wrong are named', async (t) => {
       ['POST', PRODUCTS, { ...TEA, ...body }],
       ['PUT', `${PRODUCTS}/${id}`, body],
     ] as const) {
-      const answer = await call(method, path, machine, JSON.stringify(whole));
+      const response = await call(method, path, machine, JSON.stringify(whole));
       const about = `${method} ${JSON.stringify(body).slice(0, 60)}`;
-      t.equal(answer.status, 400, about);
-      t.match(answer.body.error.details, [{ field, message }], about);
+      t.equal(response.status, 400, about);
+      t.match(response.body.error.details, [{ field, message }], about);
     }
   }
   const other = await call('PUT', `${PRODUCTS}/${id}`, machine, { currency: 'JPY' });
@@ -95,10 +95,12 @@ t.test('who may do what', async (t) => {
 
 t.test('a sku is unique where given, whatever its case, also when many come at once', async (t) => {
   const post = (sku: string | null) => call('POST', PRODUCTS, machine, { ...TEA, sku });
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => post(i % 2 === 0 ? 'a-1' : 'A-1')));
-  t.equal(answers.filter(({ status }) => status === 201).length, 1);
-  t.equal(answers.filter(({ status }) => status === 409).length, 19);
-  const taken = answers.find(({ status }) => status === 201)?.body.id ?? '';
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => post(i % 2 === 0 ? 'a-1' : 'A-1')),
+  );
+  t.equal(responses.filter(({ status }) => status === 201).length, 1);
+  t.equal(responses.filter(({ status }) => status === 409).length, 19);
+  const taken = responses.find(({ status }) => status === 201)?.body.id ?? '';
   for (const sku of [null, null]) t.equal((await post(sku)).status, 201, 'none is not taken');
   const { id } = (await post('b-1')).body;
   t.match(await call('PUT', `${PRODUCTS}/${id}`, machine, { sku: 'A-1' }), {

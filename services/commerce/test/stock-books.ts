@@ -82,7 +82,7 @@ export async function openBooks(t: Test) {
   }
 
   /**
-   * A connection of a process that dies at its nth write: before it, or after it and before its answer. From then on nothing
+   * A connection of a process that dies at its nth write: before it, or after it and before its response. From then on nothing
    * that the process does reaches the database.
    */
   function dyingConnection(nth: number, when: 'before' | 'after'): Connection {

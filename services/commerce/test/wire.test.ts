@@ -19,7 +19,7 @@ const snapshot = createWireSnapshot();
 const V1 = '/api/v1/products';
 const TEA = { name: 'Green tea', price: 12.5, currency: 'USD', category: 'Tea', stock: 40, sku: 'TEA-1' };
 
-/** Sends a request and compares the exchange; the id in the answer, if there is one. */
+/** Sends a request and compares the exchange; the id in the response, if there is one. */
 async function row(
   t: Test,
   who: keyof typeof tokens,
@@ -27,9 +27,9 @@ async function row(
   path: string,
   body?: unknown,
 ): Promise<string> {
-  const answer = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.answer(answer), `${who}: ${snapshot.request(method, path, body)}`);
-  return answer.body?.id ?? '';
+  const response = await call(method, path, tokens[who], body);
+  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
+  return response.body?.id ?? '';
 }
 
 t.test('no products yet', async (t) => {

@@ -22,7 +22,7 @@ const slashRemoved: Middleware = async (ctx, next) => {
   ctx.redirect(path.slice(0, -1) + ctx.search);
 };
 
-/** The Koa app: every answer to a person is a page, errors included. */
+/** The Koa app: every response to a person is a page, errors included. */
 export function createDashboardApp(options: {
   routers: readonly Router[];
   /** The caller's error for a failure that is no fault of ours, such as a database that is down. */

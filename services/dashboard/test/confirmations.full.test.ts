@@ -145,8 +145,8 @@ for (const { path, name, fields = {}, says, state } of ACTS) {
     t.equal((await browser.submit({ ...page, html: bare }, fields, which)).status, 400);
     t.same(await state(), before, 'without the confirmation nothing changes');
 
-    const answer = { ...fields, ...(name === undefined ? {} : { confirmation: name }) };
-    const done = await browser.submit(page, answer, which);
+    const response = { ...fields, ...(name === undefined ? {} : { confirmation: name }) };
+    const done = await browser.submit(page, response, which);
     t.equal(done.status, 200, heading(done) ?? '');
     t.not(JSON.stringify(await state()), JSON.stringify(before), 'with it, it is done');
   });

@@ -71,7 +71,7 @@ for (const [list, { empty, search, refused }] of Object.entries(LISTS)) {
   t.test(`${list}: what is wrong, and the way on`, async (t) => {
     const own = `/dashboard/${list}`;
     const down = ['cannot be shown.', 'cannot be reached', 'Try again in a moment.'];
-    const refusal = ['cannot be shown.', 'Change the search, or show all'];
+    const error = ['cannot be shown.', 'Change the search, or show all'];
     const cases: [origin: string, query: string, said: string[], to?: string][] = [
       [unreachable, '', down, own],
       [
@@ -82,7 +82,7 @@ for (const [list, { empty, search, refused }] of Object.entries(LISTS)) {
       ],
     ];
     if (empty !== undefined) cases.push([built.base, '', [empty]]);
-    if (refused !== undefined) cases.push([built.base, refused, refusal, own]);
+    if (refused !== undefined) cases.push([built.base, refused, error, own]);
     if (search !== undefined) {
       cases.push(
         [built.base, search, ['Nothing matches this search. Try a broader one, or show all'], own],

@@ -126,21 +126,21 @@ async function inChromium(path: string): Promise<void> {
     const { page } = await visit(t);
     await signIn(page);
     const href = paths.find((it) => it.endsWith('/usage')) ?? '';
-    const answers = [
+    const responses = [
       { status: 503, body: '<title>Temporarily unavailable</title><main></main>' },
       { status: 200, body: '<title>Usage</title><main><p>It cannot be shown.</p></main>' },
     ];
-    for (const answer of answers) {
+    for (const reply of responses) {
       await page.goto(url(href));
       const title = await page.title();
       let asked = 0;
       await page.route('**/usage?*', async (route) => {
         asked += 1;
-        if (asked === 1) await route.fulfill({ ...answer, contentType: 'text/html' });
+        if (asked === 1) await route.fulfill({ ...reply, contentType: 'text/html' });
         else await route.continue();
       });
       await page.locator('.stale').waitFor({ timeout: 20_000 });
-      t.equal(await page.locator('#usage').count(), 1, `${answer.status}`);
+      t.equal(await page.locator('#usage').count(), 1, `${reply.status}`);
       t.equal(await page.title(), title);
       await page.locator('.stale').waitFor({ state: 'detached', timeout: 20_000 });
       t.equal(await page.locator('#usage').count(), 1, 'it is loaded anew');

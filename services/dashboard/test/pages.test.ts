@@ -438,8 +438,8 @@ t.test('pages of the dashboard', async (t) => {
     const [, signUp = ''] = /<a [^>]*href="([^"]*)">Sign up</.exec(page.html) ?? [];
     t.equal(heading(await built.browser().get(signUp)), 'Create an account');
     t.notMatch(landingPage({ publicUrl: base, signUp: false }), 'Sign up', 'where nobody may');
-    const answer = await fetch(`${base}/`, { headers: { accept: '*/*' } });
-    t.match(answer.headers.get('vary'), /accept/i);
-    t.match(await answer.json(), { name: 'Gatehouse', links: [{ href: '/dashboard' }] });
+    const response = await fetch(`${base}/`, { headers: { accept: '*/*' } });
+    t.match(response.headers.get('vary'), /accept/i);
+    t.match(await response.json(), { name: 'Gatehouse', links: [{ href: '/dashboard' }] });
   });
 });

@@ -30,13 +30,13 @@ t.test('sign-ins of the dashboard', async (t) => {
     return entries;
   }
 
-  /** The answer to a sign-in with somebody's cookies of identity, in a browser with a session of the dashboard. */
+  /** The response to a sign-in with somebody's cookies of identity, in a browser with a session of the dashboard. */
   async function signInAgain(ofIdentity: FormBrowser, session: string): Promise<Response> {
     const begun = await end(await ask('/dashboard/sign-in', session));
     const [pending = ''] = begun.headers.getSetCookie()[0]?.split(';') ?? [];
     const known = header(ofIdentity.cookies('/oauth2/authorize'));
-    const answer = await end(await ask(begun.headers.get('location') ?? '', known));
-    return end(await ask(answer.headers.get('location') ?? '', `${session}; ${pending}`));
+    const reply = await end(await ask(begun.headers.get('location') ?? '', known));
+    return end(await ask(reply.headers.get('location') ?? '', `${session}; ${pending}`));
   }
 
   await t.test('signing in while signed in leaves the new session its tokens', async (t) => {
@@ -89,8 +89,8 @@ t.test('sign-ins of the dashboard', async (t) => {
     store(foreign);
     const reached: (string | null)[] = [];
     for (const authorize of begun) {
-      const answer = await end(await ask(authorize, header(known)));
-      const response = await end(await ask(answer.headers.get('location') ?? '', header(jar)));
+      const reply = await end(await ask(authorize, header(known)));
+      const response = await end(await ask(reply.headers.get('location') ?? '', header(jar)));
       store(response);
       reached.push(response.headers.get('location'));
     }
@@ -140,10 +140,10 @@ t.test('sign-ins of the dashboard', async (t) => {
     const begun = await end(await ask(`${other}/dashboard/sign-in`, ''));
     const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state');
     const [pending = ''] = begun.headers.getSetCookie()[0]?.split(';') ?? [];
-    const answer = new URLSearchParams({ code: 'x'.repeat(43), state: state ?? '', iss: base });
+    const reply = new URLSearchParams({ code: 'x'.repeat(43), state: state ?? '', iss: base });
     const cases: [path: string, cookie: string][] = [
       ['/dashboard/items', cookie],
-      [`/dashboard/signed-in?${answer}`, pending],
+      [`/dashboard/signed-in?${reply}`, pending],
     ];
     for (const [path, sent] of cases) {
       const response = await ask(other + path, sent);
@@ -177,8 +177,8 @@ t.test('sign-ins of the dashboard', async (t) => {
     await changeRole('ann', 'editor');
     t.equal(heading(await known.get('/dashboard/users')), 'Users');
     t.equal(known.cookies('/dashboard').get(SESSION), session, 'and stay signed in');
-    const answer = new URLSearchParams({ code: 'x'.repeat(43), state: state ?? '', iss: base });
-    const refused = await ask(`/dashboard/signed-in?${answer}`, pending, strangers);
+    const reply = new URLSearchParams({ code: 'x'.repeat(43), state: state ?? '', iss: base });
+    const refused = await ask(`/dashboard/signed-in?${reply}`, pending, strangers);
     t.equal(refused.status, 503, 'a limit is no cancelled sign-in');
     t.ok(Number(refused.headers.get('retry-after')) > 1);
   });

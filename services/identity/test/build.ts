@@ -45,8 +45,8 @@ export const ALL_SCOPES = [
 export const PASSWORD = 'correct horse battery';
 
 type BuildOptions = {
-  /** Compares every answer of identity's to the requests below with its OpenAPI document. */
-  checkAnswers?: boolean;
+  /** Compares every response of identity's to the requests below with its OpenAPI document. */
+  checkResponses?: boolean;
   rateLimit?: 'on' | 'off';
   mongodbUri?: string;
   masterKey?: Buffer;
@@ -151,7 +151,7 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   await start([identity, users], port);
 
   const problemsOf =
-    options.checkAnswers === true
+    options.checkResponses === true
       ? createOpenApiCheck((await (await fetch(`${base}/openapi/identity.json`)).json()) as object)
       : () => [];
 
@@ -162,17 +162,17 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       ...(sent === undefined ? {} : { body: sent }),
     });
     const text = await response.text();
-    const answer = {
+    const reply = {
       status: response.status,
       headers: response.headers,
       body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
     };
     const isOfIdentity = prefixesOf('identity').some((prefix) => isUnder(path.split('?')[0] ?? '', prefix));
-    const body = text === '' ? undefined : answer.body;
+    const body = text === '' ? undefined : reply.body;
     const problems =
-      isOfIdentity && !isUnder(path, '/internal') ? problemsOf({ method, path, ...answer, body }) : [];
+      isOfIdentity && !isUnder(path, '/internal') ? problemsOf({ method, path, ...reply, body }) : [];
     if (problems.length > 0) throw new Error(`${problems.join('; ')}\n${text}`);
-    return answer;
+    return reply;
   }
 
   const post = (path: string, body: BodyOf, headers: Record<string, string>) =>

@@ -66,9 +66,9 @@ t.test('what is taken from an application is known at every replica within a sec
     password: PASSWORD,
   });
   const manage = async (method: string, path: string, body?: unknown) => {
-    const answer = await built.call(method, `/api/v1/applications${path}`, String(login.body.token), body);
-    t.ok(answer.status < 300, `${method} ${path}`);
-    return answer.body;
+    const reply = await built.call(method, `/api/v1/applications${path}`, String(login.body.token), body);
+    t.ok(reply.status < 300, `${method} ${path}`);
+    return reply.body;
   };
   const other = 'https://elsewhere.example.org/callback';
   const made = await manage('POST', '', {

@@ -19,7 +19,7 @@ t.test('a body that does not end is given up, wherever one is read', async (t) =
   });
   const [JSON_TYPE, FORM] = ['application/json', 'application/x-www-form-urlencoded'];
   const begin = performance.now();
-  const answers = [
+  const responses = [
     ['POST', '/v1/users', JSON_TYPE, token],
     ['DELETE', `/v1/users/${people.ann.id}`, JSON_TYPE, token],
     ['POST', '/api/v1/applications', JSON_TYPE, token],
@@ -44,6 +44,6 @@ t.test('a body that does not end is given up, wherever one is read', async (t) =
     clearInterval(trickle);
     t.match(String(received), /^HTTP\/1\.1 408 /, String(path));
   });
-  await Promise.all(answers);
+  await Promise.all(responses);
   t.ok(performance.now() - begin < (BODY_SECONDS + 5) * 1000);
 });

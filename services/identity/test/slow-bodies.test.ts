@@ -36,8 +36,8 @@ t.test('who is demoted, or signs out, while a body is on its way writes nothing'
     const { id, token } = await newPerson(`admin-${index}`, 'admin');
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const request = { headers, body: JSON.stringify(body) };
-    const answer = await sendSlowly(base + path, request, () => end(id, token));
-    t.equal(answer.status, 401, `${path} ${end.name}`);
+    const response = await sendSlowly(base + path, request, () => end(id, token));
+    t.equal(response.status, 401, `${path} ${end.name}`);
   }
   t.equal((await call('POST', '/v1/users', root, draft)).status, 201, 'there was no such person');
   const { body } = await call('GET', '/api/v1/applications?limit=100', root);
@@ -87,9 +87,9 @@ t.test('consent of a sign-in that was finished elsewhere grants nothing', async 
     },
     body: new URLSearchParams({ ...form?.fields, decision: 'allow' }).toString(),
   };
-  const answer = await sendSlowly(base + form?.action, request, () =>
+  const response = await sendSlowly(base + form?.action, request, () =>
     visitor.submit(page, { decision: 'deny' }),
   );
-  t.equal(answer.status, 400);
-  t.match(answer.text, 'This sign-in has expired');
+  t.equal(response.status, 400);
+  t.match(response.text, 'This sign-in has expired');
 });

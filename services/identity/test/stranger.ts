@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
-export type Answer = { status: number; text: string; headers: IncomingHttpHeaders; cookies: string[] };
+export type JsonResponse = { status: number; text: string; headers: IncomingHttpHeaders; cookies: string[] };
 
 /** Sends requests from any address of this machine's, such as 127.0.0.9. */
 export function stranger(base: string) {
@@ -11,7 +11,7 @@ export function stranger(base: string) {
     path: string,
     body = '',
     headers: Record<string, string> = {},
-  ): Promise<Answer> => {
+  ): Promise<JsonResponse> => {
     const request = httpRequest(new URL(path, base), { method, localAddress, headers });
     request.end(body);
     const [response] = await once(request, 'response');

@@ -43,8 +43,8 @@ await benchBeside(bench, async ({ service, bare, ask, compare }) => {
   const PATH = '/api/v1/items';
   const someItem = () => ids[Math.floor(Math.random() * ids.length)];
   const [id] = ids;
-  const answers = await Promise.all([ask(bare, get(`/items/${id}`)), ask(service, get(`${PATH}/${id}`))]);
-  if (answers[0] !== answers[1]) throw new Error(`they answer differently: ${answers}`);
+  const responses = await Promise.all([ask(bare, get(`/items/${id}`)), ask(service, get(`${PATH}/${id}`))]);
+  if (responses[0] !== responses[1]) throw new Error(`they answer differently: ${responses}`);
   const { links } = JSON.parse(await ask(service, get(`${PATH}?cursor=`)));
 
   await compare({

@@ -25,11 +25,11 @@ const tokens = {
 type Who = keyof typeof tokens;
 const snapshot = createWireSnapshot();
 
-/** Sends a request and compares the exchange; the id in the answer, if there is one. */
+/** Sends a request and compares the exchange; the id in the response, if there is one. */
 async function row(t: Test, who: Who, method: string, path: string, body?: unknown): Promise<string> {
-  const answer = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.answer(answer), `${who}: ${snapshot.request(method, path, body)}`);
-  return answer.body?.id ?? '';
+  const response = await call(method, path, tokens[who], body);
+  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
+  return response.body?.id ?? '';
 }
 
 t.test('no items yet', async (t) => {

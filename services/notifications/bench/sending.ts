@@ -20,7 +20,7 @@ import { createNotificationService } from '../src/notifications/notification-ser
 import { createSenderTurns } from '../src/notifications/sender-turns.ts';
 import { createSender } from '../src/notifications/sending.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
-import { COLLECTION, UNENDED_INDEX } from '../src/notifications/store/notification-document.ts';
+import { COLLECTION, OPEN_INDEX } from '../src/notifications/store/notification-document.ts';
 import { createNotificationStore, type JobEventOf } from '../src/notifications/store/notification-store.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
@@ -103,8 +103,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   });
   await database.start();
   const collection = connection.collection<{ _id: string }>('raw');
-  for (const { fields, options } of [OUTBOX_INDEX, UNENDED_INDEX])
-    await collection.createIndex(fields, options);
+  for (const { fields, options } of [OUTBOX_INDEX, OPEN_INDEX]) await collection.createIndex(fields, options);
   for (const part of [publisher, worker, reader]) part.start();
   await until(
     () =>

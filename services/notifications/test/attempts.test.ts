@@ -20,8 +20,8 @@ t.teardown(() => database.stop());
 /** Two processes. */
 const [one, other] = [createNotificationAttempts(connection), createNotificationAttempts(connection)];
 
-const LEASE = { leaseMs: 10_000, alone: false };
-const SHORT = { leaseMs: 20, alone: false };
+const LEASE = { leaseMs: 10_000, exclusive: false };
+const SHORT = { leaseMs: 20, exclusive: false };
 let made = 0;
 
 async function add(): Promise<Notification> {
@@ -52,8 +52,8 @@ t.test('one process at a time; what has ended is not begun again', async (t) => 
   const own = await held(one, reference);
   t.equal(own.attempt, 1);
   const notOwn = { ...own, holder: (await held(other, referenceOf(await add()))).holder };
-  for (const alone of [false, true]) {
-    t.match(await other.begin(reference, { ...LEASE, alone }), { state: 'busy', ms: Number });
+  for (const exclusive of [false, true]) {
+    t.match(await other.begin(reference, { ...LEASE, exclusive }), { state: 'busy', ms: Number });
   }
   t.ok(await one.renew(own, 10_000));
   t.notOk(await other.renew(notOwn, 10_000), 'nobody else’s');
@@ -99,7 +99,10 @@ t.test('an attempt that never ended becomes unknown, and is followed by one that
   await sleep(30);
   t.match(await other.begin(reference, LEASE), { state: 'alone' });
   t.same(await outcomes(notification), ['sending', 'running'], 'nothing is counted');
-  t.match(await other.begin(reference, { ...LEASE, alone: true }), { state: 'begun', held: { attempt: 2 } });
+  t.match(await other.begin(reference, { ...LEASE, exclusive: true }), {
+    state: 'begun',
+    held: { attempt: 2 },
+  });
   t.same(await outcomes(notification), ['sending', 'unknown', 'running']);
   await one.end(lost, { outcome: 'accepted', error: null, providerId: null });
   t.same(
@@ -117,7 +120,7 @@ t.test('an attempt that fails is followed by another after its pause', async (t)
   t.match(await store.findById(notification.id), { status: 'queued', reason: 'down' });
   const second = await held(other, reference);
   t.equal(second.attempt, 2);
-  await other.takeBack(second, 'unreachable', 0);
+  await other.releaseAttempt(second, 'unreachable', 0);
   t.same(await outcomes(notification), ['queued', 'failed'], 'one that does not count leaves no trace');
   const again = await held(one, reference);
   t.equal(again.attempt, 2);
@@ -161,7 +164,7 @@ t.test('a process that has its own job back tells the attempts apart', async (t)
   t.same(await ledger.begin(job, SHORT), { attempt: 1 });
   // It was held up for longer than its lease.
   await sleep(30);
-  t.same(await ledger.begin(job, { ...LEASE, alone: true }), { attempt: 2 });
+  t.same(await ledger.begin(job, { ...LEASE, exclusive: true }), { attempt: 2 });
   t.equal(await ledger.renew(job, 1, 10_000), false);
   ledger.currentAttempt(job, 2).mayBeAccepted = true;
   await ledger.end(job, 2, { result: 'succeeded' });
@@ -193,8 +196,8 @@ t.test('what should have ended is found by an index, and not again at once', asy
   const later = new Date(Date.now() + 1000);
   t.ok((await one.overdue(later, 1000, 1000)).some(({ id }) => id === notification.id));
   t.same(await one.overdue(new Date(Date.now() - 1000), 1000, 1000), []);
-  const unended = await one.countUnended();
+  const unended = await one.countOpen();
   const own = await held(one, referenceOf(notification));
   await one.end(own, { outcome: 'accepted', error: null, providerId: null });
-  t.equal(await one.countUnended(), unended - 1);
+  t.equal(await one.countOpen(), unended - 1);
 });

@@ -35,7 +35,7 @@ export const ALL = 'read:data write:data read:all';
 export const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
 export const BOB = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b8';
 
-export const TIMES = { backoffMs: { first: 20, max: 100 }, answerMs: 1000 };
+export const TIMES = { backoffMs: { first: 20, max: 100 }, responseTimeoutMs: 1000 };
 
 /** The notifications service, and users beside it, with a database and an issuer of their own. */
 export async function build(

@@ -106,7 +106,7 @@ t.test('no subscription is asked about twice when the clock is set back', async 
 t.test('nothing goes while identity cannot be asked, or answers something else', async (t) => {
   ended.add('gnt_unknown');
   const { id } = await register({ grantId: 'gnt_unknown' });
-  for (const answer of [
+  for (const response of [
     async () => Promise.reject(new Error('unreachable')),
     async () => ({ status: 403, body: {} }),
     async () => ({ status: 200, body: { ended: [] } }),
@@ -115,7 +115,7 @@ t.test('nothing goes while identity cannot be asked, or answers something else',
     let requests = 0;
     const request = () => {
       requests += 1;
-      return answer();
+      return response();
     };
     const task = createEndedSubscriptions({ store, identity: { request }, logger, retryMs: 5 });
     task.start();
@@ -133,9 +133,9 @@ t.test('one that is registered again while it is being asked about stays', async
   await until(() => Date.now() > updatedAt.getTime(), 1000);
   await check(t, {
     async request(...asked) {
-      const answer = await identity.request(...asked);
+      const response = await identity.request(...asked);
       await register({ grantId: 'gnt_after' }, endpoint);
-      return answer;
+      return response;
     },
   });
   t.same(await ids(), [id]);

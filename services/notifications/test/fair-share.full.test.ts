@@ -19,7 +19,7 @@ async function check(t: Test, natsUrl: string | undefined): Promise<void> {
   const providers = { sms: { url: gateway.url, from: '+15005550006' } };
   const { issuer, call } = await build(
     t,
-    { providers, slots: SLOTS, answerMs: 20_000 },
+    { providers, slots: SLOTS, responseTimeoutMs: 20_000 },
     natsUrl === undefined ? {} : { natsUrl },
   );
   const busy = await issuer.person('usr_busy', 'editor', ALL);

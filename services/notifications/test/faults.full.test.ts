@@ -113,7 +113,7 @@ async function run(t: { teardown(fn: () => unknown): void }, count: number, name
   /** Until it is accepted, as a client does that must not lose it. */
   async function post(number: number): Promise<void> {
     for (;;) {
-      const answer = await fetch(`${api.base}/v2/notifications`, {
+      const response = await fetch(`${api.base}/v2/notifications`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${token}`,
@@ -127,10 +127,10 @@ async function run(t: { teardown(fn: () => unknown): void }, count: number, name
         }),
         signal: AbortSignal.timeout(10_000),
       }).catch(() => undefined);
-      await answer?.body?.cancel().catch(() => {});
-      if (answer?.status === 202) return;
-      if (answer !== undefined && answer.status < 500 && answer.status !== 409) {
-        throw new Error(`refused: ${answer.status}`);
+      await response?.body?.cancel().catch(() => {});
+      if (response?.status === 202) return;
+      if (response !== undefined && response.status < 500 && response.status !== 409) {
+        throw new Error(`refused: ${response.status}`);
       }
       await sleep(100);
     }

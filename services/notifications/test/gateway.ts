@@ -12,7 +12,7 @@ export async function startGateway(t: Teardown) {
   const state = { mode: 'accept' as Mode, retryAfter: '1', delayMs: 0 };
   let sids = 0;
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await text(request));
     // A test may change it as soon as it has seen the request.
     const { mode } = state;
@@ -42,7 +42,7 @@ export async function startGateway(t: Teardown) {
     }
   }
 
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.teardown(() => void server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;

@@ -112,7 +112,7 @@ for (const [name, replies, expected] of CASES) {
 t.test('each time that the content was given is an attempt of the notification', async (t) => {
   const { seen, smtpUrl } = await startServer(t, { CONTENT: endless });
   const providers = { email: { smtpUrl, from: 'a@example.org' } };
-  const { notify, ended } = await build(t, { providers, answerMs: 10_000 });
+  const { notify, ended } = await build(t, { providers, responseTimeoutMs: 10_000 });
   const { status, attempts } = await ended(await notify());
   t.equal(status, 'failed');
   t.equal(attempts.length, seen.contents);

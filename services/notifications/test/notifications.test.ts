@@ -137,9 +137,9 @@ t.test('while users is down, nothing is accepted, and what was accepted waits', 
     { providers: { capture: { directory: t.testdir() } } },
     { usersUrl: `http://127.0.0.1:${await freePort()}` },
   );
-  const answer = await down.call('POST', NOTIFICATIONS, down.machine, MESSAGE);
-  t.equal(answer.status, 503);
-  t.ok(Number(answer.headers.get('retry-after')) > 0);
+  const reply = await down.call('POST', NOTIFICATIONS, down.machine, MESSAGE);
+  t.equal(reply.status, 503);
+  t.ok(Number(reply.headers.get('retry-after')) > 0);
 });
 
 t.test('every list is read by an index', async (t) => {

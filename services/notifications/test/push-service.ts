@@ -12,7 +12,7 @@ type Pushed = { path: string; message: unknown; headers: Record<string, string |
 export async function startPushService(t: Teardown) {
   const received: Pushed[] = [];
   /** By path: the status that it answers instead of 201. */
-  const answers = new Map<string, number>();
+  const responses = new Map<string, number>();
   const browsers = new Map<string, { ecdh: ReturnType<typeof createECDH>; auth: Buffer }>();
   const { cert, key } = selfSigned();
   setDefaultCACertificates([...getCACertificates(), cert]);
@@ -21,7 +21,7 @@ export async function startPushService(t: Teardown) {
     const path = request.url ?? '';
     const body = await buffer(request);
     const browser = browsers.get(path);
-    const status = answers.get(path) ?? (browser === undefined ? 404 : 201);
+    const status = responses.get(path) ?? (browser === undefined ? 404 : 201);
     if (status === 201 && browser !== undefined) {
       checkVapid(String(request.headers.authorization), origin);
       received.push({ path, message: JSON.parse(decrypt(body, browser)), headers: request.headers });
@@ -46,7 +46,7 @@ export async function startPushService(t: Teardown) {
       subscription: { endpoint: origin + path, keys: { p256dh, auth: auth.toString('base64url') } },
     };
   }
-  return { received, answers, subscribe };
+  return { received, responses, subscribe };
 }
 
 /** RFC 8291 §3.4 and RFC 8188 §2.1, for a message of one record. */

@@ -57,7 +57,7 @@ t.test('a browser decrypts the message', async (t) => {
 t.test('a subscription that is gone is removed, and the others get the message', async (t) => {
   const [gone, there] = [await subscribe(ann), await subscribe(ann)];
   for (const status of [404, 410]) {
-    pushService.answers.set(gone.path, status);
+    pushService.responses.set(gone.path, status);
     if (status === 410) await call('POST', PATH, ann, gone.subscription);
     const before = (await count(ann)).length;
     t.match(await ended(await notify({ type: 'push' })), { status: 'sent' });
@@ -69,7 +69,7 @@ t.test('a subscription that is gone is removed, and the others get the message',
 
 t.test('when all are gone, the notification has failed', async (t) => {
   const { path } = await subscribe(bob);
-  pushService.answers.set(path, 410);
+  pushService.responses.set(path, 410);
   t.match(await ended(await notify({ type: 'push', user_id: BOB })), {
     status: 'failed',
     reason: /does not know the subscription any more/,
@@ -79,10 +79,10 @@ t.test('when all are gone, the notification has failed', async (t) => {
 
 t.test('a push service that fails is tried again', async (t) => {
   const { path, id } = await subscribe(bob);
-  pushService.answers.set(path, 503);
+  pushService.responses.set(path, 503);
   const notification = await notify({ type: 'push', user_id: BOB });
   await ended(notification, ['queued', 'sending']);
-  setTimeout(() => pushService.answers.delete(path), 100);
+  setTimeout(() => pushService.responses.delete(path), 100);
   t.match(await ended(notification), { status: 'sent' });
   t.equal(receivedAt(path).length, 1);
   t.equal((await call('DELETE', `${PATH}/${id}`, bob)).status, 204);
@@ -103,8 +103,8 @@ t.test('of registrations of an endpoint at the same time, one remains', async (t
   for (let i = 0; i < 5; i += 1) {
     const { subscription } = pushService.subscribe();
     const tokens = [ann, bob, ann, bob, ann, bob];
-    const answers = await Promise.all(tokens.map((token) => call('POST', PATH, token, subscription)));
-    t.same([...new Set(answers.map(({ status }) => status))], [201]);
+    const responses = await Promise.all(tokens.map((token) => call('POST', PATH, token, subscription)));
+    t.same([...new Set(responses.map(({ status }) => status))], [201]);
     const all = await Promise.all([ann, bob].map(count));
     const found = all
       .flat()

@@ -82,8 +82,8 @@ t.test('identity has each action when it is answered, and none that changes noth
   ];
   for (const [name, method, path, body, status, told] of rows) {
     queueActions.taken.length = 0;
-    const answer = await call(method, path, admin, body, { 'user-agent': 'Console/1' });
-    t.equal(answer.status, status, name);
+    const response = await call(method, path, admin, body, { 'user-agent': 'Console/1' });
+    t.equal(response.status, status, name);
     const { taken } = queueActions;
     t.same(
       taken.map(({ action, details }) => [action, details]),
@@ -102,8 +102,8 @@ t.test('identity has each action when it is answered, and none that changes noth
 t.test('many who pause a lane at once pause it once', async (t) => {
   queueActions.taken.length = 0;
   const pause = () => call('PUT', '/api/v1/queues/messages/push', admin, { paused: true });
-  const answers = await Promise.all(Array.from({ length: 8 }, pause));
-  t.same([...new Set(answers.map(({ status }) => status))], [200]);
+  const responses = await Promise.all(Array.from({ length: 8 }, pause));
+  t.same([...new Set(responses.map(({ status }) => status))], [200]);
   t.same(
     queueActions.taken.map(({ action }) => action),
     ['queue.paused'],

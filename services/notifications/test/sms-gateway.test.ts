@@ -10,11 +10,11 @@ const CHUNK = Buffer.alloc(65_536, ' ');
 const MESSAGE = { id: 'ntf_1', text: 'Hello', isUrgent: false };
 
 /** A gateway that answers every message like this, and tells how many connections it has. */
-async function startGateway(t: Test, answer: (response: ServerResponse) => void) {
+async function startGateway(t: Test, reply: (response: ServerResponse) => void) {
   const seen = { open: 0, messages: 0 };
   const server = createServer((request, response) => {
     seen.messages += 1;
-    request.resume().once('end', () => answer(response));
+    request.resume().once('end', () => reply(response));
   }).listen(0, '127.0.0.1');
   server.on('connection', (socket) => {
     seen.open += 1;

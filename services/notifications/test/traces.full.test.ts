@@ -11,7 +11,7 @@ async function check(t: Test, natsUrl: string | undefined): Promise<void> {
   const gateway = await startGateway(t);
   gateway.state.delayMs = 50;
   const providers = { sms: { url: gateway.url, from: '+15005550006' } };
-  const sending = { providers, slots: 2, answerMs: 20_000 };
+  const sending = { providers, slots: 2, responseTimeoutMs: 20_000 };
   const { issuer, call, ended } = await build(t, sending, natsUrl === undefined ? {} : { natsUrl });
   const senders = await Promise.all(
     ['usr_one', 'usr_two', 'usr_three'].map((id) => issuer.person(id, 'editor', ALL)),

@@ -26,7 +26,7 @@ const snapshot = createWireSnapshot();
 const MESSAGE = { user_id: ANN, message: 'Your order has been shipped.', type: 'email', priority: 'high' };
 const PREFIXES = ['/v2/notifications', '/notifications', '/api/v1/notifications'];
 
-/** Sends a request and compares the exchange; the id in the answer, if there is one. */
+/** Sends a request and compares the exchange; the id in the response, if there is one. */
 async function row(
   t: Test,
   who: keyof typeof tokens,
@@ -34,9 +34,9 @@ async function row(
   path: string,
   body?: unknown,
 ): Promise<string> {
-  const answer = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.answer(answer), `${who}: ${snapshot.request(method, path, body)}`);
-  return answer.body?.id ?? '';
+  const response = await call(method, path, tokens[who], body);
+  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
+  return response.body?.id ?? '';
 }
 
 t.test('queues and dead letters', async (t) => {

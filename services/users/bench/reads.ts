@@ -72,8 +72,8 @@ await benchBeside(bench, async ({ service, bare, ask, compare }) => {
   const someone = () => ids[Math.floor(Math.random() * ids.length)];
 
   const [id] = ids;
-  const answers = await Promise.all([ask(bare, get(`/users/${id}`)), ask(service, get(`/v1/users/${id}`))]);
-  if (answers[0] !== answers[1]) throw new Error(`they answer differently: ${answers}`);
+  const responses = await Promise.all([ask(bare, get(`/users/${id}`)), ask(service, get(`/v1/users/${id}`))]);
+  if (responses[0] !== responses[1]) throw new Error(`they answer differently: ${responses}`);
   const { links } = JSON.parse(await ask(service, get('/v1/users?cursor=')));
 
   await compare({

@@ -64,11 +64,11 @@ function mountUnder(
       body: S;
       example: Static<S>;
       guard: Guard;
-      refusals?: readonly ErrorKind[];
+      errors?: readonly ErrorKind[];
     },
     change: (request: FastifyRequest<OneUser>, body: Static<S>) => Promise<unknown>,
   ): void {
-    const { summary, description, body, example, guard, refusals = [] } = about;
+    const { summary, description, body, example, guard, errors = [] } = about;
     const read = bodyValidator(body);
     app.put<OneUser>(
       `${prefix}/:id/${field}`,
@@ -82,8 +82,8 @@ function mountUnder(
           scopes: WRITE,
           conditional: 'write',
           body: [{ name: `User${field[0]?.toUpperCase()}${field.slice(1)}`, schema: body, example }],
-          answers: { 204: { description: 'The change has been made.' } },
-          errors: { body: errorBody, kinds: ['invalid', 'not_found', ...refusals] },
+          responses: { 204: { description: 'The change has been made.' } },
+          errors: { body: errorBody, kinds: ['invalid', 'not_found', ...errors] },
         }),
         // Hooks that run before the body is read.
         onRequest: [
@@ -130,7 +130,7 @@ function mountUnder(
     description: `Ends the access tokens of the person. ${LAST_ADMIN}`,
     body: Role,
     example: { role: 'editor' as const },
-    refusals: ['conflict'] as const,
+    errors: ['conflict'] as const,
     guard: authorizeRoleAndStatus,
   };
   put('role', role, (request, body) =>
@@ -142,7 +142,7 @@ function mountUnder(
     description: `Ends the access tokens of the person. Deactivation also ends their sessions; they can no longer sign in. ${LAST_ADMIN}`,
     body: Status,
     example: { status: 'inactive' as const },
-    refusals: ['conflict'] as const,
+    errors: ['conflict'] as const,
     guard: authorizeRoleAndStatus,
   };
   put('status', status, (request, body) =>

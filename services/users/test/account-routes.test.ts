@@ -116,10 +116,10 @@ t.test('errors of a new account, field by field', async (t) => {
     ['{', 400, undefined],
   ];
   for (const [body, status, details] of cases) {
-    const answer = await call('POST', '/internal/users/accounts', token, body);
-    t.equal(answer.status, status);
-    t.match(answer.body.error, { code: status === 409 ? 'conflict' : 'invalid_parameter', message: /\.$/ });
-    t.same(answer.body.error.details, details);
+    const reply = await call('POST', '/internal/users/accounts', token, body);
+    t.equal(reply.status, status);
+    t.match(reply.body.error, { code: status === 409 ? 'conflict' : 'invalid_parameter', message: /\.$/ });
+    t.same(reply.body.error.details, details);
   }
   const claimed = await call(
     'POST',
@@ -267,9 +267,9 @@ t.test('only identity has access, with a token for this audience', async (t) => 
   }
   for (const [name, credential, expected] of cases) {
     for (const [method, url, body] of routes) {
-      const answer = await call(method, url, credential, body);
-      t.equal(answer.status, expected, `${name}: ${method} ${url.replace(/usr_\w+/, ':id')}`);
-      t.equal(answer.body.error.code, expected === 401 ? 'unauthorized' : 'forbidden');
+      const reply = await call(method, url, credential, body);
+      t.equal(reply.status, expected, `${name}: ${method} ${url.replace(/usr_\w+/, ':id')}`);
+      t.equal(reply.body.error.code, expected === 401 ? 'unauthorized' : 'forbidden');
     }
   }
   t.equal((await call('GET', '/v1/users', token)).status, 401, 'an internal token is none for the API');

@@ -51,10 +51,10 @@ export type Body = Account & {
   error: { code: string; message: string; details?: { field: string; message: string }[] };
 };
 
-export type Answer = { status: number; headers: Headers; body: Body };
+export type JsonResponse = { status: number; headers: Headers; body: Body };
 
 /**
- * The users service on a port of its own, with a database, an issuer and an identity of its own. Every answer that
+ * The users service on a port of its own, with a database, an issuer and an identity of its own. Every response that
  * `call` gets is compared with the OpenAPI document that the service serves.
  */
 export async function build(

@@ -157,11 +157,11 @@ t.test('the first users exist, with verified addresses', async (t) => {
     { username: 'FIRST', email: 'second@example.org', password: 'correct horse' },
   ] as const;
   const { call, issuer, internal } = await build(t, { firstUsers });
-  const answer = await call('POST', '/internal/users/password-checks', await internal(), {
+  const reply = await call('POST', '/internal/users/password-checks', await internal(), {
     login: 'first@example.org',
     password: 'correct horse',
   });
-  t.match(answer.body.account, { username: 'first', name: 'First One', role: 'admin', email_verified: true });
+  t.match(reply.body.account, { username: 'first', name: 'First One', role: 'admin', email_verified: true });
   const list = await call('GET', '/v1/users', await issuer.machine(WRITE));
   t.equal(list.body.pagination.total, 1);
 });

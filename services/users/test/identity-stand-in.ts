@@ -18,7 +18,7 @@ export type AccountChange = {
 
 /**
  * Identity as this service sees it: the issuer's endpoints behind another address, and one that takes account
- * changes. It can go away, breaking off every connection or leaving every request without an answer, and come back.
+ * changes. It can go away, breaking off every connection or leaving every request without a response, and come back.
  */
 export async function createIdentityStandIn(t: { teardown(fn: () => void): void }, issuer: TestIssuer) {
   const tokens = createTokenVerifier({
@@ -30,7 +30,7 @@ export async function createIdentityStandIn(t: { teardown(fn: () => void): void 
   let away: 'closed' | 'silent' | undefined;
   const waiting = new Set<Socket>();
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/', headers } = request;
     const body = await text(request);
     if (away === 'closed') return void request.socket.destroy();
@@ -54,7 +54,7 @@ export async function createIdentityStandIn(t: { teardown(fn: () => void): void 
   }
 
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.writeHead(401).end());
+    respond(request, response).catch(() => response.writeHead(401).end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => void server.close().closeAllConnections());

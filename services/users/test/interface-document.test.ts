@@ -142,7 +142,7 @@ t.test('examples of errors are actual answers', async (t) => {
   });
   const one = `/v2/users/${ann.id}`;
   const reader = await issuer.machine('openid');
-  const cases: [status: number, method: string, path: string, answer: ReturnType<typeof call>][] = [
+  const cases: [status: number, method: string, path: string, response: ReturnType<typeof call>][] = [
     [400, 'put', '/v2/users/{id}', call('PUT', one, machine, { email: 'x' })],
     [401, 'get', '/v2/users', call('GET', '/v2/users', undefined)],
     [403, 'get', '/v2/users', call('GET', '/v2/users', reader)],
@@ -159,10 +159,10 @@ t.test('examples of errors are actual answers', async (t) => {
     [413, 'put', '/v2/users/{id}', call('PUT', one, machine, { email: 'x'.repeat(300_000) })],
     [415, 'put', '/v2/users/{id}', call('PUT', one, machine, 'x', { 'content-type': 'text/plain' })],
   ];
-  for (const [status, method, path, answer] of cases) {
+  for (const [status, method, path, response] of cases) {
     const [name = ''] = paths[path][method].responses[status].$ref.split('/').slice(-1);
-    const { body, status: answered } = await answer;
-    t.equal(answered, status);
+    const { body, status: responded } = await response;
+    t.equal(responded, status);
     const { example } = components.responses[name].content['application/json'];
     t.strictSame(example, body, `${method} ${path} ${status}`);
   }

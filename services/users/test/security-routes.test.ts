@@ -29,7 +29,7 @@ t.test('people change their own password with the current one', async (t) => {
   const ann = await created();
   const token = await issuer.person(ann.id, 'user', WRITE);
   const put = (body: unknown) => call('PUT', `${ann.path}/password`, token, body);
-  const refusals: [string, unknown, RegExp][] = [
+  const errors: [string, unknown, RegExp][] = [
     ['without the current one', { new_password: 'second horse' }, /^current_password is required\.$/],
     [
       'wrong',
@@ -46,7 +46,7 @@ t.test('people change their own password with the current one', async (t) => {
     ['camel case', { newPassword: 'second horse', currentPassword: PASSWORD }, /new_password is required/],
     ['no JSON', '{', /JSON/],
   ];
-  for (const [name, body, message] of refusals) {
+  for (const [name, body, message] of errors) {
     t.match(await put(body), { status: 400, body: { error: { code: 'INVALID_INPUT', message } } }, name);
   }
   t.equal(await epochOf(ann.id), 0);
@@ -88,10 +88,10 @@ t.test('people change their own address with their password, and not through an 
         ['a login, its own password', login, { email, ...right }, 200, undefined],
       ];
       for (const [name, token, body, status, code] of cases) {
-        const answer = await call(method, `${prefix}/${ann.id}`, token, body);
+        const response = await call(method, `${prefix}/${ann.id}`, token, body);
         const about = `${method} ${prefix}, ${role}: ${name}`;
-        t.equal(answer.status, status, about);
-        if (code !== undefined) t.match(answer.body, { error: { code } }, about);
+        t.equal(response.status, status, about);
+        if (code !== undefined) t.match(response.body, { error: { code } }, about);
         const stored = await call('GET', `/internal/users/accounts/${ann.id}`, identity);
         t.equal(stored.body.email, status === 200 && 'current_password' in body ? email : ann.email, about);
       }
@@ -278,7 +278,7 @@ t.test('people leave an active admin, and machines need not', async (t) => {
 });
 
 t.test('other methods', async (t) => {
-  const answer = await call('POST', '/v1/users/usr_x/password', machine, {});
-  t.equal(answer.status, 405);
-  t.equal(answer.headers.get('allow'), 'PUT');
+  const response = await call('POST', '/v1/users/usr_x/password', machine, {});
+  t.equal(response.status, 405);
+  t.equal(response.headers.get('allow'), 'PUT');
 });

@@ -1,4 +1,4 @@
-// An SMS gateway that accepts each message with an answer that does not end.
+// An SMS gateway that accepts each message with a response that does not end.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// 40 connections that each ask 140 times for an item of 60 KB without waiting for an answer, and read none (RFC 9112 §9.3.2).
+// 40 connections that each ask 140 times for an item of 60 KB without waiting for a response, and read none (RFC 9112 §9.3.2).
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Abuse, Target } from '../abuse.ts';

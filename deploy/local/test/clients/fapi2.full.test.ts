@@ -2,7 +2,7 @@ import { exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import t from 'tap';
-import { refusal, signInAndAllow, signOut, startServer, untilDead } from './set-up.ts';
+import { rejectionOf, signInAndAllow, signOut, startServer, untilDead } from './set-up.ts';
 
 const CALLBACK = 'https://fapi.example.org/callback';
 const SIGNED_OUT = 'https://fapi.example.org/signed-out';
@@ -62,7 +62,7 @@ t.test('openid-client, from discovery to sign-out', async (t) => {
   });
   t.equal(await server.statusOf(own.pathname, { token: tokens.access_token }), 401, 'not without the key');
   const { refresh_token: refreshToken = '' } = tokens;
-  t.match(await refusal(client.refreshTokenGrant(config, refreshToken)), { error: 'invalid_grant' });
+  t.match(await rejectionOf(client.refreshTokenGrant(config, refreshToken)), { error: 'invalid_grant' });
   const refreshed = await client.refreshTokenGrant(config, refreshToken, undefined, options);
   t.match(refreshed, { token_type: 'dpop', refresh_token: undefined });
   t.match(await client.tokenIntrospection(config, refreshed.access_token), {
@@ -71,7 +71,7 @@ t.test('openid-client, from discovery to sign-out', async (t) => {
   });
 
   const direct = client.buildAuthorizationUrl(config, parameters);
-  const refused = await refusal(
+  const refused = await rejectionOf(
     client.authorizationCodeGrant(config, await signInAndAllow(browser, direct, demo.user), checks),
   );
   t.match(refused, { error: 'invalid_request' }, 'not pushed');
@@ -79,7 +79,7 @@ t.test('openid-client, from discovery to sign-out', async (t) => {
   const end = { id_token_hint: refreshed.id_token ?? '', post_logout_redirect_uri: SIGNED_OUT };
   t.equal((await signOut(browser, client.buildEndSessionUrl(config, end))).href, SIGNED_OUT);
   await untilRefused(refreshed.access_token);
-  t.match(await refusal(client.refreshTokenGrant(config, refreshToken, undefined, options)), {
+  t.match(await rejectionOf(client.refreshTokenGrant(config, refreshToken, undefined, options)), {
     error: 'invalid_grant',
   });
 });
@@ -130,7 +130,7 @@ t.test('oauth4webapi, step by step', async (t) => {
   t.equal(proved.status, 200);
   const secret = oauth.ClientSecretPost('x'.repeat(43));
   const bySecret = await oauth.pushedAuthorizationRequest(as, party, secret, parameters, local);
-  t.match(await refusal(oauth.processPushedAuthorizationResponse(as, party, bySecret)), {
+  t.match(await rejectionOf(oauth.processPushedAuthorizationResponse(as, party, bySecret)), {
     error: 'invalid_client',
   });
   const wrongAudience = oauth.PrivateKeyJwt(key, {
@@ -139,7 +139,7 @@ t.test('oauth4webapi, step by step', async (t) => {
     },
   });
   const listed = await oauth.pushedAuthorizationRequest(as, party, wrongAudience, parameters, local);
-  t.match(await refusal(oauth.processPushedAuthorizationResponse(as, party, listed)), {
+  t.match(await rejectionOf(oauth.processPushedAuthorizationResponse(as, party, listed)), {
     error: 'invalid_client',
   });
 });

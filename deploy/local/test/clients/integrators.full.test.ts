@@ -91,7 +91,7 @@ function python(t: Test, program: string) {
       if (done === true) throw new Error(errors);
       return String(value);
     },
-    answer: (line: string) => child.stdin.write(`${line}\n`),
+    response: (line: string) => child.stdin.write(`${line}\n`),
   };
 }
 
@@ -198,7 +198,7 @@ t.test('Python: Authlib', { skip: needsPython('authlib, requests') }, async (t) 
     t,
     `${code}\nprint(url, flush=True)\nprint(signed_in(input())['email'], flush=True)`,
   );
-  program.answer((await signInAndAllow(server.browser(), await program.line(), demo.user)).href);
+  program.response((await signInAndAllow(server.browser(), await program.line(), demo.user)).href);
   t.equal(await program.line(), 'demo@example.com');
 });
 
@@ -220,7 +220,7 @@ while True:
         print(type(error).__name__, flush=True)`,
   );
   const token = await machineToken();
-  program.answer(token);
+  program.response(token);
   t.equal(await program.line(), MACHINE.client_id);
   const [header, payload = '', signature] = token.split('.');
   const altered = Buffer.from(JSON.stringify({ ...decodeJwt(token), sub: 'usr_other' })).toString(
@@ -234,7 +234,7 @@ while True:
       'InvalidTokenError',
     ],
   ] as const) {
-    program.answer(wrong);
+    program.response(wrong);
     t.equal(await program.line(), error, name);
   }
 });

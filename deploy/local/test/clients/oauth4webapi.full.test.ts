@@ -4,7 +4,7 @@ import * as oauth from 'oauth4webapi';
 import t from 'tap';
 import {
   EVERY_SCOPE,
-  refusal,
+  rejectionOf,
   type Server,
   signInAndAllow,
   signOut,
@@ -136,7 +136,7 @@ t.test('the metadata of OpenID Connect Discovery and of RFC 8414', async (t) => 
   t.equal(as.userinfo_endpoint, `${server.issuer}/userinfo`);
   const origin = new URL('https://another.example.org');
   const response = await oauth.discoveryRequest(issuer, LOCAL);
-  t.match(await refusal(oauth.processDiscoveryResponse(origin, response)), {
+  t.match(await rejectionOf(oauth.processDiscoveryResponse(origin, response)), {
     code: 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
   });
 });
@@ -150,7 +150,7 @@ t.test('a web application from sign-in to sign-out', async (t) => {
   const { access_token: first, refresh_token: refreshToken = '' } = tokens;
   t.match(await validated(first), { sub: demo.user.user_id, scope: EVERY_SCOPE, roles: ['user'] });
   t.match(await userInfo(party, first, demo.user.user_id), { email: 'demo@example.com' });
-  t.match(await refusal(userInfo(party, first, demo.admin.user_id)), {
+  t.match(await rejectionOf(userInfo(party, first, demo.admin.user_id)), {
     code: 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
   });
   t.match(await introspect(party, first), { active: true, scope: EVERY_SCOPE, sub: demo.user.user_id });
@@ -170,8 +170,8 @@ t.test('a web application from sign-in to sign-out', async (t) => {
   }).toString();
   t.equal((await signOut(browser, url)).href, SIGNED_OUT);
   for (const token of [first, again.access_token]) await untilDead(server, own.pathname, token);
-  t.match(await refusal(refresh(party, refreshToken)), { error: 'invalid_grant' });
-  t.match(await refusal(userInfo(party, first, demo.user.user_id)), { status: 401 });
+  t.match(await rejectionOf(refresh(party, refreshToken)), { error: 'invalid_grant' });
+  t.match(await rejectionOf(userInfo(party, first, demo.user.user_id)), { status: 401 });
   t.match((await browser.get('/account')).html, 'name="password"', 'the session is gone');
 });
 
@@ -209,13 +209,13 @@ t.test('a public client with DPoP and a pushed request: tokens and refresh token
   t.equal((await get(dpop)).status, 200);
   t.match(await userInfo(party, token, demo.user.user_id, dpop), { sub: demo.user.user_id });
   const thief = oauth.DPoP({}, await oauth.generateKeyPair('ES256'));
-  t.match(await refusal(get()), { status: 401 });
-  t.match(await refusal(get(thief)), { status: 401 });
-  t.match(await refusal(userInfo(party, token, demo.user.user_id)), { status: 401 });
+  t.match(await rejectionOf(get()), { status: 401 });
+  t.match(await rejectionOf(get(thief)), { status: 401 });
+  t.match(await rejectionOf(userInfo(party, token, demo.user.user_id)), { status: 401 });
   t.equal(await server.statusOf(own.pathname, { authorization: `DPoP ${token}` }), 401, 'without a proof');
 
-  t.match(await refusal(refresh(party, refreshToken)), { error: 'invalid_grant' });
-  t.match(await refusal(refresh(party, refreshToken, thief)), { error: 'invalid_grant' });
+  t.match(await rejectionOf(refresh(party, refreshToken)), { error: 'invalid_grant' });
+  t.match(await rejectionOf(refresh(party, refreshToken, thief)), { error: 'invalid_grant' });
   const refreshed = await refresh(party, refreshToken, dpop);
   t.equal(refreshed.token_type, 'dpop');
   t.match(refreshed.refresh_token, String);
@@ -255,7 +255,7 @@ t.test('client credentials by secret, and by private_key_jwt (RFC 7523)', async 
     const tokens = await clientCredentials(machine(privateKey), 'read:users');
     t.equal(await server.statusOf('/v1/users', { token: tokens.access_token }), 200, alg);
     const foreign = await oauth.generateKeyPair(alg);
-    t.match(await refusal(clientCredentials(machine(foreign.privateKey), 'read:users')), {
+    t.match(await rejectionOf(clientCredentials(machine(foreign.privateKey), 'read:users')), {
       error: 'invalid_client',
     });
   }
@@ -272,7 +272,7 @@ t.test('a machine whose tokens are bound', async (t) => {
     client: { client_id: made.client_id },
     authentication: oauth.ClientSecretBasic(made.client_secret ?? ''),
   };
-  t.match(await refusal(clientCredentials(machine, 'read:users')), { error: 'invalid_grant' });
+  t.match(await rejectionOf(clientCredentials(machine, 'read:users')), { error: 'invalid_grant' });
   const dpop = oauth.DPoP({}, await oauth.generateKeyPair('ES256'));
   const { access_token: token } = await clientCredentials(machine, 'read:users', dpop);
   const users = new URL('/v1/users?limit=1', issuer);

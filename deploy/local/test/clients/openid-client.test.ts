@@ -3,7 +3,7 @@ import * as client from 'openid-client';
 import t from 'tap';
 import {
   EVERY_SCOPE,
-  refusal,
+  rejectionOf,
   type Server,
   signInAndAllow,
   signOut,
@@ -66,7 +66,7 @@ t.test('a web application: code, user info, introspection, refresh, revocation',
 
   const info = await client.fetchUserInfo(config, tokens.access_token, demo.user.user_id);
   t.match(info, { sub: demo.user.user_id, updated_at: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ });
-  t.match(await refusal(client.fetchUserInfo(config, tokens.access_token, demo.admin.user_id)), {
+  t.match(await rejectionOf(client.fetchUserInfo(config, tokens.access_token, demo.admin.user_id)), {
     code: 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
   });
   t.match(await client.tokenIntrospection(config, tokens.access_token), {
@@ -90,17 +90,21 @@ t.test('a web application: code, user info, introspection, refresh, revocation',
   await client.tokenRevocation(config, once.access_token);
   await untilDead(server, own, once.access_token);
   t.same(await client.tokenIntrospection(config, once.access_token), { active: false });
-  t.match(await refusal(client.fetchUserInfo(config, once.access_token, demo.user.user_id)), { status: 401 });
+  t.match(await rejectionOf(client.fetchUserInfo(config, once.access_token, demo.user.user_id)), {
+    status: 401,
+  });
   t.equal(await server.statusOf(own, { token: twice.access_token }), 200, 'only that one is revoked');
 
   await client.tokenRevocation(config, refreshToken);
-  t.match(await refusal(client.refreshTokenGrant(config, refreshToken)), {
+  t.match(await rejectionOf(client.refreshTokenGrant(config, refreshToken)), {
     error: 'invalid_grant',
     status: 400,
   });
   await untilDead(server, own, twice.access_token);
 
-  t.match(await refusal(client.authorizationCodeGrant(config, callback, checks)), { error: 'invalid_grant' });
+  t.match(await rejectionOf(client.authorizationCodeGrant(config, callback, checks)), {
+    error: 'invalid_grant',
+  });
 });
 
 t.test('what must not be believed', async (t) => {
@@ -121,21 +125,23 @@ t.test('what must not be believed', async (t) => {
   const right = { pkceCodeVerifier: verifier, expectedState: 'the-state', expectedNonce: 'the-nonce' };
   const exchange = (callback: URL, checks: client.AuthorizationCodeGrantChecks) =>
     client.authorizationCodeGrant(config, callback, checks);
-  t.match(await refusal(exchange(await begin(), { ...right, expectedState: 'another-state' })), {
+  t.match(await rejectionOf(exchange(await begin(), { ...right, expectedState: 'another-state' })), {
     code: 'OAUTH_INVALID_RESPONSE',
   });
-  t.match(await refusal(exchange(await begin(), { ...right, expectedNonce: 'another-nonce' })), {
+  t.match(await rejectionOf(exchange(await begin(), { ...right, expectedNonce: 'another-nonce' })), {
     code: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   });
   t.match(
-    await refusal(exchange(await begin(), { ...right, pkceCodeVerifier: client.randomPKCECodeVerifier() })),
+    await rejectionOf(
+      exchange(await begin(), { ...right, pkceCodeVerifier: client.randomPKCECodeVerifier() }),
+    ),
     {
       error: 'invalid_grant',
     },
   );
   const mixedUp = await begin();
   mixedUp.searchParams.set('iss', 'https://another.example.org');
-  t.match(await refusal(exchange(mixedUp, right)), { code: 'OAUTH_INVALID_RESPONSE' });
+  t.match(await rejectionOf(exchange(mixedUp, right)), { code: 'OAUTH_INVALID_RESPONSE' });
 
   const forged = await discover(demo.web.client_id, client.ClientSecretBasic(demo.web.client_secret));
   const { n } = await exportJWK((await generateKeyPair('RS256')).publicKey);
@@ -145,7 +151,7 @@ t.test('what must not be believed', async (t) => {
     const { keys } = (await response.json()) as client.JWKS;
     return Response.json({ keys: keys.map((key) => (key.kty === 'RSA' ? { ...key, n } : key)) });
   };
-  t.match(await refusal(client.authorizationCodeGrant(forged, await begin(), right)), {
+  t.match(await rejectionOf(client.authorizationCodeGrant(forged, await begin(), right)), {
     cause: { message: 'JWT signature verification failed' },
   });
 
@@ -169,7 +175,7 @@ t.test('a public client: the refresh token rotates, and signing out ends all', a
   t.match(refreshed.refresh_token, String);
   t.not(refreshed.refresh_token, tokens.refresh_token);
   const again = await client.refreshTokenGrant(config, refreshed.refresh_token ?? '');
-  t.match(await refusal(client.refreshTokenGrant(config, tokens.refresh_token ?? '')), {
+  t.match(await rejectionOf(client.refreshTokenGrant(config, tokens.refresh_token ?? '')), {
     error: 'invalid_grant',
   });
 
@@ -181,7 +187,7 @@ t.test('a public client: the refresh token rotates, and signing out ends all', a
   });
   t.equal((await signOut(browser, url)).href, `${SIGNED_OUT}?state=after`);
   for (const { access_token: token } of [tokens, refreshed, again]) await untilDead(server, own, token);
-  t.match(await refusal(client.refreshTokenGrant(config, again.refresh_token ?? '')), {
+  t.match(await rejectionOf(client.refreshTokenGrant(config, again.refresh_token ?? '')), {
     error: 'invalid_grant',
   });
   const silently = client.buildAuthorizationUrl(config, {
@@ -193,7 +199,7 @@ t.test('a public client: the refresh token rotates, and signing out ends all', a
   });
   const { url: refused } = await browser.get(silently.href);
   t.equal(refused.searchParams.get('error'), 'login_required', 'the session is gone');
-  t.match(await refusal(client.authorizationCodeGrant(config, refused, {})), { error: 'login_required' });
+  t.match(await rejectionOf(client.authorizationCodeGrant(config, refused, {})), { error: 'login_required' });
 });
 
 t.test('a native application, at a port of its own', async (t) => {
@@ -211,13 +217,13 @@ t.test('client credentials, by post and basic, with the metadata of RFC 8414', a
     const tokens = await client.clientCredentialsGrant(config, { scope: 'read:users' });
     t.match(tokens, { token_type: 'bearer', scope: /^read:users$/, refresh_token: undefined });
     const url = new URL('/v1/users', server.issuer);
-    const answer = await client.fetchProtectedResource(config, tokens.access_token, url, 'GET');
-    t.match(await answer.json(), { data: [{ username: 'admin' }, { username: 'demo' }] });
+    const reply = await client.fetchProtectedResource(config, tokens.access_token, url, 'GET');
+    t.match(await reply.json(), { data: [{ username: 'admin' }, { username: 'demo' }] });
     await client.tokenRevocation(config, tokens.access_token);
     await untilDead(server, '/v1/users', tokens.access_token);
   }
   const wrong = await discover(id, client.ClientSecretBasic('wrong'), 'oauth2');
-  t.match(await refusal(client.clientCredentialsGrant(wrong)), {
+  t.match(await rejectionOf(client.clientCredentialsGrant(wrong)), {
     code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
     status: 401,
   });
@@ -236,8 +242,8 @@ t.test('a pushed authorization request (RFC 9126), and DPoP (RFC 9449)', async (
   const record = new URL(own, server.issuer);
   const options = { DPoP: dpop };
   const { access_token: token } = tokens;
-  const answer = await client.fetchProtectedResource(config, token, record, 'GET', null, undefined, options);
-  t.match(await answer.json(), { id: demo.user.user_id });
+  const reply = await client.fetchProtectedResource(config, token, record, 'GET', null, undefined, options);
+  t.match(await reply.json(), { id: demo.user.user_id });
   t.match(await client.fetchUserInfo(config, token, demo.user.user_id, options), { sub: demo.user.user_id });
 
   t.equal(await server.statusOf(own, { token }), 401, 'as Bearer');
@@ -246,7 +252,7 @@ t.test('a pushed authorization request (RFC 9126), and DPoP (RFC 9449)', async (
   t.equal(await server.statusOf('/userinfo', { authorization: `DPoP ${token}` }), 401, 'without a proof');
   const thief = { DPoP: client.getDPoPHandle(config, await client.randomDPoPKeyPair()) };
   t.match(
-    await refusal(client.fetchProtectedResource(config, token, record, 'GET', null, undefined, thief)),
+    await rejectionOf(client.fetchProtectedResource(config, token, record, 'GET', null, undefined, thief)),
     {
       status: 401,
     },

@@ -6,7 +6,14 @@ import session from 'express-session';
 import passport from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import t from 'tap';
-import { type MadeApplication, refusal, signInAndAllow, signOut, startServer, untilDead } from './set-up.ts';
+import {
+  type MadeApplication,
+  rejectionOf,
+  signInAndAllow,
+  signOut,
+  startServer,
+  untilDead,
+} from './set-up.ts';
 
 type Profile = { sub: string; email: string };
 type Tokens = { accessToken: string; refreshToken: string; idToken: string };
@@ -149,7 +156,10 @@ t.test('from sign-in to sign-out', async (t) => {
   const leaving = await atApplication.get('/logout');
   t.equal((await signOut(atGatehouse, leaving.url)).href, home);
   for (const token of [user.accessToken, second.token]) await untilDead(server, own, token);
-  t.match(await refusal(refresh(strategy, user.refreshToken)), { statusCode: 400, data: /"invalid_grant"/ });
+  t.match(await rejectionOf(refresh(strategy, user.refreshToken)), {
+    statusCode: 400,
+    data: /"invalid_grant"/,
+  });
   t.equal((await atApplication.get('/me')).status, 401);
   const again = await atGatehouse.get((await atApplication.get('/login')).url.href);
   t.match(again.url.pathname, /^\/sign-in\//, 'the session is gone');

@@ -72,7 +72,7 @@ export function untilDead(server: Server, path: string, token: string): Promise<
 }
 
 /** What a promise is rejected with; throws when it is not. */
-export async function refusal(promise: Promise<unknown>): Promise<unknown> {
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   const result = await promise.then(
     () => undefined,
     (error: unknown) => ({ error }),

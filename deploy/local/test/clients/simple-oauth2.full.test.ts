@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type AccessToken, AuthorizationCode, ClientCredentials, type ModuleOptions } from 'simple-oauth2';
 import t from 'tap';
-import { EVERY_SCOPE, refusal, signInAndAllow, signOut, startServer, untilDead } from './set-up.ts';
+import { EVERY_SCOPE, rejectionOf, signInAndAllow, signOut, startServer, untilDead } from './set-up.ts';
 
 const server = await startServer(t);
 const { demo } = server;
@@ -66,12 +66,12 @@ for (const way of WAYS) {
       t.notOk(first.expired());
       t.ok(first.expired(3601));
 
-      const answer = await fetch(`${server.issuer}/userinfo`, {
+      const response = await fetch(`${server.issuer}/userinfo`, {
         headers: { authorization: `Bearer ${tokenOf(first)}` },
       });
-      t.match(await answer.json(), { sub: demo.user.user_id });
+      t.match(await response.json(), { sub: demo.user.user_id });
 
-      // The library forgets the refresh token when the answer has none: the first one goes on.
+      // The library forgets the refresh token when the response has none: the first one goes on.
       const second = await first.refresh();
       t.equal(second.token.refresh_token, undefined);
       const third = await first.refresh({ scope: ['openid', 'read:profile'] });
@@ -82,7 +82,7 @@ for (const way of WAYS) {
 
       await first.revokeAll();
       for (const dead of [first, third]) await untilDead(server, own, tokenOf(dead));
-      t.match(await refusal(first.refresh()), {
+      t.match(await rejectionOf(first.refresh()), {
         output: { statusCode: 400 },
         data: { payload: { error: 'invalid_grant' } },
       });
@@ -96,7 +96,7 @@ for (const way of WAYS) {
       await token.revoke('access_token');
       await untilDead(server, '/v1/users', tokenOf(token));
       const wrong = new ClientCredentials(settings({ ...demo.machine, client_secret: 'wrong' }, way));
-      t.match(await refusal(wrong.getToken({})), {
+      t.match(await rejectionOf(wrong.getToken({})), {
         output: { statusCode: 401 },
         data: { payload: { error: 'invalid_client' } },
       });
@@ -124,5 +124,5 @@ t.test('signing out ends what was issued in the session', async (t) => {
   const logout = new URLSearchParams({ client_id, post_logout_redirect_uri: afterwards });
   t.equal((await signOut(browser, `/oauth2/logout?${logout}`)).href, afterwards);
   await untilDead(server, own, tokenOf(tokens));
-  t.match(await refusal(tokens.refresh()), { data: { payload: { error: 'invalid_grant' } } });
+  t.match(await rejectionOf(tokens.refresh()), { data: { payload: { error: 'invalid_grant' } } });
 });

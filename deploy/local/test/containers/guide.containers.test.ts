@@ -98,8 +98,8 @@ await step('Start', async (t) => {
 });
 
 await step('The first administrator and the first machine', async (t) => {
-  const answer = JSON.parse(await follow(t, 'The first administrator and the first machine'));
-  t.match(answer.data, [{ username: 'admin' }]);
+  const reply = JSON.parse(await follow(t, 'The first administrator and the first machine'));
+  t.match(reply.data, [{ username: 'admin' }]);
   project.trust();
 });
 

@@ -27,7 +27,7 @@ const SPACE = 0x20;
  * away. What is left of a body that is not read to its end is discarded (see discardBody).
  */
 export async function* readLines(request: IncomingMessage, limits: LineLimits): AsyncGenerator<BodyLine> {
-  // To be destroyed in place of the request, whose connection has to take the answer.
+  // To be destroyed in place of the request, whose connection has to take the response.
   const body = new PassThrough();
   const onClose = () => void (request.readableEnded || body.destroy());
   const timer = setTimeout(

@@ -15,7 +15,7 @@ export const MAX_CHUNKS = 1000;
  */
 const ARRIVING = { ofCaller: 32e6, countedFrom: 16 * 1024 };
 
-/** Ends the connection after the answer: the rest of the body must not be taken for the next request. */
+/** Ends the connection after the response: the rest of the body must not be taken for the next request. */
 const CLOSE = { connection: 'close' };
 
 /** A property, as for RequestInfo. */

@@ -6,7 +6,7 @@ export const GUIDE_PATH = '/guides/filters';
 /** When the form of filters without brackets was deprecated. */
 const DEPRECATED_AT = new Date('2025-07-10T00:00:00Z');
 
-/** The headers of an answer to a request with a deprecated filter (RFC 9745 §2, RFC 8594 §3). */
+/** The headers of a response to a request with a deprecated filter (RFC 9745 §2, RFC 8594 §3). */
 export function deprecationHeaders({ sunset }: Deprecation): Record<string, string> {
   return {
     deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,

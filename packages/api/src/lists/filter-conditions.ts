@@ -55,7 +55,7 @@ export function readConditions<F extends string>(parameters: QueryParameters, ru
   if (conditions.length > FILTER_LIMITS.conditions) {
     parameters.addProblem('filter', `must have at most ${FILTER_LIMITS.conditions} conditions`);
   }
-  // Links repeat the filters, which must fit into the headers of an answer and into the next request line.
+  // Links repeat the filters, which must fit into the headers of a response and into the next request line.
   if (new URLSearchParams(filters).toString().length > MAX_TOTAL_LENGTH) {
     parameters.addProblem(
       'filter',

@@ -21,10 +21,10 @@ export type Limited = <T>(work: () => Promise<T>) => Promise<T>;
 export type ListEndpoint<F extends string, T> = {
   /** The schema of the query, for OpenAPI; `reply` reads and validates the query itself. */
   query: TObject;
-  /** The schemas of an answer: in the profile's envelope, and in the cursor envelope if that is another. */
-  answers: TSchema[];
+  /** The schemas of a response: in the profile's envelope, and in the cursor envelope if that is another. */
+  responses: TSchema[];
   /**
-   * The 200 answer to a query: its headers and JSON text. `path` replaces the rules' path in links. `limited` runs the
+   * The 200 response to a query: its headers and JSON text. `path` replaces the rules' path in links. `limited` runs the
    * reading of a list with conditions, whose cost depends on how many rows there are. Throws `invalid` with the invalid
    * parameters, and what the source and `limited` throw.
    */
@@ -100,15 +100,15 @@ export function createListEndpoint<F extends string, T>(options: {
 
   return {
     query: listQuerySchema(rules),
-    answers: envelopes.map(({ schema }) => schema(item.schema)),
+    responses: envelopes.map(({ schema }) => schema(item.schema)),
     async reply(query, source, { path = rules.path, limited }) {
       const request = read(query);
       const { page } = request;
-      const answer = () =>
+      const response = () =>
         page.kind === 'cursor'
           ? byCursor(request, source, path, page.cursor)
           : byOffset(request, source, path, page.offset);
-      const { text, links } = await (request.conditions.length > 0 ? limited(answer) : answer());
+      const { text, links } = await (request.conditions.length > 0 ? limited(response) : response());
       const { link, ...headers } =
         deprecation !== undefined && request.deprecated ? deprecationHeaders(deprecation) : {};
       const allLinks = [...links, ...(link === undefined ? [] : [link])];

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 
-/** The names come from the caller, and go into the answer. */
+/** The names come from the caller, and go into the response. */
 const MAX_NAME_LENGTH = 60;
 
 /** The parameters of one query, and the problems found in them. */

@@ -17,7 +17,7 @@ type Keywords = {
 
 /**
  * The schema of a value with one of several shapes: a `oneOf`, in which shapes that the same value can match, such as two
- * lists that may both be empty, are grouped in an `anyOf`. A `written` value (an answer) has only the properties of its
+ * lists that may both be empty, are grouped in an `anyOf`. A `written` value (a response) has only the properties of its
  * schema; a value that is `read` (a request body) may have others.
  */
 export function alternatives(

@@ -4,7 +4,7 @@ import { publishedSchema } from '../http/schema.ts';
 import { alternatives, type JsonSchema } from './alternatives.ts';
 import { DESCRIPTIONS, ERROR_HEADERS, MESSAGES } from './errors.ts';
 import { headersOf, LIMITS } from './headers.ts';
-import type { DocumentedAnswer, ErrorExamples, Operation, Shape } from './operation.ts';
+import type { DocumentedResponse, ErrorExamples, Operation, Shape } from './operation.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -48,15 +48,15 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
       content: { ...contentOf(shapes, 'read', bodyTypes), ...(lines && linesOf(lines.body)) },
     }),
 
-    /** The answer to a body of lines. The schemas of both are those of one line, as OpenAPI 3.1 has none of a sequence. */
-    answerToLines: ({ description, answer }: NonNullable<Operation['lines']>) => ({
+    /** The response to a body of lines. The schemas of both are those of one line, as OpenAPI 3.1 has none of a sequence. */
+    responseToLines: ({ description, response }: NonNullable<Operation['lines']>) => ({
       description,
       headers: headersOf({ 'X-Request-Id': 'always', ...LIMITS }),
-      content: linesOf(answer),
+      content: linesOf(response),
     }),
 
-    answer(
-      { description, shapes, jsonType = JSON_TYPE, mediaType, headers }: DocumentedAnswer,
+    response(
+      { description, shapes, jsonType = JSON_TYPE, mediaType, headers }: DocumentedResponse,
       operation: Operation,
     ) {
       const limits = operation.scopes && LIMITS;
@@ -70,7 +70,7 @@ export function createComponents(errorExamples: ErrorExamples = {}) {
       };
     },
 
-    /** A reference to the answer for an error of an operation with these scopes. */
+    /** A reference to the response for an error of an operation with these scopes. */
     error({ body, headers }: Operation['errors'], kind: ErrorKind, scopes: readonly string[] = []) {
       const { schema, write } = body;
       const { title } = schema as { title?: string };

@@ -54,13 +54,13 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
 
   function write(url: string, method: string, operation: Operation) {
     const { operationId, summary, description, tag, scopes, body, lines, conditional, errors } = operation;
-    const answers = { ...operation.answers, ...(conditional === 'read' && { 304: NOT_MODIFIED }) };
+    const replies = { ...operation.responses, ...(conditional === 'read' && { 304: NOT_MODIFIED }) };
     const parameters = parametersOf(url, operation);
     const responses: JsonSchema = {};
-    for (const [status, answer] of Object.entries(answers)) {
-      responses[status] = components.answer(answer, operation);
+    for (const [status, response] of Object.entries(replies)) {
+      responses[status] = components.response(response, operation);
     }
-    if (lines !== undefined) responses[200] = components.answerToLines(lines);
+    if (lines !== undefined) responses[200] = components.responseToLines(lines);
     for (const kind of errorKindsOf(operation, method)) {
       responses[STATUS_OF_KIND[kind]] ??= components.error(errors, kind, scopes);
     }

@@ -1,5 +1,5 @@
 import { type ErrorKind, STATUS_OF_KIND } from '@gatehouse/core/errors';
-import type { AnswerHeaders } from './headers.ts';
+import type { ResponseHeaders } from './headers.ts';
 import type { Operation } from './operation.ts';
 
 /** The description of each kind of error. */
@@ -39,7 +39,7 @@ export const MESSAGES: Record<ErrorKind, string> = {
 };
 
 /** The additional headers of each kind of error. */
-export const ERROR_HEADERS: Partial<Record<ErrorKind, AnswerHeaders>> = {
+export const ERROR_HEADERS: Partial<Record<ErrorKind, ResponseHeaders>> = {
   unauthenticated: { 'WWW-Authenticate': 'always' },
   conflict: { 'Retry-After': 'sometimes' },
   rate_limited: { 'Retry-After': 'always' },

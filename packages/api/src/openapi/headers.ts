@@ -1,4 +1,4 @@
-/** The headers of answers, with their descriptions. */
+/** The headers of responses, with their descriptions. */
 const HEADERS = {
   ETag: 'The current version, for If-Match and If-None-Match.',
   Location: 'The path of the new resource, or the address to go on at.',
@@ -14,14 +14,14 @@ const HEADERS = {
   'WWW-Authenticate': 'The required credential (RFC 6750).',
 };
 
-/** The headers of an answer, each `always` or `sometimes` present. */
-export type AnswerHeaders = { readonly [Name in keyof typeof HEADERS]?: 'always' | 'sometimes' };
+/** The headers of a response, each `always` or `sometimes` present. */
+export type ResponseHeaders = { readonly [Name in keyof typeof HEADERS]?: 'always' | 'sometimes' };
 
-/** The headers of all answers that are subject to a rate limit. */
-export const LIMITS: AnswerHeaders = { RateLimit: 'sometimes', 'RateLimit-Policy': 'sometimes' };
+/** The headers of all responses that are subject to a rate limit. */
+export const LIMITS: ResponseHeaders = { RateLimit: 'sometimes', 'RateLimit-Policy': 'sometimes' };
 
-/** The headers of an answer in the document, in the given order. */
-export function headersOf(headers: AnswerHeaders): Record<string, unknown> {
+/** The headers of a response in the document, in the given order. */
+export function headersOf(headers: ResponseHeaders): Record<string, unknown> {
   const names = Object.keys(headers) as (keyof typeof HEADERS)[];
   const describe = (name: keyof typeof HEADERS) => {
     return { description: HEADERS[name], required: headers[name] === 'always', schema: { type: 'string' } };

@@ -2,7 +2,7 @@ import type { ErrorKind, ServiceError } from '@gatehouse/core/errors';
 import type { FastifySchema } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { ErrorBody } from '../http/error-bodies.ts';
-import type { AnswerHeaders } from './headers.ts';
+import type { ResponseHeaders } from './headers.ts';
 
 /** The document's information about the service as a whole, and the path of the document. */
 export type OpenApiOptions = {
@@ -24,7 +24,7 @@ export type OpenApiOptions = {
 export type ErrorExamples = Readonly<Partial<Record<ErrorKind, ServiceError>>>;
 
 /**
- * One of the possible shapes of a body or an answer. Its schema is a component of the document with this unique name.
+ * One of the possible shapes of a body or a response. Its schema is a component of the document with this unique name.
  * `parts` are shapes that it contains unchanged, such as the rows of a list, and refers to.
  */
 export type Shape = { name: string; schema: TSchema; example?: unknown; parts?: readonly Shape[] };
@@ -33,14 +33,14 @@ export type Shape = { name: string; schema: TSchema; example?: unknown; parts?: 
 export type Query = { profile: string; schema: TObject };
 
 /** A response. Without shapes and without a media type it has no body. */
-export type DocumentedAnswer = {
+export type DocumentedResponse = {
   description: string;
   /** Those of a JSON body; beside a media type, of the body that programs get instead of it. */
   shapes?: readonly Shape[];
   /** The media type of the shapes, where it is a JSON type of its own, such as application/jwk-set+json. */
   jsonType?: string;
   /** In addition to those that follow from the operation. */
-  headers?: AnswerHeaders;
+  headers?: ResponseHeaders;
   /** The media type of a body that is not JSON, such as text/markdown. */
   mediaType?: string;
 };
@@ -59,7 +59,7 @@ export type Operation = {
   /** The shapes of the body, which is required if there are any. */
   body?: readonly Shape[];
   /** Takes a body of application/x-ndjson, too: each line is such a `body`, and is answered with a line, with 200. */
-  lines?: { description: string; body: Shape; answer: Shape };
+  lines?: { description: string; body: Shape; response: Shape };
   /** The media types in which the body may be sent; JSON by default. */
   bodyTypes?: readonly string[];
   /** Applications authenticate as at the token endpoint (RFC 6749 §2.3), instead of by a scope. */
@@ -69,15 +69,15 @@ export type Operation = {
   /** `read` supports If-None-Match (304), `write` supports If-Match (412). */
   conditional?: 'read' | 'write';
   /** By status. */
-  answers: Readonly<Record<number, DocumentedAnswer>>;
+  responses: Readonly<Record<number, DocumentedResponse>>;
   /**
    * The form of errors, and the kinds of errors in addition to those that follow from the fields above. Where `answers` has
-   * the status of a kind, that is its answer. `headers` are those of the kinds in this form, if not the usual ones.
+   * the status of a kind, that is its response. `headers` are those of the kinds in this form, if not the usual ones.
    */
   errors: {
     body: ErrorBody;
     kinds?: readonly ErrorKind[];
-    headers?: Partial<Record<ErrorKind, AnswerHeaders>>;
+    headers?: Partial<Record<ErrorKind, ResponseHeaders>>;
   };
 };
 

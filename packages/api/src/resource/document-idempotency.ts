@@ -1,7 +1,6 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
 import type { FastifyRequest } from 'fastify';
-import type { Answer } from './answer.ts';
 import {
   deriveSecrets,
   fingerprintOf,
@@ -11,11 +10,12 @@ import {
   replayed,
   scopeOf,
 } from './idempotency-key.ts';
+import type { JsonResponse } from './json-response.ts';
 
 /**
  * Safe retries of requests whose Idempotency-Key is stored in the document that they create, under a unique index
  * (draft-ietf-httpapi-idempotency-key-header): the key is taken by the write that creates the document, and by nothing else,
- * so that a process that dies leaves no lock behind. For 24 hours the same caller, method, path, body and key get the answer
+ * so that a process that dies leaves no lock behind. For 24 hours the same caller, method, path, body and key get the response
  * of the first request, which is written anew from what it created. A refused request creates nothing, hence its key is free.
  *
  * To be called after authorization and validation. Besides the errors of `create`, it throws `invalid` for a malformed key,
@@ -30,27 +30,27 @@ export async function createOnce<T>(
   options: {
     findByKey(key: IdempotencyKey): Promise<EarlierCreation<T> | undefined>;
     create(key: IdempotencyKey | undefined): Promise<T>;
-    answer(created: T): Answer;
+    response(created: T): JsonResponse;
   },
-): Promise<Answer> {
-  const { findByKey, create, answer } = options;
+): Promise<JsonResponse> {
+  const { findByKey, create, response } = options;
   const text = keyOf(request);
-  if (text === undefined) return answer(await create(undefined));
+  if (text === undefined) return response(await create(undefined));
   const secrets = deriveSecrets(text, scopeOf(request));
   const fingerprint = fingerprintOf(request.body, secrets);
   const key = { id: secrets.id, fingerprint, expiresAt: new Date(Date.now() + KEY_RETENTION_MS) };
 
-  async function earlier(): Promise<Answer | undefined> {
+  async function earlier(): Promise<JsonResponse | undefined> {
     const found = await findByKey(key);
     if (found === undefined) return undefined;
     if (found.state !== 'done') throw refuseKey(found.state);
-    return replayed(answer(found.created));
+    return replayed(response(found.created));
   }
 
   const before = await earlier();
   if (before !== undefined) return before;
   try {
-    return answer(await create(key));
+    return response(await create(key));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error;
     // Another request with this key may have been faster, and may be the reason: it has taken the key, or the last piece.

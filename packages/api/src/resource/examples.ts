@@ -17,7 +17,7 @@ export function bodyShape({ name, schema, example }: RequestBody<unknown>): Shap
 /** The shapes of a list's pages: in the envelope of the profile, and by cursor. */
 export function listShapes<R extends ResourceTypes>(
   { envelope, item }: ListProfile<R>,
-  { answers }: ListEndpoint<R['field'], R['entity']>,
+  { responses }: ListEndpoint<R['field'], R['entity']>,
   { prefix, example }: { prefix: string; example: R['entity'] },
 ): Shape[] {
   const parts = [entityShape(item, example)];
@@ -34,7 +34,7 @@ export function listShapes<R extends ResourceTypes>(
     example: JSON.parse(envelope.write(item.write(example), { total: 1, limit: 20, offset: 0, page: 1 })),
   });
   const shapes = envelope.paging === 'cursor' ? [byCursor] : [plain(), byCursor];
-  return shapes.map((shape, i) => ({ ...shape, schema: answers[i] as TSchema, parts }));
+  return shapes.map((shape, i) => ({ ...shape, schema: responses[i] as TSchema, parts }));
 }
 
 /** The cursor after the first of two entities. */

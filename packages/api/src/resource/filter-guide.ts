@@ -11,7 +11,7 @@ export function mountFilterGuide(app: FastifyInstance): void {
     operationId: 'read_filter_guide',
     summary: 'How to filter lists',
     tag: 'guides',
-    answers: { 200: { description: 'The guide.', mediaType: 'text/markdown' } },
+    responses: { 200: { description: 'The guide.', mediaType: 'text/markdown' } },
     errors: { body: v2Body },
   });
   app.get(GUIDE_PATH, { schema }, async (_request, reply) =>

@@ -2,8 +2,8 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { ServiceError } from '@gatehouse/core/errors';
 import { createSealer, type Sealer } from '@gatehouse/core/sealing';
 import type { FastifyRequest } from 'fastify';
-import type { Answer } from './answer.ts';
 import { callerOf } from './authenticate.ts';
+import type { JsonResponse } from './json-response.ts';
 
 /** How long a key is remembered, in milliseconds. */
 export const KEY_RETENTION_MS = 24 * 3_600_000;
@@ -18,9 +18,9 @@ export function refuseKey(state: 'running' | 'reused'): ServiceError {
     : new ServiceError('idempotency_key_reused', 'This Idempotency-Key was used with another body.');
 }
 
-/** The answer of an earlier request, marked as that. */
-export function replayed(answer: Answer): Answer {
-  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
+/** The response of an earlier request, marked as that. */
+export function replayed(response: JsonResponse): JsonResponse {
+  return { ...response, headers: { ...response.headers, 'idempotency-replayed': 'true' } };
 }
 
 /** The key of a request; undefined when it has none. Throws `invalid`. */
@@ -39,7 +39,7 @@ export function scopeOf(request: FastifyRequest): string {
   return JSON.stringify([clientId, subject, request.method, request.url.split('?', 1)[0]]);
 }
 
-/** The id that a key is stored under, the MAC key of its fingerprint, and the sealer of its answer. */
+/** The id that a key is stored under, the MAC key of its fingerprint, and the sealer of its response. */
 export type Secrets = { id: string; mac: Buffer; sealer: Sealer };
 
 /** Derived from the key (RFC 5869), so that the database alone discloses nothing. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { FastifyRequest } from 'fastify';
-import type { Answer } from './answer.ts';
 import {
   deriveSecrets,
   fingerprintOf,
@@ -12,6 +11,7 @@ import {
   type Secrets,
   scopeOf,
 } from './idempotency-key.ts';
+import type { JsonResponse } from './json-response.ts';
 
 /** How long an attempt may run before another may take over its key. */
 const LEASE_MS = 60_000;
@@ -26,25 +26,25 @@ export type Attempt = {
 
 export type Idempotency = {
   /**
-   * Runs a request that creates something, or returns the answer of an earlier attempt with the same Idempotency-Key.
+   * Runs a request that creates something, or returns the response of an earlier attempt with the same Idempotency-Key.
    * To be called after authorization and validation. Besides the errors of `run`, it throws `invalid` for a malformed
    * key, `idempotency_key_reused` when the key was used with another body, and `conflict` with Retry-After while
    * another attempt is running.
    */
-  once(request: FastifyRequest, run: (attempt: Attempt) => Promise<Answer>): Promise<Answer>;
+  once(request: FastifyRequest, run: (attempt: Attempt) => Promise<JsonResponse>): Promise<JsonResponse>;
 };
 
-/** The result of claiming a key: it is now ours, another attempt runs, it has another fingerprint, or it has an answer. */
+/** The result of claiming a key: it is now ours, another attempt runs, it has another fingerprint, or it has a response. */
 type Claim =
   | { state: 'claimed'; reservedId: string; isRetry: boolean }
   | { state: 'running' }
   | { state: 'reused' }
-  | { state: 'done'; answer: string };
+  | { state: 'done'; response: string };
 
 /** Stores keys. It gets hashes and ciphertext only. */
 export type IdempotencyStore = {
   /**
-   * Claims a key for the holder until the lease ends. An existing key with the same fingerprint and without an answer is
+   * Claims a key for the holder until the lease ends. An existing key with the same fingerprint and without a response is
    * taken over after its lease; the id is then the one that was reserved first.
    */
   claim(claim: {
@@ -56,15 +56,15 @@ export type IdempotencyStore = {
     leaseUntil: Date;
     expiresAt: Date;
   }): Promise<Claim>;
-  /** Stores the answer, if the holder still has the key. */
-  complete(done: { id: string; holder: string; answer: string; expiresAt: Date }): Promise<void>;
+  /** Stores the response, if the holder still has the key. */
+  complete(done: { id: string; holder: string; response: string; expiresAt: Date }): Promise<void>;
   /** Ends the holder's lease; with `forget`, deletes the key and its reserved id. */
   release(done: { id: string; holder: string; now: Date; forget: boolean }): Promise<void>;
 };
 
 /**
  * Safe retries of requests that create something (draft-ietf-httpapi-idempotency-key-header): for 24 hours, the same
- * caller, method, path, body and Idempotency-Key get the answer of the first attempt. If an attempt dies, with its process
+ * caller, method, path, body and Idempotency-Key get the response of the first attempt. If an attempt dies, with its process
  * for example, its key is blocked for at most 60 s, and the next attempt runs with `isRetry`. Only successful answers are
  * kept: a rejected request may be corrected and sent again with the same key.
  *
@@ -99,7 +99,8 @@ export function createIdempotency(options: {
       const { id, sealer } = secrets;
       const holder = randomUUID();
       const claim = await claimKey(secrets, request.body, holder);
-      if (claim.state === 'done') return replayed(JSON.parse(sealer.open(claim.answer, id)) as Answer);
+      if (claim.state === 'done')
+        return replayed(JSON.parse(sealer.open(claim.response, id)) as JsonResponse);
       if (claim.state !== 'claimed') throw refuseKey(claim.state);
 
       const release = (forget: boolean) =>
@@ -107,30 +108,30 @@ export function createIdempotency(options: {
           request.log.warn({ err: error, req_id: request.id }, 'an idempotency key was not released');
         });
       const { reservedId, isRetry } = claim;
-      let answer: Answer;
+      let response: JsonResponse;
       try {
-        answer = await run({ reservedId, isRetry });
+        response = await run({ reservedId, isRetry });
       } catch (error) {
         // After a client error nothing was created. After a server error that is unknown, and a retry has to check.
         await release(error instanceof ServiceError && error.status < 500);
         throw error;
       }
-      if (answer.status < 200 || answer.status >= 300) {
-        await release(answer.status < 500);
-        return answer;
+      if (response.status < 200 || response.status >= 300) {
+        await release(response.status < 500);
+        return response;
       }
       await store
         .complete({
           id,
           holder,
-          answer: sealer.seal(JSON.stringify(answer), id),
+          response: sealer.seal(JSON.stringify(response), id),
           expiresAt: after(KEY_RETENTION_MS),
         })
         .catch((error: unknown) => {
           // The resource exists: a retry after the lease finds it.
           request.log.warn({ err: error, req_id: request.id }, 'an answer was not kept');
         });
-      return answer;
+      return response;
     },
   };
 }

@@ -8,9 +8,9 @@ import type { ErrorBody } from '../http/error-bodies.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { refuseEncoded } from '../http/request-body.ts';
 import type { Operation, Shape } from '../openapi/operation.ts';
-import { sendStream } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 import { bodyShape } from './examples.ts';
+import { sendStream } from './json-response.ts';
 import type { ResourceTypes } from './profile.ts';
 import type { Resource, ResourcePath } from './resource.ts';
 
@@ -66,9 +66,9 @@ export function createImporter<R extends ResourceTypes>(
 
   /**
    * Answers each line as soon as its draft, and those before it, have been written or refused. While the client does not
-   * take the answers, no more lines are read. The work ends with the connection.
+   * take the responses, no more lines are read. The work ends with the connection.
    */
-  function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function response(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     authorize(callerOf(request));
     refuseEncoded(request.raw);
     if (request.headers['idempotency-key'] !== undefined) {
@@ -77,29 +77,29 @@ export function createImporter<R extends ResourceTypes>(
         'A body of lines takes no Idempotency-Key: lines that are sent again are recognized by what is unique in them.',
       );
     }
-    const answerLine = answerer({
+    const responseLine = responder({
       read: body.read,
       keyOf,
       run: (draft) => write(draft, request),
       writeError: (thrown) => errorBody.write(request.server.errorOf(thrown, request)),
     });
-    const answers = inOrder(readLines(request.raw, IMPORT_LIMITS), answerLine);
+    const responses = inOrder(readLines(request.raw, IMPORT_LIMITS), responseLine);
     // The connection is not kept for another request, as the body may not be read to its end.
     reply.headers({ 'cache-control': 'no-store', connection: 'close' }).type(NDJSON);
-    return sendStream(reply, answers);
+    return sendStream(reply, responses);
   }
 
   return {
     documented: {
       description: `With one in each line, at most ${IMPORT_LIMITS.lines}: ${description}`,
       body: bodyShape(body),
-      answer: answerShape(errorBody, example.id),
+      response: responseShape(errorBody, example.id),
     },
     mount(app, path, { handler, ...route }) {
       app.register(async (scope) => {
         scope.addContentTypeParser(NDJSON, async (request: FastifyRequest) => request.raw);
         scope.post(path, route, async function (request, reply) {
-          return request.body === request.raw ? answer(request, reply) : handler.call(this, request, reply);
+          return request.body === request.raw ? response(request, reply) : handler.call(this, request, reply);
         });
       });
     },
@@ -107,7 +107,7 @@ export function createImporter<R extends ResourceTypes>(
 }
 
 /** The shape of the line that answers a line. */
-function answerShape({ schema }: ErrorBody, id: string): Shape {
+function responseShape({ schema }: ErrorBody, id: string): Shape {
   const { error } = (schema as { properties?: { error?: TSchema } }).properties ?? {};
   if (error === undefined) throw new Error('the schema of an error has no property error');
   return {
@@ -127,7 +127,7 @@ function answerShape({ schema }: ErrorBody, id: string): Shape {
 }
 
 /** A function that answers lines, those with the same key one after the other. */
-function answerer<Draft>(options: {
+function responder<Draft>(options: {
   read(input: unknown): Draft;
   keyOf(draft: Draft): string | undefined;
   run(draft: Draft): Promise<{ id: string; isNew: boolean }>;
@@ -149,17 +149,17 @@ function answerer<Draft>(options: {
   }
 
   return async (line: BodyLine): Promise<string> => {
-    let answer: object;
+    let response: object;
     try {
       if ('problem' in line) throw line.problem;
       const draft = read(parseJsonBody(line.bytes));
       const { id, isNew } = await inTurn(keyOf(draft), () => run(draft));
-      answer = { line: line.number, status: isNew ? 'created' : 'updated', id };
+      response = { line: line.number, status: isNew ? 'created' : 'updated', id };
     } catch (thrown) {
       const status = 'problem' in line && line.isLast ? 'stopped' : 'refused';
-      answer = { line: line.number, status, ...writeError(thrown) };
+      response = { line: line.number, status, ...writeError(thrown) };
     }
-    return `${JSON.stringify(answer)}\n`;
+    return `${JSON.stringify(response)}\n`;
   };
 }
 

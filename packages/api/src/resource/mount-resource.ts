@@ -7,13 +7,13 @@ import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { etagOf, ifMatch, notModified } from '../http/conditional.ts';
 import type { Deprecation } from '../lists/deprecation.ts';
 import { createListEndpoint, type Limited } from '../lists/list-endpoint.ts';
-import { type Answer, send } from './answer.ts';
 import { callerOf } from './authenticate.ts';
 import { matchesBody, matchesQuery } from './choose-profile.ts';
 import { createOnce } from './document-idempotency.ts';
 import { bodyShape, entityShape, listShapes } from './examples.ts';
 import { createIdempotency, type IdempotencyStore } from './idempotency.ts';
 import { createImporter } from './import.ts';
+import { type JsonResponse, send } from './json-response.ts';
 import type { ResourceTypes } from './profile.ts';
 import type { Resource, ResourcePath } from './resource.ts';
 import { accessHooks, candidatesFor, definitionFor, describeRoute, entityPath, idOf } from './route.ts';
@@ -40,7 +40,7 @@ type Mount = <R extends ResourceTypes>(
 
 /** For lists, which change often and contain the data of many people, and for answers to writes. */
 const NO_STORE = { 'cache-control': 'no-store' };
-/** A client may store the answer, but must revalidate it by its ETag before each use. */
+/** A client may store the response, but must revalidate it by its ETag before each use. */
 const REVALIDATE = { 'cache-control': 'private, no-cache' };
 
 /** Registers the routes of a resource: on each path, every operation that a profile serves. */
@@ -80,7 +80,7 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     operation: 'list',
     summary: `List ${noun.many}`,
     query: candidates.map(({ name, definition }) => ({ profile: name, schema: definition.endpoint.query })),
-    answers: {
+    responses: {
       200: {
         description: 'A page of the list.',
         // Profiles that differ only in their envelope have the cursor page in common.
@@ -95,7 +95,7 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
         },
       },
     },
-    refusals: ['invalid'],
+    errors: ['invalid'],
   });
   const fallback = defaultProfileOf(path, options);
   app.get(prefix, { ...route, ...accessHooks(options.authenticate, list) }, async (request, reply) => {
@@ -127,14 +127,14 @@ const mountCreate: Mount = (app, resource, path, options) => {
     // The body is parsed before a profile is chosen: all profiles must agree on this.
     verbatim: candidates[0]?.definition.body.verbatim,
     idempotent: true,
-    answers: {
+    responses: {
       [status]: {
         description: `The ${withoutArticle(noun.one)} has been ${create.queues ? 'accepted' : 'created'}.`,
-        shapes: candidates.map(({ definition }) => entityShape(definition.answer, example)),
+        shapes: candidates.map(({ definition }) => entityShape(definition.response, example)),
         headers: { Location: 'always', ETag: 'always' },
       },
     },
-    refusals: ['invalid', 'conflict'],
+    errors: ['invalid', 'conflict'],
     ...(importer === undefined ? {} : { lines: importer.documented }),
   });
   const fallback = defaultProfileOf(path, options);
@@ -142,22 +142,22 @@ const mountCreate: Mount = (app, resource, path, options) => {
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request);
     const matches = matchesBody(request.body);
-    const { body, answer } = definitionFor(request, candidates, { pin, fallback, matches });
+    const { body, response } = definitionFor(request, candidates, { pin, fallback, matches });
     const draft = body.read(request.body);
-    const answerOf = (entity: typeof example): Answer => {
+    const responseOf = (entity: typeof example): JsonResponse => {
       const headers = {
         location: `${location}/${entity.id}`,
         etag: etagOf(entity.version, entity.minorVersion),
         ...NO_STORE,
       };
-      return { status, headers, text: answer.write(entity) };
+      return { status, headers, text: response.write(entity) };
     };
     if (create.findByKey !== undefined) {
       const { findByKey, run } = create;
       const created = await createOnce(request, {
         findByKey,
         create: (key) => run({ ...draft, id: newId(idPrefix) }, caller, key),
-        answer: answerOf,
+        response: responseOf,
       });
       return send(reply, created);
     }
@@ -169,7 +169,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
         if (!exists || read === undefined) throw error;
         return read.run(id, caller).catch(() => Promise.reject(error));
       });
-      return answerOf(entity);
+      return responseOf(entity);
     });
     return send(reply, created);
   };
@@ -186,14 +186,14 @@ const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { 
     operation: 'read',
     summary: `Read ${noun.one}`,
     conditional: 'read',
-    answers: {
+    responses: {
       200: {
         description: `The ${withoutArticle(noun.one)}.`,
         shapes: [entityShape(view, example)],
         headers: { ETag: 'always' },
       },
     },
-    refusals: ['not_found'],
+    errors: ['not_found'],
   });
   app.get(entityPath(path), { ...route, ...accessHooks(authenticate, read) }, async (request, reply) => {
     const entity = await read.run(idOf(request), callerOf(request));
@@ -207,7 +207,7 @@ const mountRead: Mount = (app, { noun, operations: { read }, example }, path, { 
 const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path, { authenticate }) => {
   if (update === undefined) return;
   for (const candidate of candidatesFor(path, (profile) => profile.update)) {
-    const { method, body, answer } = candidate.definition;
+    const { method, body, response } = candidate.definition;
     const route = describeRoute(path, [candidate], update, {
       operation: method === 'PATCH' ? 'patch' : 'update',
       summary: `Change ${noun.one}`,
@@ -215,14 +215,14 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
       body: [bodyShape(body)],
       verbatim: body.verbatim,
       conditional: 'write',
-      answers: {
+      responses: {
         200: {
           description: `The changed ${withoutArticle(noun.one)}.`,
-          shapes: [entityShape(answer, example)],
+          shapes: [entityShape(response, example)],
           headers: { ETag: 'always' },
         },
       },
-      refusals: ['invalid', 'not_found', 'conflict'],
+      errors: ['invalid', 'not_found', 'conflict'],
     });
     app.route({
       method,
@@ -239,7 +239,7 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
           requestInfo(request.raw),
         );
         const headers = { etag: etagOf(entity.version, entity.minorVersion), ...NO_STORE };
-        return send(reply, { status: 200, headers, text: answer.write(entity) });
+        return send(reply, { status: 200, headers, text: response.write(entity) });
       },
     });
   }
@@ -252,8 +252,8 @@ const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authe
     operation: 'remove',
     summary: `Delete ${noun.one}`,
     conditional: 'write',
-    answers: { 204: { description: `The ${withoutArticle(noun.one)} has been deleted.` } },
-    refusals: remove.conflicts ? ['not_found', 'conflict'] : ['not_found'],
+    responses: { 204: { description: `The ${withoutArticle(noun.one)} has been deleted.` } },
+    errors: remove.conflicts ? ['not_found', 'conflict'] : ['not_found'],
   });
   app.delete(entityPath(path), { ...route, ...accessHooks(authenticate, remove) }, async (request, reply) => {
     await remove.run(idOf(request), callerOf(request), ifMatch(request), requestInfo(request.raw));

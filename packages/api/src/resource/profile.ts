@@ -25,12 +25,12 @@ export type Profile<R extends ResourceTypes> = {
   list?: ListProfile<R>;
   create?: {
     body: RequestBody<R['draft']>;
-    answer: View<R['entity']>;
+    response: View<R['entity']>;
     /** Whether a body is unmistakably of this profile, where several share a path. */
     matches?(body: object): boolean;
   };
   read?: View<R['entity']>;
-  update?: { method: 'PUT' | 'PATCH'; body: RequestBody<R['changes']>; answer: View<R['entity']> };
+  update?: { method: 'PUT' | 'PATCH'; body: RequestBody<R['changes']>; response: View<R['entity']> };
   remove?: true;
 };
 

@@ -34,7 +34,7 @@ export type ResourcePath<R extends ResourceTypes> = {
 export type Operations<R extends ResourceTypes> = {
   list?: Access & { source(caller: Caller): ListSource<R['field'], R['entity']> };
   create?: Access & {
-    /** Whether the entity is worked on afterwards: the answer is then 202. */
+    /** Whether the entity is worked on afterwards: the response is then 202. */
     queues?: boolean;
     import?: Import<R>;
   } & (Creation<R> | KeyedCreation<R>);
@@ -70,7 +70,7 @@ type Creation<R extends ResourceTypes> = {
  * A creation that keeps its Idempotency-Keys in the documents that it creates, so that a process that dies leaves no lock
  * behind (createDocumentKeys in @gatehouse/data/document-keys). `run` stores the key, if there is one, in the write that
  * creates the document, and throws `conflict` when it is taken; each attempt has an id of its own. `findByKey` returns what
- * was created with a key as it was then: the answer is written anew from it, and must be the same as the first one.
+ * was created with a key as it was then: the response is written anew from it, and must be the same as the first one.
  */
 type KeyedCreation<R extends ResourceTypes> = {
   run(

@@ -52,11 +52,11 @@ export function describeRoute<R extends ResourceTypes>(
   { scopes, description: accessDescription }: Access,
   about: Omit<Operation, 'operationId' | 'tag' | 'errors' | 'scopes'> & {
     operation: string;
-    refusals: readonly ErrorKind[];
+    errors: readonly ErrorKind[];
     verbatim?: string | undefined;
   },
 ) {
-  const { operation, refusals, verbatim, summary, description, ...others } = about;
+  const { operation, errors, verbatim, summary, description, ...others } = about;
   const names = candidates.map(({ name }) => name).sort();
   const first = profiles.find(({ name }) => name === candidates[0]?.name);
   if (first === undefined) throw new Error(`no profile serves ${operation} on ${prefix}`);
@@ -74,7 +74,7 @@ export function describeRoute<R extends ResourceTypes>(
       summary: `${summary} (${names.join(', ')})`,
       description: [description, accessDescription, choice].filter(Boolean).join(' '),
       tag: prefix,
-      errors: { body: first.errorBody, kinds: refusals },
+      errors: { body: first.errorBody, kinds: errors },
     }),
   };
 }

@@ -140,29 +140,29 @@ t.test('a caller has bodies of 32 MB on the way, however many there are; others 
     limits = { bytes: 10, seconds: SECONDS };
   });
   /** Sends a body but for its last byte; resolves when it has been received, or answered. */
-  async function begin(localAddress = '127.0.0.1'): Promise<{ socket: Socket; answer: string }> {
+  async function begin(localAddress = '127.0.0.1'): Promise<{ socket: Socket; response: string }> {
     const socket = connect({ port, host: '127.0.0.1', localAddress });
     t.teardown(() => socket.destroy());
-    let answer = '';
-    socket.on('data', (chunk) => (answer += chunk)).on('error', () => {});
+    let reply = '';
+    socket.on('data', (chunk) => (reply += chunk)).on('error', () => {});
     const [received] = await once(server, 'connection');
     socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`);
     socket.write(Buffer.alloc(bytes - 1, 'a'));
-    while (answer === '' && received.bytesRead < socket.bytesWritten) await sleep(10);
-    return { socket, answer };
+    while (reply === '' && received.bytesRead < socket.bytesWritten) await sleep(10);
+    return { socket, response: reply };
   }
   const held = [];
   for (let i = 0; i < 4; i += 1) held.push(await begin());
   t.strictSame(
-    held.map(({ answer }) => answer),
+    held.map(({ response: reply }) => reply),
     ['', '', '', ''],
   );
   const refused = await begin();
-  t.match(refused.answer, /^HTTP\/1\.1 429 [\s\S]*connection: close/i);
-  t.match(refused.answer, /retry-after: 1\r\n/i);
-  t.equal((await begin('127.0.0.2')).answer, '', 'another caller');
+  t.match(refused.response, /^HTTP\/1\.1 429 [\s\S]*connection: close/i);
+  t.match(refused.response, /retry-after: 1\r\n/i);
+  t.equal((await begin('127.0.0.2')).response, '', 'another caller');
   last = Promise.withResolvers();
   held[0]?.socket.write('a');
   t.equal((await last.promise).text.length, bytes, 'what is on the way arrives');
-  t.equal((await begin()).answer, '', 'and makes room');
+  t.equal((await begin()).response, '', 'and makes room');
 });

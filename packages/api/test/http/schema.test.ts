@@ -75,7 +75,7 @@ const BAD_BODIES: [label: string, body: unknown, message: string, fields: string
   ['several', { age: 'x' }, 'name is required; age must be a whole number.', ['name', 'age']],
 ];
 
-function refusal(action: () => unknown): ServiceError {
+function failure(action: () => unknown): ServiceError {
   try {
     action();
   } catch (error) {
@@ -86,7 +86,7 @@ function refusal(action: () => unknown): ServiceError {
 
 t.test('bodies that do not, with the fields at fault', async (t) => {
   for (const [label, body, message, fields] of BAD_BODIES) {
-    const refused = refusal(() => checkBody(body));
+    const refused = failure(() => checkBody(body));
     t.strictSame([refused.kind, refused.message], ['invalid', message], label);
     t.strictSame(
       refused.details?.map(({ field }) => field),
@@ -98,7 +98,7 @@ t.test('bodies that do not, with the fields at fault', async (t) => {
 
 t.test('a body that is wrong in a hundred thousand places gets a short answer', async (t) => {
   const body = { name: 'Ann', tags: Array(100_000).fill(0) };
-  const { message, details } = refusal(() => checkBody(body));
+  const { message, details } = failure(() => checkBody(body));
   t.ok(JSON.stringify([message, details]).length < 20_000);
 });
 
@@ -139,19 +139,19 @@ t.test('a body of 256 KiB costs little more than reading it, wherever it is wron
   };
   for (const text of bodies) {
     const body = JSON.parse(text);
-    const ratio = cpuMs(() => refusal(() => check(body))) / cpuMs(() => JSON.parse(text));
+    const ratio = cpuMs(() => failure(() => check(body))) / cpuMs(() => JSON.parse(text));
     // Each costs a tenth of this, but for many unknown keys: two to three times as much as JSON.parse.
     const limit = text.startsWith('{"k0"') ? 10 : 0.7;
     t.ok(ratio < limit, `${text.slice(0, 40)}… costs ${ratio.toFixed(1)} times as much as JSON.parse`);
   }
-  const late = refusal(() => check(JSON.parse(bodies[2] ?? '')));
+  const late = failure(() => check(JSON.parse(bodies[2] ?? '')));
   t.match(late.message, /^items\.\d+\.id is required\.$/, 'a problem far down is told');
 });
 
 t.test('the result of one check is not that of another', async (t) => {
-  const bad = refusal(() => checkBody({}));
+  const bad = failure(() => checkBody({}));
   const before = JSON.stringify(bad.details);
-  refusal(() => checkBody({ name: 1, age: 'x' }));
+  failure(() => checkBody({ name: 1, age: 'x' }));
   checkBody({ name: 'Ann' });
   t.equal(JSON.stringify(bad.details), before);
 });
@@ -227,7 +227,7 @@ const BAD_QUERIES: [query: Record<string, unknown>, message: string | RegExp][] 
 
 t.test('queries that do not', async (t) => {
   for (const [query, message] of BAD_QUERIES) {
-    const refused = refusal(() => checkQuery(query));
+    const refused = failure(() => checkQuery(query));
     t.equal(refused.kind, 'invalid', JSON.stringify(query));
     if (typeof message === 'string') t.equal(refused.message, message);
     else t.match(refused.message, message);

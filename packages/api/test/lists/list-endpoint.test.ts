@@ -176,16 +176,16 @@ t.test('what is asked wrongly, and what the source fails by', async (t) => {
 });
 
 t.test('what it says of itself', async (t) => {
-  const { query, answers } = endpoint(bareArray);
+  const { query, responses } = endpoint(bareArray);
   t.hasProps(query.properties, ['limit', 'offset', 'cursor', 'filter[n]', 'n', 'sortBy']);
-  t.match(answers, [{ type: 'array' }, { type: 'object', properties: { data: {}, links: {}, meta: {} } }]);
-  t.equal(answers.length, 2);
+  t.match(responses, [{ type: 'array' }, { type: 'object', properties: { data: {}, links: {}, meta: {} } }]);
+  t.equal(responses.length, 2);
 });
 
 t.test('a list that is paged by cursor alone', async (t) => {
   const { source } = createArraySource(rows);
-  const { answers, query, reply } = endpoint(cursorEnvelope);
-  t.equal(answers.length, 1);
+  const { responses, query, reply } = endpoint(cursorEnvelope);
+  t.equal(responses.length, 1);
   t.notOk('offset' in query.properties || 'page' in query.properties);
   const first = JSON.parse((await reply({ limit: '2' }, source)).text);
   t.match(first, { data: [{ id: 'a' }, { id: 'b' }], meta: CURSOR_META });

@@ -151,7 +151,7 @@ t.test('both forms of one field hold', async (t) => {
   t.strictSame(conditions, [eq('status', 'active'), eq('status', 'inactive')]);
 });
 
-function refusal(read: (query: unknown) => unknown, query: unknown): ServiceError {
+function failure(read: (query: unknown) => unknown, query: unknown): ServiceError {
   try {
     read(query);
   } catch (error) {
@@ -206,29 +206,29 @@ const REFUSED: [query: Record<string, unknown>, field: string, message: string |
 
 t.test('what is refused, with the parameter at fault', async (t) => {
   for (const [query, field, message] of REFUSED) {
-    const { kind, details } = refusal(readLegacy, query);
+    const { kind, details } = failure(readLegacy, query);
     const label = JSON.stringify(query).slice(0, 80);
     t.equal(kind, 'invalid', label);
     t.match(details, [{ field, message }], label);
     t.equal(details?.length, 1, label);
   }
-  t.match(refusal(readModern, { page: '0' }).details, [{ field: 'page', message: 'must be at least 1' }]);
+  t.match(failure(readModern, { page: '0' }).details, [{ field: 'page', message: 'must be at least 1' }]);
   for (const query of [{ page: '502' }, { page: '102', limit: '100' }, { page: '9'.repeat(30) }]) {
-    t.match(refusal(readModern, query).message, /^page must be at most \d+; go on with the cursor/);
+    t.match(failure(readModern, query).message, /^page must be at most \d+; go on with the cursor/);
   }
-  t.strictSame(refusal(readModern, { cursor: '', offset: '0' }).details, [
+  t.strictSame(failure(readModern, { cursor: '', offset: '0' }).details, [
     { field: 'cursor', message: 'cannot be given together with offset' },
   ]);
 });
 
 t.test('all that is wrong is told at once, up to what one reads', async (t) => {
-  const { message, details } = refusal(readLegacy, { limit: 'x', offset: '-1', 'filter[a]': 'b' });
+  const { message, details } = failure(readLegacy, { limit: 'x', offset: '-1', 'filter[a]': 'b' });
   t.strictSame(
     details?.map(({ field }) => field),
     ['filter[a]', 'limit', 'offset'],
   );
   t.match(message, /^filter\[a\] is no filter here.*; limit must be a whole number; offset must be/);
-  const flood = refusal(
+  const flood = failure(
     readLegacy,
     many(10_000, (i) => `filter[x${i}]`, 'x'),
   );
@@ -265,7 +265,7 @@ t.test('a cursor goes with its filters and its sort, however they are written', 
   ];
   for (const other of refused) {
     t.match(
-      refusal(readLegacy, { ...other, cursor: text }).message,
+      failure(readLegacy, { ...other, cursor: text }).message,
       /^cursor belongs to a list with other filters or another sort/,
       JSON.stringify(other),
     );
@@ -289,7 +289,7 @@ t.test('a cursor whose value the sorted field cannot have is none', async (t) =>
       cursor: encodeCursor(listOf({ sortBy }, value)),
     });
     for (const value of good) t.equal(readLegacy(query(value)).page.kind, 'cursor', `${sortBy} ${value}`);
-    for (const value of bad) t.match(refusal(readLegacy, query(value)).message, /^cursor is not/, sortBy);
+    for (const value of bad) t.match(failure(readLegacy, query(value)).message, /^cursor is not/, sortBy);
   }
 });
 

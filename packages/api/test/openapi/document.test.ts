@@ -41,7 +41,7 @@ const READ: Operation = {
   tag: 'things',
   scopes: ['read:users', 'read:all'],
   conditional: 'read',
-  answers: { 200: { description: 'The thing.', shapes: [thing], headers: { ETag: 'always' } } },
+  responses: { 200: { description: 'The thing.', shapes: [thing], headers: { ETag: 'always' } } },
   errors: { body: upperCaseCodeBody, kinds: ['not_found'] },
 };
 const LIST: Operation = {
@@ -79,7 +79,7 @@ const LIST: Operation = {
       }),
     },
   ],
-  answers: {
+  responses: {
     200: {
       description: 'A page.',
       shapes: [listOf(thing), pageOf(thing), pageOf(named)],
@@ -96,7 +96,7 @@ const CREATE: Operation = {
   scopes: [],
   idempotent: true,
   body: [thing, named],
-  answers: { 201: { description: 'Created.', shapes: [thing, named], headers: { Location: 'always' } } },
+  responses: { 201: { description: 'Created.', shapes: [thing, named], headers: { Location: 'always' } } },
   errors: { body: plainBody },
 };
 const REMOVE: Operation = {
@@ -105,14 +105,14 @@ const REMOVE: Operation = {
   tag: 'things',
   scopes: ['write:users'],
   conditional: 'write',
-  answers: { 204: { description: 'Gone.' } },
+  responses: { 204: { description: 'Gone.' } },
   errors: { body: v2Body, kinds: ['not_found'] },
 };
 const GUIDE: Operation = {
   operationId: 'readGuide',
   summary: 'Read the guide',
   tag: 'guides',
-  answers: {
+  responses: {
     200: { description: 'The guide.', mediaType: 'text/markdown', headers: { 'Cache-Control': 'always' } },
   },
   errors: { body: v2Body },
@@ -253,8 +253,8 @@ t.test('alternatives are oneOf, and anyOf where the same value can match several
   const examples = { Thing: { value: ann }, NamedThing: { value: { id: 'th_1', name: 'one' } } };
   const sent = { schema: { anyOf: shapes }, examples };
   t.strictSame(requestBody, { required: true, content: { 'application/json': sent } }, 'may have more');
-  const answered = { schema: { oneOf: shapes }, examples };
-  t.strictSame(responses[201].content, { 'application/json': answered });
+  const responded = { schema: { oneOf: shapes }, examples };
+  t.strictSame(responses[201].content, { 'application/json': responded });
   t.strictSame(components.schemas.Thing, {
     type: 'object',
     required: ['id', 'email'],
@@ -327,7 +327,7 @@ t.test('parts of a shape are references', async (t) => {
   t.match(schemas.ThingList.items, { type: 'object' }, 'only if declared');
   const list = (parts: Shape[]): Operation => ({
     ...LIST,
-    answers: { 200: { description: 'A page.', shapes: [{ ...pageOf(thing), parts }] } },
+    responses: { 200: { description: 'A page.', shapes: [{ ...pageOf(thing), parts }] } },
   });
   const document = (parts: Shape[]) =>
     documentOf([{ url: '/v1/things', method: 'GET', operation: list(parts) }]);
@@ -390,7 +390,7 @@ t.test('duplicate ids and names are rejected', async (t) => {
   const other: Operation = {
     ...READ,
     operationId: 'other',
-    answers: { 200: { description: 'Another.', shapes: [{ ...named, name: 'Thing' }] } },
+    responses: { 200: { description: 'Another.', shapes: [{ ...named, name: 'Thing' }] } },
   };
   const named2 = [...ROUTES, { url: '/v2/things', method: 'GET', operation: other }];
   t.throws(() => documentOf(named2), { message: 'two schemas have the name Thing' });
@@ -401,7 +401,10 @@ t.test('applications authenticate as at the token endpoint, with a form', async 
     ...{ operationId: 'token', summary: 'Request tokens', tag: 'oauth', clientAuthentication: true },
     body: [{ name: 'TokenRequest', schema: Type.Object({ grant_type: Type.String() }) }],
     bodyTypes: ['application/x-www-form-urlencoded'],
-    answers: { 200: { description: 'The tokens.' }, 429: { description: 'A page.', mediaType: 'text/html' } },
+    responses: {
+      200: { description: 'The tokens.' },
+      429: { description: 'A page.', mediaType: 'text/html' },
+    },
     errors: {
       body: upperCaseCodeBody,
       kinds: ['unauthenticated', 'rate_limited'],

@@ -171,8 +171,8 @@ t.test('a DPoP-bound token', async (t) => {
     'x',
   ];
   for (const dpop of REFUSED) {
-    const answer = await post(`DPoP ${token}`, { ...BODY, dpop });
-    t.match(answer, { status: 401, headers: { 'www-authenticate': challenge } });
+    const reply = await post(`DPoP ${token}`, { ...BODY, dpop });
+    t.match(reply, { status: 401, headers: { 'www-authenticate': challenge } });
   }
   const bearer = await post(`Bearer ${token}`, { ...BODY, dpop: await proofFor(here) });
   t.match(bearer, { status: 401, headers: { 'www-authenticate': /^DPoP .*error="invalid_token"/ } });
@@ -252,8 +252,8 @@ t.test('a credential that ends while the body is on its way writes nothing', asy
     const send = (then: () => Promise<unknown>) =>
       sendSlowly(`${url}/v2/things`, { headers: { ...BODY, authorization }, body: '{"a":1}' }, then);
     t.match(await send(async () => {}), { status: 200 }, `${label}: before`);
-    const answer = await send(meanwhile);
-    t.match(answer, { status: 401, headers: { 'www-authenticate': /error="invalid_token"/ } }, label);
+    const reply = await send(meanwhile);
+    t.match(reply, { status: 401, headers: { 'www-authenticate': /error="invalid_token"/ } }, label);
   }
   t.match(await post(`Bearer ${person}`), { headers: { ratelimit: /r=98/ } }, 'counted once');
 });

@@ -10,7 +10,7 @@ const request = (key?: string, body: unknown = { a: 1 }, subject = 'usr_ann') =>
     ...{ headers: { 'idempotency-key': key }, body, method: 'POST', url: '/v2/things?x=1' },
     caller: { clientId: 'app', subject },
   }) as never;
-const answer = (created: string) => ({ status: 201, headers: {}, text: created });
+const response = (created: string) => ({ status: 201, headers: {}, text: created });
 const done = (created: string): Found => ({ state: 'done', created });
 const taken = new ServiceError('conflict', 'taken');
 const refused = new ServiceError('invalid', 'refused');
@@ -43,7 +43,7 @@ t.test('what was found before and after the creation decides', async (t) => {
     const result = await createOnce(request('key'), {
       findByKey: async () => left.shift(),
       create: async () => (created instanceof Error ? Promise.reject(created) : created),
-      answer,
+      response,
     }).catch((error: unknown) => error);
     t.match(result, expected, label);
   }
@@ -57,7 +57,7 @@ t.test('what is stored of a key', async (t) => {
       keys.push(key);
       return 'new';
     };
-    await createOnce(request(...args), { findByKey, create, answer });
+    await createOnce(request(...args), { findByKey, create, response });
     return keys.at(-1);
   };
   t.equal(await ask(), undefined, 'nothing without a key');

@@ -1,9 +1,9 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
-import type { Answer } from '@gatehouse/api/resource/answer';
-import { send } from '@gatehouse/api/resource/answer';
 import { createApp } from '@gatehouse/api/resource/app';
 import { authenticate } from '@gatehouse/api/resource/authenticate';
 import { type Attempt, createIdempotency, type IdempotencyStore } from '@gatehouse/api/resource/idempotency';
+import type { JsonResponse } from '@gatehouse/api/resource/json-response';
+import { send } from '@gatehouse/api/resource/json-response';
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
@@ -42,7 +42,7 @@ async function serve(t: Test, change: (store: IdempotencyStore) => IdempotencySt
     now: () => Date.now() + clock.ahead,
   });
   const attempts: Attempt[] = [];
-  const created = async ({ reservedId }: Attempt): Promise<Answer> => ({
+  const created = async ({ reservedId }: Attempt): Promise<JsonResponse> => ({
     status: 201,
     headers: { location: `/v2/things/${reservedId}` },
     text: JSON.stringify({ id: reservedId, secret: SECRET }),
@@ -92,7 +92,7 @@ async function serve(t: Test, change: (store: IdempotencyStore) => IdempotencySt
   return { post, attempts, by, clock, keys, lines, created };
 }
 
-const never = () => new Promise<Answer>(() => {});
+const never = () => new Promise<JsonResponse>(() => {});
 
 t.test('without a key every request runs', async (t) => {
   const { post, attempts, keys } = await serve(t);
@@ -201,10 +201,10 @@ t.test('while an attempt runs, others conflict', async (t) => {
 
 t.test('many at once: one runs', async (t) => {
   const { post, attempts } = await serve(t);
-  const answers = await Promise.all(Array.from({ length: 30 }, () => post('key')));
+  const responses = await Promise.all(Array.from({ length: 30 }, () => post('key')));
   t.equal(attempts.length, 1);
-  const [id] = answers.filter(({ status }) => status === 201).map(({ body }) => body.id);
-  for (const { status, body } of answers) {
+  const [id] = responses.filter(({ status }) => status === 201).map(({ body }) => body.id);
+  for (const { status, body } of responses) {
     t.ok(status === 409 || body.id === id, `${status}`);
   }
 });
@@ -244,7 +244,7 @@ t.test('a rejected request releases the key', async (t) => {
 
 t.test('after a server error, the next attempt is a retry', async (t) => {
   const { post, by, attempts, created } = await serve(t);
-  const failures: (() => Promise<Answer>)[] = [
+  const failures: (() => Promise<JsonResponse>)[] = [
     () => Promise.reject(unavailable('Away.')),
     () => Promise.reject(new Error('broken')),
     async () => ({ status: 503, headers: {}, text: '{}' }),
@@ -317,7 +317,7 @@ t.test('the database contains no plain text', async (t) => {
   const [one, two] = await keys.find<{ fingerprint: string }>({}).toArray();
   t.not(one?.fingerprint, two?.fingerprint, 'of the same body');
 
-  // An answer of another key, or one that was changed, does not open.
+  // A response of another key, or one that was changed, does not open.
   const before = stored?.answer ?? '';
   const bytes = Buffer.from(before, 'base64');
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;

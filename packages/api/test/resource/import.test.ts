@@ -47,7 +47,7 @@ mountResource<Types>(
                 example: { index: 0, ms: 0 },
                 read: (body): Draft => body,
               }),
-              answer: view('Thing', Thing, ({ id }) => ({ id })),
+              response: view('Thing', Thing, ({ id }) => ({ id })),
             },
           },
         ],
@@ -84,7 +84,7 @@ mountResource<Types>(
   },
 );
 
-async function answersTo(drafts: readonly Draft[]) {
+async function responsesTo(drafts: readonly Draft[]) {
   [ran, mostRunning] = [[], 0];
   const payload = drafts.map((draft, index) => JSON.stringify({ ...draft, index })).join('\n');
   const headers = { 'content-type': 'application/x-ndjson' };
@@ -106,9 +106,9 @@ t.test('answers in the order of the lines, and drafts of one key in their order'
   );
   let most = 0;
   const property = fc.asyncProperty(fc.array(line, { maxLength: 60 }), async (drafts) => {
-    const answers = await answersTo(drafts);
+    const responses = await responsesTo(drafts);
     assert.deepEqual(
-      answers.map(({ line, status }) => [line, status]),
+      responses.map(({ line, status }) => [line, status]),
       drafts.map(({ key, error }, i) => [
         i + 1,
         error !== undefined ? 'refused' : key === undefined ? 'created' : 'updated',
@@ -121,7 +121,7 @@ t.test('answers in the order of the lines, and drafts of one key in their order'
         indexes.toSorted((a, b) => a - b),
       );
     }
-    assert.ok(!JSON.stringify(answers).includes('secret'));
+    assert.ok(!JSON.stringify(responses).includes('secret'));
     assert.equal(running, 0);
     most = Math.max(most, mostRunning);
   });
@@ -130,7 +130,7 @@ t.test('answers in the order of the lines, and drafts of one key in their order'
 });
 
 t.test('a refusal has the error of the path', async (t) => {
-  t.same(await answersTo([{ ms: 0, error: 'It is taken.' }]), [
+  t.same(await responsesTo([{ ms: 0, error: 'It is taken.' }]), [
     { line: 1, status: 'refused', error: { code: 'conflict', message: 'It is taken.' } },
   ]);
 });

@@ -14,7 +14,7 @@ const READ: Operation = {
   operationId: 'readThing',
   summary: 'Read a thing',
   tag: 'things',
-  answers: { 200: { description: 'The thing.', shapes: [{ name: 'Thing', schema: Type.Object({}) }] } },
+  responses: { 200: { description: 'The thing.', shapes: [{ name: 'Thing', schema: Type.Object({}) }] } },
   errors: { body: v2Body },
 };
 const CREATE: Operation = {

@@ -33,7 +33,7 @@ export function createMetricsEndpoint(services: readonly Service[], logger: Logg
       service.observe?.(request);
     },
     /** @param readiness the metric of it, which is known elsewhere */
-    answer(response: ServerResponse, readiness: MetricFamily): void {
+    respond(response: ServerResponse, readiness: MetricFamily): void {
       const ofServices = services.flatMap(metricsOf);
       const text = metricsText([...requests.families(), ...process.families(), readiness, ...ofServices]);
       response.writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' }).end(text);

@@ -150,9 +150,9 @@ const rules: Omit<ListProfile<OrderTypes>['rules'], 'paging'> = {
 };
 
 const operations = {
-  create: { body: newOrder, answer: orderView },
+  create: { body: newOrder, response: orderView },
   read: orderView,
-  update: { method: 'PUT', body: statusChangeBody, answer: orderView },
+  update: { method: 'PUT', body: statusChangeBody, response: orderView },
 } as const;
 
 const latest: Profile<OrderTypes> = {

@@ -140,7 +140,7 @@ const latest: Profile<ProductTypes> = {
         }),
       },
     ),
-    answer: product,
+    response: product,
   },
   read: product,
   update: {
@@ -150,7 +150,7 @@ const latest: Profile<ProductTypes> = {
       read: ({ name, price, currency, description, category, stock, sku, status }) =>
         omitUndefined({ name, price, currency, description, category, stock, sku, status }),
     }),
-    answer: product,
+    response: product,
   },
   remove: true,
 };

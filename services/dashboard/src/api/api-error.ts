@@ -1,10 +1,10 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 
-/** An answer of the API other than a success; status 0 when there was none. */
+/** A response of the API other than a success; status 0 when there was none. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** Such as `conflict`; empty where the answer has none. */
+  /** Such as `conflict`; empty where the response has none. */
   readonly code: string;
   readonly details: readonly FieldProblem[];
   /** In seconds, if the API says when to try again. */
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The error in an answer, whichever of the interface's bodies it has (section 7). */
+/** The error in a response, whichever of the interface's bodies it has (section 7). */
 export function apiErrorOf(response: Response, text: string): ApiError {
   const { error, error_description: description } = parsed(text);
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);

@@ -24,11 +24,11 @@ export type Api = {
   /** A JsonText is sent as it is. With `ifMatch`, only what still has this entity tag is changed. */
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, ifMatch?: string | null): Promise<T>;
   /**
-   * The answer to a GET request as it is, an error included; with credentials as that application, by client credentials.
+   * The response to a GET request as it is, an error included; with credentials as that application, by client credentials.
    * Undefined when the credentials are not valid. Throws ApiError when there is no token for another reason.
    */
   probe(path: string, as?: Credentials): Promise<{ status: number; text: string } | undefined>;
-  /** An answer as it is, such as a download. */
+  /** A response as it is, such as a download. */
   fetch(path: string): Promise<Response>;
 };
 
@@ -105,7 +105,7 @@ export function createApi(options: {
       return ask(method, path, await tokens(token), body, options);
     }
 
-    /** While the same request is running, as of a form that was sent twice, its answer is waited for. */
+    /** While the same request is running, as of a form that was sent twice, its response is waited for. */
     async function write(
       method: Method,
       path: string,
@@ -127,14 +127,14 @@ export function createApi(options: {
       const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
       try {
         const response = await ask('POST', '/oauth/token', undefined, grant);
-        return (await answer<{ access_token: string }>(response)).access_token;
+        return (await reply<{ access_token: string }>(response)).access_token;
       } catch (error) {
         if (error instanceof ApiError && error.code === 'invalid_client') return undefined;
         throw error;
       }
     }
 
-    async function answer<T>(response: Response): Promise<T> {
+    async function reply<T>(response: Response): Promise<T> {
       const text = await response.text();
       if (!response.ok) throw apiErrorOf(response, text);
       try {
@@ -145,12 +145,12 @@ export function createApi(options: {
     }
 
     return {
-      get: async (path, query) => answer(await request('GET', path + queryText(query))),
+      get: async (path, query) => reply(await request('GET', path + queryText(query))),
       async read<T>(path: string) {
         const response = await request('GET', path);
-        return { value: await answer<T>(response), etag: response.headers.get('etag') };
+        return { value: await reply<T>(response), etag: response.headers.get('etag') };
       },
-      send: async (method, path, body, ifMatch) => answer(await write(method, path, body, { ifMatch })),
+      send: async (method, path, body, ifMatch) => reply(await write(method, path, body, { ifMatch })),
       async probe(path, as) {
         const token = as === undefined ? undefined : await tokenOf(as);
         if (as !== undefined && token === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { notModified } from '@gatehouse/api/http/conditional';
 import { unavailable } from '@gatehouse/core/errors';
-import { problem } from '@gatehouse/server/json-answer';
+import { problem } from '@gatehouse/server/json-response';
 import { requestInfo } from '@gatehouse/server/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';

@@ -20,7 +20,7 @@ const MAX_QUESTIONS = 20;
 const PAUSE_MS = 250;
 
 /**
- * Forms that a second click sends again create one thing. For those whose answer has a secret, which the API does not keep for
+ * Forms that a second click sends again create one thing. For those whose response has a secret, which the API does not keep for
  * an Idempotency-Key: what is kept here is only where the secret is shown.
  */
 export function createRepeatedForms(options: {
@@ -41,7 +41,7 @@ export function createRepeatedForms(options: {
       throw error;
     });
     if (typeof outcome !== 'string') await release();
-    else await noted(store.complete({ id, holder, answer: outcome, expiresAt: after(KEPT_MS) }));
+    else await noted(store.complete({ id, holder, response: outcome, expiresAt: after(KEPT_MS) }));
     return outcome;
   }
 
@@ -52,7 +52,7 @@ export function createRepeatedForms(options: {
         const times = { now: after(0), leaseUntil: after(LEASE_MS), expiresAt: after(KEPT_MS) };
         // The key is a hash of the whole form, so that no other form has it.
         const claim = await store.claim({ id, fingerprint: '', holder, reservedId: '', ...times });
-        if (claim.state === 'done') return claim.answer;
+        if (claim.state === 'done') return claim.response;
         if (claim.state === 'claimed') return actAs(id, holder, act);
         await sleep(PAUSE_MS);
       }

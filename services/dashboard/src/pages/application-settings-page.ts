@@ -31,7 +31,7 @@ export function settingsPage(it: {
   person: Person;
   /** The names of people on the page. */
   people: Names;
-  /** The offer that waits for an answer. */
+  /** The offer that waits for a response. */
   transfer?: ApiTransfer | undefined;
   notice?: string | undefined;
   refused?: RefusedSettings | undefined;

@@ -121,7 +121,7 @@ export function checkbox(it: {
   return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
-/** What is wrong with a form as a whole: the problems of its fields, or the sentence of the refusal. */
+/** What is wrong with a form as a whole: the problems of its fields, or the sentence of the error. */
 export function formProblem(error: ApiError | undefined, fields: readonly string[]): Html | false {
   if (error === undefined) return false;
   const known = error.details.map((problem) => {
@@ -136,8 +136,9 @@ export function formProblem(error: ApiError | undefined, fields: readonly string
 const REFUSALS = [400, 409, 412, 413, 422, 429];
 
 /** The error of a form that can be sent again, corrected or later; anything else is thrown again. */
-export function refusalOf(thrown: unknown): ApiError {
-  const isRefusal = thrown instanceof ApiError && (REFUSALS.includes(thrown.status) || thrown.isUnavailable);
-  if (isRefusal) return thrown;
+export function errorOf(thrown: unknown): ApiError {
+  const isClientError =
+    thrown instanceof ApiError && (REFUSALS.includes(thrown.status) || thrown.isUnavailable);
+  if (isClientError) return thrown;
   throw thrown;
 }

@@ -1,4 +1,4 @@
-import { gatePage, PRODUCT } from '@gatehouse/web/document';
+import { centeredPage, PRODUCT } from '@gatehouse/web/document';
 import { html } from '@gatehouse/web/html';
 import { HEAD } from './assets.ts';
 import { codeBlock } from './parts.ts';
@@ -8,7 +8,7 @@ export type LandingModel = { publicUrl: string; signUp: boolean };
 
 /** What this is, for somebody who opens the bare address. */
 export function landingPage({ publicUrl, signUp }: LandingModel): string {
-  return gatePage(
+  return centeredPage(
     {
       title: 'Sign-in and an API in one place',
       body: html`<h1>Sign-in and an API in one place</h1>

@@ -1,4 +1,4 @@
-import { gatePage, PRODUCT } from '@gatehouse/web/document';
+import { centeredPage, PRODUCT } from '@gatehouse/web/document';
 import { form } from '@gatehouse/web/form';
 import { duration } from '@gatehouse/web/formatting';
 import { type Content, html } from '@gatehouse/web/html';
@@ -10,7 +10,7 @@ import type { View } from './view.ts';
 const HOME = { href: '/dashboard', title: 'Go to the overview' };
 
 function gate(title: string, body: Content, link: { href: string; title: string }): string {
-  return gatePage(
+  return centeredPage(
     {
       title,
       body: html`<h1>${title}</h1>
@@ -57,7 +57,7 @@ export function sendAgainPage(it: {
   const body = isBack
     ? html`<p>Your change was not saved, because you opened the form in an earlier session. ${kept} You are signed in as <bdi>${person}</bdi>.</p>`
     : html`<p>Your change was not saved. ${kept} Sign in in the tab that opens, then come back to this one and submit the form again.</p>`;
-  return gatePage(
+  return centeredPage(
     {
       title,
       body: html`<h1>${title}</h1>
@@ -86,8 +86,8 @@ export function errorPage(error: { status: number; message: string }, requestId:
 }
 
 /** What the API's refusal of a page comes to, inside the navigation. */
-export function refusalView(error: ApiError, requestId: string): View {
-  const { title, text } = refusalTexts(error);
+export function errorView(error: ApiError, requestId: string): View {
+  const { title, text } = errorTexts(error);
   return {
     title,
     status: error.isUnavailable ? 503 : error.status,
@@ -95,7 +95,7 @@ export function refusalView(error: ApiError, requestId: string): View {
   };
 }
 
-function refusalTexts(error: ApiError): { title: string; text: string } {
+function errorTexts(error: ApiError): { title: string; text: string } {
   const { status, message, retryAfter } = error;
   if (status === 404) {
     return {

@@ -2,7 +2,7 @@ import { type ApiApplication, applicationPath } from '../api/application-types.t
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import { applicationView, profileForm } from '../pages/application-pages.ts';
 import { PINS } from '../pages/application-texts.ts';
-import { refusalOf } from '../pages/fields.ts';
+import { errorOf } from '../pages/fields.ts';
 import type { View } from '../pages/view.ts';
 import { pathOf, readApplication } from './application-routes.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
@@ -23,7 +23,7 @@ export function addApplicationProfileRoutes({ get, post }: DashboardRouter): voi
       await visit.api.send('PATCH', applicationPath(application.client_id), { profiles });
       return `${pathOf(application)}/profiles?done=pinned`;
     } catch (error) {
-      return view(visit, application, { fields, error: refusalOf(error) });
+      return view(visit, application, { fields, error: errorOf(error) });
     }
   });
 }

@@ -14,7 +14,7 @@ import { applicationForm, typeChoice } from '../pages/application-form.ts';
 import { ownerText } from '../pages/application-settings-page.ts';
 import { TYPES } from '../pages/application-texts.ts';
 import type { ApplicationValues } from '../pages/application-values.ts';
-import { refusalOf } from '../pages/fields.ts';
+import { errorOf } from '../pages/fields.ts';
 import { type Column, list } from '../pages/list.ts';
 import { entryOf, lastUsed, statusTag, time } from '../pages/parts.ts';
 import { transferNotice } from '../pages/transfer-page.ts';
@@ -70,7 +70,7 @@ ${list({
     return newApplicationView(csrf, type, newValues(type));
   });
 
-  postOnce('/applications/new', async ({ api, csrf, putOnce }, fields) => {
+  postOnce('/applications/new', async ({ api, csrf, putFlash }, fields) => {
     const type = typeOf(fields.text('type')) ?? 'web';
     const values = sentValues(fields);
     try {
@@ -78,10 +78,10 @@ ${list({
       const made = await api.send<ApiApplication & { client_secret?: string }>('POST', API, body);
       if (!isConfidential(made) || made.client_secret === undefined) return `${pathOf(made)}?done=created`;
       const path = `${pathOf(made)}/credentials`;
-      await putOnce(path, JSON.stringify({ kind: 'secret', text: made.client_secret }));
+      await putFlash(path, JSON.stringify({ kind: 'secret', text: made.client_secret }));
       return `${path}?done=created`;
     } catch (error) {
-      return newApplicationView(csrf, type, values, refusalOf(error));
+      return newApplicationView(csrf, type, values, errorOf(error));
     }
   });
 }

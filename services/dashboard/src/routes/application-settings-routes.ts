@@ -4,7 +4,7 @@ import { type Names, namesOfUsers } from '../api/names.ts';
 import type { ApiTransfer } from '../api/transfers.ts';
 import { changes, shownFields } from '../http/changes.ts';
 import { type RefusedSettings, settingsPage } from '../pages/application-settings-page.ts';
-import { refusalOf } from '../pages/fields.ts';
+import { errorOf } from '../pages/fields.ts';
 import { entryOf } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import { pathOf, readApplication } from './application-routes.ts';
@@ -38,7 +38,7 @@ export function addApplicationSettingsRoutes({ get, post }: DashboardRouter): vo
       }
       return `${pathOf(application)}?done=saved`;
     } catch (error) {
-      const refused = { fields, error: refusalOf(error) };
+      const refused = { fields, error: errorOf(error) };
       const hidden = shownFields(currentSettings(application), refused);
       return view(visit, application, { error: refused.error, values, hidden });
     }

@@ -2,12 +2,12 @@ import { type Confirmation, confirmation, isConfirmed } from '@gatehouse/web/con
 import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
-import { formProblem, refusalOf } from '../pages/fields.ts';
+import { errorOf, formProblem } from '../pages/fields.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 /** A form of the page that was sent and did not lead to the act. */
-export type SentAnswer = { fields: Fields; error?: ApiError };
+export type SentResponse = { fields: Fields; error?: ApiError };
 
 /** What is asked before an act that cannot be undone, and the act, which returns the page to go on to. */
 export type Question = Confirmation &
@@ -19,13 +19,13 @@ export type Question = Confirmation &
   };
 
 /**
- * An act that cannot be undone: GET asks and changes nothing; POST acts if the answer came with it, once however often it is
+ * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, once however often it is
  * sent, and asks again otherwise.
  */
 export function addConfirmed(
   { get, postOnce }: Pick<DashboardRouter, 'get' | 'postOnce'>,
   path: string,
-  ask: (visit: Visit, sent?: SentAnswer) => Promise<Question>,
+  ask: (visit: Visit, sent?: SentResponse) => Promise<Question>,
 ): void {
   get(path, async (visit) => view(visit, await ask(visit)));
 
@@ -35,13 +35,13 @@ export function addConfirmed(
     try {
       return await question.act(fields);
     } catch (thrown) {
-      const sent = { fields, error: refusalOf(thrown) };
+      const sent = { fields, error: errorOf(thrown) };
       return view(visit, await ask(visit, sent), sent);
     }
   });
 }
 
-function view({ ctx, csrf }: Visit, question: Question, sent?: SentAnswer): View {
+function view({ ctx, csrf }: Visit, question: Question, sent?: SentResponse): View {
   const { title, section, trail, hidden = {}, names = [] } = question;
   const isUnconfirmed = sent !== undefined && sent.error === undefined;
   return {

@@ -16,7 +16,7 @@ import {
   OVERLAPS,
   secretSection,
 } from '../pages/credential-pages.ts';
-import { refusalOf, selectField } from '../pages/fields.ts';
+import { errorOf, selectField } from '../pages/fields.ts';
 import { entryOf, exactTime, lastUseText } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import { addConfirmed } from './confirmed.ts';
@@ -37,7 +37,7 @@ export function addCredentialRoutes(router: DashboardRouter): void {
   const apiPath = (visit: Visit) => applicationPath(visit.param('id'));
 
   async function showFresh(visit: Visit, credential: NewCredential): Promise<string> {
-    await visit.putOnce(path(visit), JSON.stringify(credential));
+    await visit.putFlash(path(visit), JSON.stringify(credential));
     return path(visit);
   }
 
@@ -52,7 +52,7 @@ export function addCredentialRoutes(router: DashboardRouter): void {
       const made = await visit.api.send<{ client_secret: string }>('POST', `${apiPath(visit)}/secrets`, body);
       return showFresh(visit, { kind: 'secret', text: made.client_secret });
     } catch (error) {
-      return view(visit, { secretError: refusalOf(error), label });
+      return view(visit, { secretError: errorOf(error), label });
     }
   });
 
@@ -81,7 +81,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
       const made = await visit.api.send<{ api_key: string }>('POST', `${apiPath(visit)}/api-keys`, body);
       return showFresh(visit, { kind: 'key', text: made.api_key });
     } catch (error) {
-      return view(visit, { keyError: refusalOf(error), values });
+      return view(visit, { keyError: errorOf(error), values });
     }
   });
 
@@ -160,7 +160,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
       secretsOf(visit),
       keysOf(visit),
     ]);
-    const fresh = (await visit.takeOnce()).map((text) => JSON.parse(text) as NewCredential);
+    const fresh = (await visit.takeFlash()).map((text) => JSON.parse(text) as NewCredential);
     const target = { application, action: path(visit), csrf: visit.csrf, fresh };
     const section = {
       ...target,

@@ -11,7 +11,7 @@ import { CsrfError, type Fields, type Forms, type SentFields } from '../http/for
 import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import { layout } from '../pages/layout.ts';
-import { refusalView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
+import { errorView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
 import type { Session } from '../sessions/session.ts';
@@ -34,10 +34,10 @@ export type Visit = {
   /** A parameter of the query; empty when it is missing. */
   query(name: string): string;
   /** Keeps a text, such as a new secret, for the next view of the page at this path. */
-  putOnce(path: string, text: string): Promise<void>;
+  putFlash(path: string, text: string): Promise<void>;
   /** What was kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
-  takeOnce(): Promise<string[]>;
-  /** Keeps the answer to a form for the page that follows; returns its name in the query of that page. */
+  takeFlash(): Promise<string[]>;
+  /** Keeps the response to a form for the page that follows; returns its name in the query of that page. */
   putRefused(page: RefusedPage): Promise<string>;
 };
 
@@ -52,7 +52,7 @@ export type DashboardRouter = {
   /** A form that the API does not take once, however often it is sent: see RepeatedForms. */
   postOnce(path: string, act: Act): void;
   /** Something other than a page, such as a download. */
-  raw(path: string, answer: (visit: Visit) => Promise<void>): void;
+  raw(path: string, response: (visit: Visit) => Promise<void>): void;
 };
 
 export function createDashboardRouter(options: {
@@ -67,7 +67,7 @@ export function createDashboardRouter(options: {
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
     const cookie = cookies.get(ctx, 'session');
-    // A cookie whose session has ended stays: by the time of the answer, another tab may have replaced it.
+    // A cookie whose session has ended stays: by the time of the response, another tab may have replaced it.
     const isUse = !isPolling(ctx);
     return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req), isUse);
   }
@@ -98,13 +98,13 @@ export function createDashboardRouter(options: {
         const value = ctx.query[name];
         return typeof value === 'string' ? value : '';
       },
-      putOnce: (path, text) => sessions.putOnce(session, path, text),
-      takeOnce: async () => (ctx.method === 'GET' ? sessions.takeOnce(session, ctx.path) : []),
+      putFlash: (path, text) => sessions.putFlash(session, path, text),
+      takeFlash: async () => (ctx.method === 'GET' ? sessions.takeFlash(session, ctx.path) : []),
       putRefused: (page) => sessions.putRefused(session, page),
     };
   }
 
-  /** The answer to a form is kept for a page of its own: to load that anew does not send the form again. */
+  /** The response to a form is kept for a page of its own: to load that anew does not send the form again. */
   async function show(visit: Visit, view: View): Promise<void> {
     const { person, csrf, ctx } = visit;
     const status = view.status ?? (view.failed ? 400 : 200);
@@ -141,7 +141,7 @@ export function createDashboardRouter(options: {
       cookies.remove(visit.ctx, 'session');
       onEnd();
     } else if (error instanceof ApiError) {
-      await show(visit, refusalView(error, requestInfo(visit.ctx.req).id));
+      await show(visit, errorView(error, requestInfo(visit.ctx.req).id));
     } else throw error;
   }
 
@@ -154,7 +154,7 @@ export function createDashboardRouter(options: {
     } else seeOther(ctx, location);
   }
 
-  function reading(path: string, answer: (visit: Visit) => Promise<void>): void {
+  function reading(path: string, response: (visit: Visit) => Promise<void>): void {
     router.get(path, async (ctx) => {
       const session = await sessionOf(ctx);
       if (session === undefined) return askToSignIn(ctx);
@@ -163,7 +163,7 @@ export function createDashboardRouter(options: {
       const kept = refused === '' ? undefined : await sessions.takeRefused(session, refused);
       if (kept !== undefined) return sendPage(ctx, kept.html, kept.status);
       try {
-        await answer(visit);
+        await response(visit);
       } catch (error) {
         await refuse(visit, error, () => askToSignIn(ctx));
       }

@@ -4,7 +4,7 @@ import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import type { ApiPage } from '../api/pages.ts';
 import type { Lane } from '../api/queues.ts';
-import { formProblem, refusalOf } from '../pages/fields.ts';
+import { errorOf, formProblem } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
 import { entryOf, exactTime } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
@@ -42,7 +42,7 @@ export function addDeadLetterRoutes(router: DashboardRouter): void {
       const { replayed } = await visit.api.send<{ replayed: number }>('POST', API, body);
       return `${PATH}?done=${replayed === 0 ? 'gone' : 'replayed'}`;
     } catch (error) {
-      return view(visit, { error: refusalOf(error) });
+      return view(visit, { error: errorOf(error) });
     }
   });
 

@@ -7,7 +7,7 @@ import { type ApiPage, beginsWith } from '../api/pages.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
 import { deletionQuestion, deletionSection } from '../pages/deletion.ts';
-import { formProblem, refusalOf, textArea, textField } from '../pages/fields.ts';
+import { errorOf, formProblem, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
 import { copyable, entryOf, facts, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
@@ -70,7 +70,7 @@ export function addItemRoutes(router: DashboardRouter): void {
       const { id } = await api.send<{ id: string }>('POST', API, bodyOf(values));
       return `${PATH}/${encodeURIComponent(id)}?done=created`;
     } catch (error) {
-      return newItem(csrf, values, refusalOf(error));
+      return newItem(csrf, values, errorOf(error));
     }
   });
 
@@ -87,7 +87,7 @@ export function addItemRoutes(router: DashboardRouter): void {
       }
       return `${PATH}/${encodeURIComponent(item.id)}?done=saved`;
     } catch (error) {
-      return view(visit, item, { refused: { fields, error: refusalOf(error) } });
+      return view(visit, item, { refused: { fields, error: errorOf(error) } });
     }
   });
 

@@ -6,7 +6,7 @@ import { USER_HINT, userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import type { Fields } from '../http/forms.ts';
-import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
+import { errorOf, formProblem, selectField, textArea, textField } from '../pages/fields.ts';
 import { choicesOf, list, table } from '../pages/list.ts';
 import { copyable, entryOf, exactTime, facts, statusTag, time, userLink } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
@@ -109,7 +109,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
       });
       return `${pathOf(id)}?done=queued`;
     } catch (error) {
-      return newView(csrf, values, refusalOf(error));
+      return newView(csrf, values, errorOf(error));
     }
   });
 
@@ -123,7 +123,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
       await visit.api.send('PUT', `${API}/${encodeURIComponent(notification.id)}`, { status: 'cancelled' });
       return `${pathOf(notification.id)}?done=cancelled`;
     } catch (error) {
-      return view(visit, notification, { error: refusalOf(error) });
+      return view(visit, notification, { error: errorOf(error) });
     }
   });
 
@@ -136,7 +136,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
       });
       return `${pathOf(id)}?done=again`;
     } catch (error) {
-      return view(visit, notification, { error: refusalOf(error) });
+      return view(visit, notification, { error: errorOf(error) });
     }
   });
 
@@ -190,7 +190,7 @@ export function addNotificationRoutes({ get, post }: DashboardRouter): void {
 /** The id of whom the form names. Throws an ApiError at the field. */
 function recipientOf(api: Visit['api'], named: string): Promise<string> {
   return userIdOf(api, named).catch((error: unknown) => {
-    const { status, message } = refusalOf(error);
+    const { status, message } = errorOf(error);
     throw new ApiError(status, message, { details: [{ field: 'user_id', message }] });
   });
 }

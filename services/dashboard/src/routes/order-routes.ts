@@ -5,7 +5,7 @@ import { userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfProducts, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, beginsWith, filters } from '../api/pages.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
-import { formProblem, refusalOf, textField } from '../pages/fields.ts';
+import { errorOf, formProblem, textField } from '../pages/fields.ts';
 import { list, table } from '../pages/list.ts';
 import {
   copyable,
@@ -149,7 +149,7 @@ export function addOrderRoutes(router: DashboardRouter): void {
       await changeStatus(visit, { status: sent, note }, etag);
       return `${pathOf(order)}?done=changed`;
     } catch (error) {
-      return view(visit, order, { refused: { fields, error: refusalOf(error) } });
+      return view(visit, order, { refused: { fields, error: errorOf(error) } });
     }
   });
 

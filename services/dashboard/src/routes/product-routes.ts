@@ -6,7 +6,7 @@ import { type ApiPage, filters } from '../api/pages.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
 import { deletionQuestion, deletionSection } from '../pages/deletion.ts';
-import { formProblem, refusalOf, selectField, textArea, textField } from '../pages/fields.ts';
+import { errorOf, formProblem, selectField, textArea, textField } from '../pages/fields.ts';
 import { list } from '../pages/list.ts';
 import { copyable, entryOf, facts, money, number, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
@@ -113,7 +113,7 @@ export function addProductRoutes(router: DashboardRouter): void {
       const { id } = await api.send<Product>('POST', API, bodyOf(fields));
       return `${PATH}/${encodeURIComponent(id)}?done=created`;
     } catch (error) {
-      return newProduct(csrf, valuesOf(fields), refusalOf(error));
+      return newProduct(csrf, valuesOf(fields), errorOf(error));
     }
   });
 
@@ -128,7 +128,7 @@ export function addProductRoutes(router: DashboardRouter): void {
       if (Object.keys(changed).length > 0) await visit.api.send('PUT', apiPath(visit), changed, etag);
       return `${PATH}/${encodeURIComponent(product.id)}?done=saved`;
     } catch (error) {
-      return view(visit, product, { refused: { fields, error: refusalOf(error) } });
+      return view(visit, product, { refused: { fields, error: errorOf(error) } });
     }
   });
 

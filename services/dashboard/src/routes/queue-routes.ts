@@ -4,7 +4,7 @@ import { type Content, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import type { Lane } from '../api/queues.ts';
-import { formProblem, refusalOf } from '../pages/fields.ts';
+import { errorOf, formProblem } from '../pages/fields.ts';
 import { type Column, table } from '../pages/list.ts';
 import { entryOf, notAvailable, number, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
@@ -28,7 +28,7 @@ export function addQueueRoutes({ get, post }: DashboardRouter): void {
       await visit.api.send('PUT', `${API}/${path}`, { paused });
       return `${PATH}?done=${paused ? 'paused' : 'resumed'}`;
     } catch (error) {
-      return view(visit, refusalOf(error));
+      return view(visit, errorOf(error));
     }
   });
 }

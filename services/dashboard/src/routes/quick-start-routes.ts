@@ -1,13 +1,13 @@
 import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
-import { refusalOf } from '../pages/fields.ts';
+import { errorOf } from '../pages/fields.ts';
 import { entryOf } from '../pages/parts.ts';
 import { type Exchange, quickStart, TRIES } from '../pages/quick-start-pages.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 /** Longer answers are cut for the page. */
-const MAX_ANSWER = 4000;
+const MAX_RESPONSE = 4000;
 
 const BOUND =
   'The tokens of this application are bound to its own key (DPoP). The dashboard cannot use them.';
@@ -32,14 +32,14 @@ export function addQuickStartRoutes(
     try {
       tried = await visit.api.probe(path, isMachine ? credentials : undefined);
     } catch (error) {
-      return refuse(`The request was not made: ${refusalOf(error).message}`);
+      return refuse(`The request was not made: ${errorOf(error).message}`);
     }
     if (tried === undefined) return refuse('This is not a valid secret of the application.');
     const exchange = {
       request: `GET ${path} HTTP/1.1\nHost: ${new URL(publicUrl).host}\nAuthorization: Bearer …`,
       status: tried.status,
       ms: Math.round(performance.now() - began),
-      answer: `${pretty(tried.text).slice(0, MAX_ANSWER)}`,
+      response: `${pretty(tried.text).slice(0, MAX_RESPONSE)}`,
     };
     return view(visit, application, { chosen, exchange });
   });

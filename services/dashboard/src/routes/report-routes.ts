@@ -4,7 +4,7 @@ import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
-import { refusalOf } from '../pages/fields.ts';
+import { errorOf } from '../pages/fields.ts';
 import { choicesOf, list } from '../pages/list.ts';
 import { notAvailable } from '../pages/parts.ts';
 import {
@@ -90,7 +90,7 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
       const { id } = await visit.api.send<Report>('POST', `${API}/generate`, sent);
       return `${REPORTS}/${encodeURIComponent(id)}`;
     } catch (error) {
-      return newView(visit, type, { ...values, filters: filter }, refusalOf(error));
+      return newView(visit, type, { ...values, filters: filter }, errorOf(error));
     }
   });
 

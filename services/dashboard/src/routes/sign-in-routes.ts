@@ -45,13 +45,15 @@ export function signInRoutes(options: {
   router.get('/signed-in', async (ctx) => {
     if (options.rateLimit) await limiter.count(requestInfo(ctx.req).address);
     const cause = causeOf(ctx.req);
-    const answer = new URL(ctx.url, publicUrl);
-    const name = signInName(answer.searchParams.get('state') ?? '');
+    const response = new URL(ctx.url, publicUrl);
+    const name = signInName(response.searchParams.get('state') ?? '');
     const pending = cookies.get(ctx, name);
     const session = cookies.get(ctx, 'session');
-    const begun = await sessions.finishSignIn(answer, { pending, session }, cause).catch((error: unknown) => {
-      if (!(error instanceof SignInRefused || error instanceof SignInEnded)) throw error;
-    });
+    const begun = await sessions
+      .finishSignIn(response, { pending, session }, cause)
+      .catch((error: unknown) => {
+        if (!(error instanceof SignInRefused || error instanceof SignInEnded)) throw error;
+      });
     if (pending !== undefined) cookies.remove(ctx, name);
     if (begun !== undefined) {
       cookies.set(ctx, 'session', begun.cookie, options.sessionSeconds);

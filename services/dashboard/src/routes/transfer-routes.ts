@@ -1,6 +1,6 @@
 import type { ApiApplication } from '../api/application-types.ts';
 import { transfersTo } from '../api/transfers.ts';
-import { refusalOf } from '../pages/fields.ts';
+import { errorOf } from '../pages/fields.ts';
 import { transferPage } from '../pages/transfer-page.ts';
 import type { View } from '../pages/view.ts';
 import { APPLICATIONS, pathOf } from './application-routes.ts';
@@ -29,6 +29,6 @@ async function view(visit: Visit, refused?: unknown): Promise<View> {
   const id = visit.id('trf');
   const transfer = (await transfersTo(visit.api)).find((it) => it.id === id);
   if (transfer === undefined) throw notFound();
-  const error = refused === undefined ? undefined : refusalOf(refused);
+  const error = refused === undefined ? undefined : errorOf(refused);
   return transferPage({ transfer, path: `/dashboard/transfers/${id}`, csrf: visit.csrf, error });
 }

@@ -6,7 +6,7 @@ import { attempt } from '../api/attempt.ts';
 import { findUser, listUsers } from '../api/user-list.ts';
 import { changes } from '../http/changes.ts';
 import { deletionQuestion, deletionSection } from '../pages/deletion.ts';
-import { formProblem, refusalOf, selectField, textField } from '../pages/fields.ts';
+import { errorOf, formProblem, selectField, textField } from '../pages/fields.ts';
 import { choicesOf, list } from '../pages/list.ts';
 import { entryOf } from '../pages/parts.ts';
 import {
@@ -94,7 +94,7 @@ export function addUserRoutes(router: DashboardRouter): void {
       // This profile names the fields that are wrong, and has no roles.
       ({ id } = await api.send<{ id: string }>('POST', '/v2/users', { ...account, password }));
     } catch (error) {
-      return newUser(csrf, { ...account, role }, refusalOf(error));
+      return newUser(csrf, { ...account, role }, errorOf(error));
     }
     const path = `/v2/users/${encodeURIComponent(id)}`;
     const given = role === 'user' ? undefined : await attempt(api.send('PUT', `${path}/role`, { role }));

@@ -5,7 +5,7 @@ import * as oauth from 'openid-client';
 import { type Cause, causeHeaders } from '../api/cause.ts';
 import type { Person, Tokens } from './session.ts';
 
-/** What has to be kept between the request for a sign-in and its answer. */
+/** What has to be kept between the request for a sign-in and its response. */
 export type PendingSignIn = { state: string; nonce: string; verifier: string; returnTo: string };
 
 /** The grant of a session has ended: it was revoked, or the person may not sign in any more. */
@@ -13,7 +13,7 @@ export class SignInEnded extends Error {
   override name = 'SignInEnded';
 }
 
-/** The sign-in was refused by the person, or its answer does not belong to this browser's request. */
+/** The sign-in was refused by the person, or its response does not belong to this browser's request. */
 export class SignInRefused extends Error {
   override name = 'SignInRefused';
 }
@@ -22,8 +22,8 @@ export class SignInRefused extends Error {
 export type OAuthClient = {
   /** A request for a sign-in: where to send the browser, and what to keep until it comes back. */
   begin(returnTo: string): Promise<{ url: string; pending: PendingSignIn }>;
-  /** Exchanges the code in the answer. Throws SignInRefused. */
-  finish(answer: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
+  /** Exchanges the code in the response. Throws SignInRefused. */
+  finish(reply: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** New tokens. Throws SignInEnded. */
   refresh(tokens: Tokens, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** Ends what the tokens were issued under. */
@@ -68,30 +68,30 @@ export function createOAuthClient(options: {
     return config;
   }
 
-  /** A request to identity. Throws `unavailable` unless it is answered, be it with a refusal. */
+  /** A request to identity. Throws `unavailable` unless it is answered, be it with an error. */
   async function ask(url: string, init: OutboundInit, cause: Cause): Promise<Response> {
-    let answer: Response;
+    let reply: Response;
     try {
       const headers = { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) };
       const response = await outbound.fetch(url, { ...init, headers });
-      answer = new Response(await response.arrayBuffer(), response);
+      reply = new Response(await response.arrayBuffer(), response);
     } catch (error) {
       throw unavailable(AWAY, error);
     }
-    if (answer.status !== 429 && answer.status < 500) return answer;
-    const seconds = Number(answer.headers.get('retry-after')) || undefined;
-    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${answer.status}`), seconds);
+    if (reply.status !== 429 && reply.status < 500) return reply;
+    const seconds = Number(reply.headers.get('retry-after')) || undefined;
+    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${reply.status}`), seconds);
   }
 
   async function signedIn(
-    answer: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
+    reply: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
     refresh: string,
     cause: Cause,
   ): Promise<{ person: Person; tokens: Tokens }> {
     const tokens = {
-      access: answer.access_token,
+      access: reply.access_token,
       refresh,
-      expiresAt: Date.now() + (answer.expiresIn() ?? 60) * 1000,
+      expiresAt: Date.now() + (reply.expiresIn() ?? 60) * 1000,
     };
     return { person: await whoIs(tokens, cause), tokens };
   }
@@ -133,14 +133,16 @@ export function createOAuthClient(options: {
       });
       return { url: url.href, pending };
     },
-    async finish(answer, { state, nonce, verifier }, cause) {
+    async finish(reply, { state, nonce, verifier }, cause) {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
       // The redirect URI is sent along as it was, whatever host the request came by.
-      const url = new URL(redirectUri + answer.search);
+      const url = new URL(redirectUri + reply.search);
       const exchange = oauth.authorizationCodeGrant(configure(cause), url, checks);
       const granted = await exchange.catch((error: unknown) => {
         const away = unavailability(error);
-        throw away ?? (isRefusal(error) ? new SignInRefused('the sign-in failed', { cause: error }) : error);
+        throw (
+          away ?? (isClientError(error) ? new SignInRefused('the sign-in failed', { cause: error }) : error)
+        );
       });
       if (granted.refresh_token === undefined) throw new Error('no refresh token was issued');
       return signedIn(granted, granted.refresh_token, cause);
@@ -171,7 +173,7 @@ function unavailability(error: unknown): ServiceError | undefined {
   return cause instanceof ServiceError ? cause : undefined;
 }
 
-function isRefusal(error: unknown): boolean {
+function isClientError(error: unknown): boolean {
   const kinds = [oauth.ResponseBodyError, oauth.AuthorizationResponseError, oauth.ClientError];
   return kinds.some((kind) => error instanceof kind);
 }

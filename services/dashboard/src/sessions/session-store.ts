@@ -64,11 +64,11 @@ export function createSessionStore(connection: Connection): SessionStore & { col
       );
       return before?.refused?.sealed;
     },
-    async putOnce(id, page, sealed) {
+    async putFlash(id, page, sealed) {
       const entries = { $each: [{ page, sealed }], $slice: -MAX_SHOWN_ONCE };
       await sessions.updateOne({ _id: id }, { $push: { shown_once: entries } });
     },
-    async takeOnce(id, page) {
+    async takeFlash(id, page) {
       const before = await sessions.findOneAndUpdate(
         { _id: id, 'shown_once.page': page },
         { $pull: { shown_once: { page } } },

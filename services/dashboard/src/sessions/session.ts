@@ -46,7 +46,7 @@ export type SessionStore = {
   putRefused(id: string, refused: { id: string; sealed: string }): Promise<void>;
   takeRefused(id: string, refused: string): Promise<string | undefined>;
   /** Keeps a text for the next view of a page in the session, beside those that it has already. */
-  putOnce(id: string, page: string, sealed: string): Promise<void>;
+  putFlash(id: string, page: string, sealed: string): Promise<void>;
   /** The texts for that page, the oldest first; of several calls, one gets them. */
-  takeOnce(id: string, page: string): Promise<string[]>;
+  takeFlash(id: string, page: string): Promise<string[]>;
 };

@@ -6,15 +6,15 @@ import { type OAuthClient, type PendingSignIn, SignInEnded } from './oauth-clien
 import type { Person, Session, SessionStore, StoredSession, Tokens } from './session.ts';
 
 export type Sessions = {
-  /** Where to sign in, the `state` of the answer, and the value of a cookie to come back with. */
+  /** Where to sign in, the `state` of the response, and the value of a cookie to come back with. */
   beginSignIn(returnTo: string): Promise<{ url: string; state: string; cookie: string }>;
   /**
-   * Begins a session with the answer to a sign-in; returns the value of its cookie, which is always a new one, and the
+   * Begins a session with the response to a sign-in; returns the value of its cookie, which is always a new one, and the
    * page to go on to. It takes the place of the session that the browser had before, by its cookie. Undefined when
    * `pending` does not belong to a sign-in that is under way. Throws SignInRefused.
    */
   finishSignIn(
-    answer: URL,
+    response: URL,
     cookies: { pending: string | undefined; session: string | undefined },
     cause: Cause,
   ): Promise<{ cookie: string; returnTo: string } | undefined>;
@@ -25,9 +25,9 @@ export type Sessions = {
   /** Ends the session and its tokens. */
   end(session: Session, cause: Cause): Promise<void>;
   /** Keeps a text, such as a new secret, for the next view of a page; it can be taken once. */
-  putOnce(session: Session, page: string, text: string): Promise<void>;
+  putFlash(session: Session, page: string, text: string): Promise<void>;
   /** What was kept for a page, the oldest first. */
-  takeOnce(session: Session, page: string): Promise<string[]>;
+  takeFlash(session: Session, page: string): Promise<string[]>;
   /** Keeps a page that refused a form, in place of any other of the session; returns the name by which it can be taken once. */
   putRefused(session: Session, page: RefusedPage): Promise<string>;
   takeRefused(session: Session, name: string): Promise<RefusedPage | undefined>;
@@ -120,10 +120,10 @@ export function createSessions(options: {
       const content = JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS });
       return { url, state: pending.state, cookie: signIns.seal(content, 'sign-in') };
     },
-    async finishSignIn(answer, cookies, cause) {
+    async finishSignIn(response, cookies, cause) {
       const pending = readPending(cookies.pending);
-      if (pending === undefined || pending.state !== answer.searchParams.get('state')) return undefined;
-      const { person, tokens } = await client.finish(answer, pending, cause);
+      if (pending === undefined || pending.state !== response.searchParams.get('state')) return undefined;
+      const { person, tokens } = await client.finish(response, pending, cause);
       const value = randomBytes(32).toString('base64url');
       const id = idOf(value);
       const owner = createHmac('sha256', ownerKey).update(person.id).digest('base64url');
@@ -157,7 +157,7 @@ export function createSessions(options: {
       }
     },
     end,
-    putOnce: ({ id }, page, text) => store.putOnce(id, page, sealer.seal(text, `${id} once ${page}`)),
+    putFlash: ({ id }, page, text) => store.putFlash(id, page, sealer.seal(text, `${id} once ${page}`)),
     async putRefused({ id }, page) {
       const name = randomBytes(8).toString('base64url');
       await store.putRefused(id, { id: name, sealed: sealer.seal(JSON.stringify(page), `${id} refused`) });
@@ -169,8 +169,8 @@ export function createSessions(options: {
         ? undefined
         : (JSON.parse(sealer.open(sealed, `${id} refused`)) as RefusedPage);
     },
-    async takeOnce({ id }, page) {
-      const texts = await store.takeOnce(id, page);
+    async takeFlash({ id }, page) {
+      const texts = await store.takeFlash(id, page);
       return texts.map((sealed) => sealer.open(sealed, `${id} once ${page}`));
     },
   };

@@ -4,7 +4,7 @@ import { mergeDocuments } from '../../src/docs/openapi/merge.ts';
 
 const ABOUT = { title: 'All', description: 'Everything.', origin: 'https://api.example.org' };
 
-/** A document with one operation at the path, whose answer is the schema `Thing`. */
+/** A document with one operation at the path, whose response is the schema `Thing`. */
 function documentOf(path: string, schemas: Record<string, Schema>, more: Partial<OpenApiDocument> = {}) {
   const ref = (name: string) => ({ $ref: `#/components/${name}` });
   const document: OpenApiDocument = {
@@ -55,7 +55,7 @@ const merge = (...documents: OpenApiDocument[]) =>
     documents.map((document, i) => ({ service: ['first', 'second', 'third'][i] ?? '', document })),
     ABOUT,
   );
-const answerOf = (document: OpenApiDocument, path: string) =>
+const responseOf = (document: OpenApiDocument, path: string) =>
   JSON.parse(JSON.stringify(document.paths[path]?.get?.responses)) as {
     200: { content: Record<string, { schema: unknown; example: unknown }> };
     400: unknown;
@@ -77,13 +77,16 @@ t.test(
     t.same(schemas.Thing, A);
     t.same(schemas.Second_Thing, { type: 'object', properties: { b: { $ref: second } } });
     t.same(Object.keys(responses), ['Bad', 'Second_Bad'], 'and so does what refers to it');
-    const { 200: ok, 400: bad } = answerOf(merged, '/v2/notes');
+    const { 200: ok, 400: bad } = responseOf(merged, '/v2/notes');
     t.same(ok.content['application/json'], {
       schema: { $ref: second },
       example: { $ref: '#/components/schemas/Thing' },
     });
     t.same(bad, { $ref: '#/components/responses/Second_Bad' });
-    t.same(answerOf(merged, '/v1/things'), answerOf(documentOf('/v1/things', { Thing: A }), '/v1/things'));
+    t.same(
+      responseOf(merged, '/v1/things'),
+      responseOf(documentOf('/v1/things', { Thing: A }), '/v1/things'),
+    );
   },
 );
 

@@ -25,7 +25,7 @@ export type AccountChanges = Partial<
   Pick<Account, 'username' | 'email' | 'name' | 'first_name' | 'last_name' | 'phone' | 'picture'>
 >;
 
-/** The accounts, which the users service owns. Throws its refusals, and `unavailable` when it cannot be reached. */
+/** The accounts, which the users service owns. Throws its errors, and `unavailable` when it cannot be reached. */
 export type Accounts = {
   find(id: string): Promise<Account | undefined>;
   /** Undefined for an unknown login, a wrong password or an inactive account alike. */

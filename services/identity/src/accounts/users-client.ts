@@ -5,29 +5,29 @@ import type { Account, Accounts } from './account.ts';
 /** The accounts, by way of the internal routes of the users service, of which `internal` is a client. */
 export function createUsersClient(internal: InternalClient): Accounts {
   async function required(method: string, path: string, body?: unknown): Promise<Account> {
-    const answer = await internal.request(method, path, body);
-    if (answer.status >= 400) throw refusal(answer.status, answer.body);
-    return answer.body as Account;
+    const response = await internal.request(method, path, body);
+    if (response.status >= 400) throw error(response.status, response.body);
+    return response.body as Account;
   }
 
   async function perhaps(path: string, body: unknown): Promise<Account | undefined> {
-    const answer = await internal.request('POST', path, body);
-    if (answer.status >= 400) throw refusal(answer.status, answer.body);
-    return (answer.body as { account: Account | null }).account ?? undefined;
+    const response = await internal.request('POST', path, body);
+    if (response.status >= 400) throw error(response.status, response.body);
+    return (response.body as { account: Account | null }).account ?? undefined;
   }
 
   const pathOf = (id: string) => `/accounts/${encodeURIComponent(id)}`;
   return {
     async find(id) {
-      const answer = await internal.request('GET', pathOf(id));
-      if (answer.status === 404) return undefined;
-      if (answer.status >= 400) throw refusal(answer.status, answer.body);
-      return answer.body as Account;
+      const response = await internal.request('GET', pathOf(id));
+      if (response.status === 404) return undefined;
+      if (response.status >= 400) throw error(response.status, response.body);
+      return response.body as Account;
     },
     checkPassword: (login, password) => perhaps('/password-checks', { login, password }),
     async checkCurrentPassword(id, password) {
-      const answer = await internal.request('POST', `${pathOf(id)}/password-checks`, { password });
-      if (answer.status >= 400) throw refusal(answer.status, answer.body);
+      const response = await internal.request('POST', `${pathOf(id)}/password-checks`, { password });
+      if (response.status >= 400) throw error(response.status, response.body);
     },
     lookUp: (login) => perhaps('/account-lookups', { login }),
     create: (draft) => required('POST', '/accounts', draft),
@@ -43,7 +43,7 @@ export function createUsersClient(internal: InternalClient): Accounts {
 }
 
 /** What users says is wrong with the request, for the person who made it. */
-function refusal(status: number, body: unknown): ServiceError {
+function error(status: number, body: unknown): ServiceError {
   const { message, details } = ((body as { error?: unknown })?.error ?? {}) as {
     message?: string;
     details?: FieldProblem[];

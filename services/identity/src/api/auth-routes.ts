@@ -63,7 +63,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
         auth_time: authTime,
       },
     });
-    return { tokenId: jti, answer: { token, user_id: account.id } };
+    return { tokenId: jti, response: { token, user_id: account.id } };
   }
 
   /** Ends the login whose token has been renewed, and comes again to be renewed. */
@@ -110,7 +110,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     }
     const { account, generation } = verified;
     const id = logins.newId();
-    const { tokenId, answer } = await sign(account, id, Math.floor(Date.now() / 1000));
+    const { tokenId, response } = await sign(account, id, Math.floor(Date.now() / 1000));
     await logins.begin({ id, account, tokenId }, originOf(ctx));
     // After it is stored: from then on, whatever ends all sessions finds this login.
     if (await options.sessionEnds.isOver({ accountId: account.id, generation })) {
@@ -122,7 +122,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     }
     await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
     options.onTokenIssued(LOGIN_CLIENT);
-    ctx.body = answer;
+    ctx.body = response;
   });
 
   router.get('/status', async (ctx) => {
@@ -181,7 +181,7 @@ export function authRoutes(options: AuthRoutesOptions): Router {
       throw unauthenticated('The access token has been revoked.', 'invalid_token');
     }
     options.onTokenIssued(LOGIN_CLIENT);
-    ctx.body = next.answer;
+    ctx.body = next.response;
   });
 
   router.get('/permissions', async (ctx) => {

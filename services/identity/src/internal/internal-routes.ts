@@ -16,7 +16,7 @@ import type { Revocations } from '../revocations/revocations.ts';
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
 const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
 const readHandle = bodyValidator(Type.Object({ handle: Type.String() }));
-/** More than one answer of analytics has. */
+/** More than one response of analytics has. */
 const MAX_NAMES = 100;
 const readNamed = bodyValidator(
   Type.Object({

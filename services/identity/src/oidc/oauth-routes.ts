@@ -107,7 +107,7 @@ const emptyObject: Middleware = async (ctx, next) => {
   if (ctx.status === 200 && ctx.body === '') ctx.body = {};
 };
 
-/** An API key is not revoked here, so the answer must not say that it is (RFC 7009 §2.2.1). */
+/** An API key is not revoked here, so the response must not say that it is (RFC 7009 §2.2.1). */
 const refuseApiKeys: Middleware = async (ctx, next) => {
   await next();
   const { oidc } = ctx as Partial<KoaContextWithOIDC>;

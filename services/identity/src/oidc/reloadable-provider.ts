@@ -55,7 +55,7 @@ export function createReloadableProvider(
   }
 
   /** The caller is told little, so that nobody learns by trying. The operator finds the reason in the log. */
-  function logRefusal(ctx: KoaContextWithOIDC, thrown: Error): void {
+  function logRejected(ctx: KoaContextWithOIDC, thrown: Error): void {
     const { error, error_description, error_detail: reason } = thrown as errors.OIDCProviderError;
     logger.info(
       {
@@ -87,7 +87,7 @@ export function createReloadableProvider(
         ),
       );
       for (const event of REFUSALS) {
-        provider.on(event as 'grant.error', logRefusal);
+        provider.on(event as 'grant.error', logRejected);
       }
       for (const event of ISSUED) {
         provider.on(event as 'access_token.issued', ({ clientId }) => options.onTokenIssued(clientId));

@@ -25,7 +25,7 @@ export function userInfoRoutes(options: {
   defaultProfile?: UserInfoProfile | undefined;
 }): Router {
   const { authenticate, accounts, applications, defaultProfile = 'interface' } = options;
-  const answer = async (ctx: Context) => {
+  const response = async (ctx: Context) => {
     ctx.set('cache-control', 'no-store');
     ctx.vary('Origin');
     const origin = ctx.get('origin');
@@ -51,8 +51,8 @@ export function userInfoRoutes(options: {
     });
   };
   return new Router({ sensitive: true })
-    .get('/userinfo', answer)
-    .post('/userinfo', answer)
+    .get('/userinfo', response)
+    .post('/userinfo', response)
     .options('/userinfo', (ctx) => {
       // Which application's page it is becomes known only with the token.
       ctx.vary('Origin');

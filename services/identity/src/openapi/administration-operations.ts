@@ -9,7 +9,7 @@ import {
 import { Login } from '../api/auth-routes.ts';
 import { SessionQuery, SessionView } from '../api/session-routes.ts';
 import { KeyRotation, SigningKeys, SigningKeyView } from '../api/signing-key-routes.ts';
-import { answer, listOf, managed, type Operations, ofAuth, shape } from './operations.ts';
+import { listOf, managed, type Operations, ofAuth, response, shape } from './operations.ts';
 
 const AUTH = '/api/v1/auth';
 const SESSIONS = '/api/v1/sessions';
@@ -48,32 +48,32 @@ export const authOperations: Operations = {
       'For programs of one’s own, as the password goes through them: applications for others use the authorization code flow ' +
       '(RFC 9700 §2.4). A deployment can turn it off.',
     body: [shape('Login', Login, { username: 'ada', password: 'correct horse battery' })],
-    answers: { 200: answer('The login.', loginResult) },
+    responses: { 200: response('The login.', loginResult) },
     kinds: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
   }),
   [`GET ${AUTH}/status`]: ofAuth({
     ...{ operationId: 'status_api_v1_auth', tag: AUTH, summary: 'Ask who is logged in' },
     description: 'By the Authorization header, or by a token in the query, which logs of others may keep.',
     query: [{ profile: 'interface', schema: Type.Object({ token: Type.Optional(Type.String()) }) }],
-    answers: { 200: answer('Who it is.', status) },
+    responses: { 200: response('Who it is.', status) },
     kinds: ['unauthenticated', 'rate_limited', 'unavailable'],
   }),
   [`POST ${AUTH}/logout`]: ofAuth({
     ...{ operationId: 'logout_api_v1_auth', tag: AUTH, summary: 'Log out' },
     description: 'Ends the token, and the login or the grant that it belongs to.',
     scopes: [],
-    answers: { 204: { description: 'The token is no longer accepted.' } },
+    responses: { 204: { description: 'The token is no longer accepted.' } },
   }),
   [`POST ${AUTH}/refresh`]: ofAuth({
     ...{ operationId: 'refresh_api_v1_auth', tag: AUTH, summary: 'Renew the token of a login' },
     description: 'The old token ends. For at most 30 days after the login.',
     scopes: [],
-    answers: { 200: answer('The new token.', loginResult) },
+    responses: { 200: response('The new token.', loginResult) },
   }),
   [`GET ${AUTH}/permissions`]: ofAuth({
     ...{ operationId: 'permissions_api_v1_auth', tag: AUTH, summary: 'Ask what the credential permits' },
     scopes: [],
-    answers: { 200: answer('Roles and scopes.', permissions) },
+    responses: { 200: response('Roles and scopes.', permissions) },
   }),
 };
 
@@ -82,7 +82,7 @@ const session = shape('Session', SessionView, {
   ...{ created_at: at, last_used_at: at, current: true },
 });
 const query = [{ profile: 'interface', schema: SessionQuery }];
-const [auditPage] = auditEndpoint.answers;
+const [auditPage] = auditEndpoint.responses;
 if (auditPage === undefined) throw new Error('the audit log has no answer');
 const auditEntry = shape('AuditEntry', AuditEntryView, {
   ...{ id: 'aud_01m7g9w2k0000c4v8x3r6t5n1z', action: 'account.changed', created_at: at },
@@ -105,19 +105,19 @@ export const administrationOperations: Operations = {
     ...{ operationId: 'list_api_v1_sessions', tag: SESSIONS, summary: 'List sessions and logins' },
     description: 'The 200 of each kind that were used last.',
     query,
-    answers: { 200: answer('Where the person is signed in.', listOf('Sessions', session)) },
+    responses: { 200: response('Where the person is signed in.', listOf('Sessions', session)) },
     kinds: ['not_found'],
   }),
   [`DELETE ${SESSIONS}`]: managed({
     ...{ operationId: 'remove_all_api_v1_sessions', tag: SESSIONS, summary: 'End all sessions and logins' },
     query,
-    answers: { 204: { description: 'They have ended, and so have their tokens.' } },
+    responses: { 204: { description: 'They have ended, and so have their tokens.' } },
     kinds: ['not_found'],
   }),
   [`DELETE ${SESSIONS}/:id`]: managed({
     ...{ operationId: 'remove_api_v1_sessions', tag: SESSIONS, summary: 'End a session or a login' },
     query,
-    answers: { 204: { description: 'It has ended, and so have its tokens.' } },
+    responses: { 204: { description: 'It has ended, and so have its tokens.' } },
     kinds: ['not_found'],
   }),
   [`GET ${AUDIT_PATH}`]: managed({
@@ -125,8 +125,8 @@ export const administrationOperations: Operations = {
     description:
       'For admins. Who did what to accounts, applications, keys and queues, when and from where; the latest entry first.',
     query: [{ profile: 'cursor', schema: auditEndpoint.query }],
-    answers: {
-      200: answer('A page of the log.', { name: 'AuditPage', schema: auditPage, parts: [auditEntry] }),
+    responses: {
+      200: response('A page of the log.', { name: 'AuditPage', schema: auditPage, parts: [auditEntry] }),
     },
   }),
   [`GET ${AUDIT_PATH}/last-sign-ins`]: managed({
@@ -138,12 +138,12 @@ export const administrationOperations: Operations = {
     description:
       'For admins. In browsers and by logins at the API, as far back as the audit log goes; whoever has not signed in since is not in the response.',
     query: [{ profile: 'interface', schema: LastSignInsQuery }],
-    answers: { 200: answer('The last sign-in of each person.', listOf('LastSignIns', lastSignIn)) },
+    responses: { 200: response('The last sign-in of each person.', listOf('LastSignIns', lastSignIn)) },
   }),
   [`GET ${KEYS}`]: managed({
     ...{ operationId: 'list_api_v1_signing_keys', tag: KEYS, summary: 'List the signing keys' },
     description: 'For admins. Without the keys themselves; their public parts are in the JWK set.',
-    answers: { 200: answer('By algorithm, the newest first.', signingKeys) },
+    responses: { 200: response('By algorithm, the newest first.', signingKeys) },
   }),
   [`POST ${KEYS}/rotate`]: managed({
     ...{ operationId: 'rotate_api_v1_signing_keys', tag: KEYS, summary: 'Rotate signing keys' },
@@ -151,7 +151,7 @@ export const administrationOperations: Operations = {
       'For admins. The next key signs from now on, and a new next one is published. 409 while the next key has been published ' +
       'for less than 15 minutes: verifiers that cache keys may not know it yet.',
     body: [shape('KeyRotation', KeyRotation, { kids: ['key_01m7g9w2k0000c4v8x3r6t5n1z'] })],
-    answers: { 200: answer('All keys, as they are now.', signingKeys) },
+    responses: { 200: response('All keys, as they are now.', signingKeys) },
     kinds: ['conflict'],
   }),
 };

@@ -9,7 +9,7 @@ import {
   Transfer,
 } from '../applications/application-routes.ts';
 import { ApplicationView, KeyView, SecretView, TransferView } from '../applications/views.ts';
-import { answer, listOf, managed, type Operations, shape } from './operations.ts';
+import { listOf, managed, type Operations, response, shape } from './operations.ts';
 
 const ROOT = '/api/v1/applications';
 const TRANSFERS = '/api/v1/transfers';
@@ -94,7 +94,7 @@ const createdKey = shape(
   'CreatedApiKey',
   Type.Object({ ...KeyView.properties, api_key: Type.String({ description: 'Shown only here.' }) }),
 );
-const [page] = applicationList.answers;
+const [page] = applicationList.responses;
 if (page === undefined) throw new Error('the list of applications has no answer');
 
 const one = `${ROOT}/:client_id`;
@@ -108,8 +108,8 @@ export const applicationOperations: Operations = {
     ...{ operationId: 'list_api_v1_applications', tag, summary: 'List applications' },
     description: 'One’s own; admins get all.',
     query: [{ profile: 'cursor', schema: applicationList.query }],
-    answers: {
-      200: answer('A page of the list.', { name: 'ApplicationPage', schema: page, parts: [application] }),
+    responses: {
+      200: response('A page of the list.', { name: 'ApplicationPage', schema: page, parts: [application] }),
     },
   }),
   [`POST ${ROOT}`]: managed({
@@ -122,12 +122,12 @@ export const applicationOperations: Operations = {
         scopes: ['openid', 'read:data'],
       }),
     ],
-    answers: { 201: { ...answer('The application has been created.', created), headers } },
+    responses: { 201: { ...response('The application has been created.', created), headers } },
     kinds: ['conflict'],
   }),
   [`GET ${one}`]: managed({
     ...{ operationId: 'read_api_v1_applications', tag, summary: 'Read an application' },
-    answers: { 200: answer('The application.', application) },
+    responses: { 200: response('The application.', application) },
     kinds: ['not_found'],
   }),
   [`PATCH ${one}`]: managed({
@@ -136,13 +136,13 @@ export const applicationOperations: Operations = {
       'Fields that are not in the body stay as they are. Less scopes end the access tokens. 409 if it is to have a ' +
       'security profile, or access tokens that are bound to a key, and has API keys: revoke them first.',
     body: [shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' })],
-    answers: { 200: answer('The changed application.', application) },
+    responses: { 200: response('The changed application.', application) },
     kinds: ['not_found', 'conflict'],
   }),
   [`DELETE ${one}`]: managed({
     ...{ operationId: 'remove_api_v1_applications', tag, summary: 'Delete an application' },
     description: 'Ends its tokens, its API keys, and what people have granted to it.',
-    answers: { 204: { description: 'The application has been deleted.' } },
+    responses: { 204: { description: 'The application has been deleted.' } },
     kinds: ['not_found'],
   }),
   [`POST ${one}/transfer`]: managed({
@@ -155,20 +155,20 @@ export const applicationOperations: Operations = {
       'They have 7 days to accept, and are told by mail; a change of the application ends the offer, and another offer replaces ' +
       'it. Only admins offer one to somebody with a higher role than their own. An admin who names themselves has it at once.',
     body: [shape('ApplicationTransfer', Transfer, { to: 'grace' })],
-    answers: {
-      200: answer('The application, which the admin now owns.', application),
-      202: answer('The pending transfer.', transfer),
+    responses: {
+      200: response('The application, which the admin now owns.', application),
+      202: response('The pending transfer.', transfer),
     },
     kinds: ['not_found', 'conflict'],
   }),
   [`GET ${one}/transfer`]: managed({
     ...{ operationId: 'read_api_v1_applications_transfer', tag, summary: 'Read the pending transfer' },
-    answers: { 200: answer('The pending transfer.', transfer) },
+    responses: { 200: response('The pending transfer.', transfer) },
     kinds: ['not_found'],
   }),
   [`DELETE ${one}/transfer`]: managed({
     ...{ operationId: 'cancel_api_v1_applications_transfer', tag, summary: 'Cancel the pending transfer' },
-    answers: { 204: { description: 'It can no longer be accepted.' } },
+    responses: { 204: { description: 'It can no longer be accepted.' } },
     kinds: ['not_found'],
   }),
   [`GET ${TRANSFERS}`]: managed({
@@ -178,65 +178,65 @@ export const applicationOperations: Operations = {
       summary: 'List the applications offered to you',
     },
     description: 'The oldest first, at most 20.',
-    answers: { 200: answer('The pending transfers.', listOf('Transfers', transfer)) },
+    responses: { 200: response('The pending transfers.', listOf('Transfers', transfer)) },
   }),
   [`POST ${TRANSFERS}/:id/accept`]: managed({
     ...{ operationId: 'accept_api_v1_transfers', tag: TRANSFERS, summary: 'Accept an application' },
     description:
       'You become its owner. Its secrets, public keys, API keys, tokens and trust end, and so does all that people have allowed ' +
       'it: they are asked again. Its redirect URIs stay.',
-    answers: { 200: answer('The application, which is yours.', application) },
+    responses: { 200: response('The application, which is yours.', application) },
     kinds: ['not_found', 'conflict'],
   }),
   [`POST ${TRANSFERS}/:id/decline`]: managed({
     ...{ operationId: 'decline_api_v1_transfers', tag: TRANSFERS, summary: 'Decline an application' },
-    answers: { 204: { description: 'It stays with its owner.' } },
+    responses: { 204: { description: 'It stays with its owner.' } },
     kinds: ['not_found'],
   }),
   [`GET ${secrets}`]: managed({
     ...{ operationId: 'list_api_v1_applications_secrets', tag, summary: 'List the client secrets' },
-    answers: { 200: answer('The secrets that have not expired.', listOf('ClientSecrets', secret)) },
+    responses: { 200: response('The secrets that have not expired.', listOf('ClientSecrets', secret)) },
     kinds: ['not_found'],
   }),
   [`POST ${secrets}`]: managed({
     ...{ operationId: 'create_api_v1_applications_secrets', tag, summary: 'Add a client secret' },
     description: 'Two can be valid at a time, so that one is replaced without downtime.',
     body: [shape('NewClientSecret', Secret, { label: 'web-1', expires_in: 31_536_000 })],
-    answers: { 201: { ...answer('The secret has been added.', createdSecret), headers } },
+    responses: { 201: { ...response('The secret has been added.', createdSecret), headers } },
     kinds: ['not_found', 'conflict'],
   }),
   [`DELETE ${secrets}/:id`]: managed({
     ...{ operationId: 'remove_api_v1_applications_secrets', tag, summary: 'Remove a client secret' },
-    answers: { 204: { description: 'The secret is no longer accepted.' } },
+    responses: { 204: { description: 'The secret is no longer accepted.' } },
     kinds: ['not_found'],
   }),
   [`GET ${keys}`]: managed({
     ...{ operationId: 'list_api_v1_applications_api_keys', tag, summary: 'List the API keys' },
-    answers: { 200: answer('The keys that have not expired.', listOf('ApiKeys', key)) },
+    responses: { 200: response('The keys that have not expired.', listOf('ApiKeys', key)) },
     kinds: ['not_found'],
   }),
   [`POST ${keys}`]: managed({
     ...{ operationId: 'create_api_v1_applications_api_keys', tag, summary: 'Create an API key' },
     description: '409 for an application with a security profile or access tokens that are bound to a key.',
     body: [shape('NewApiKey', Key, { name: 'Nightly run', scopes: ['read:data'] })],
-    answers: { 201: { ...answer('The key has been created.', createdKey), headers } },
+    responses: { 201: { ...response('The key has been created.', createdKey), headers } },
     kinds: ['not_found', 'conflict'],
   }),
   [`GET ${keys}/:id`]: managed({
     ...{ operationId: 'read_api_v1_applications_api_keys', tag, summary: 'Read an API key' },
-    answers: { 200: answer('The key, without its text.', key) },
+    responses: { 200: response('The key, without its text.', key) },
     kinds: ['not_found'],
   }),
   [`DELETE ${keys}/:id`]: managed({
     ...{ operationId: 'remove_api_v1_applications_api_keys', tag, summary: 'Revoke an API key' },
-    answers: { 204: { description: 'The key is no longer accepted.' } },
+    responses: { 204: { description: 'The key is no longer accepted.' } },
     kinds: ['not_found'],
   }),
   [`POST ${keys}/:id/rotate`]: managed({
     ...{ operationId: 'rotate_api_v1_applications_api_keys', tag, summary: 'Replace an API key' },
     description: 'The old key is accepted for `overlap_seconds` more.',
     body: [shape('ApiKeyRotation', Rotation, { overlap_seconds: 86_400 })],
-    answers: { 201: { ...answer('The key that replaces it.', createdKey), headers } },
+    responses: { 201: { ...response('The key that replaces it.', createdKey), headers } },
     kinds: ['not_found', 'conflict'],
   }),
 };

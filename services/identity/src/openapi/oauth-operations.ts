@@ -1,7 +1,7 @@
-import type { DocumentedAnswer, Operation } from '@gatehouse/api/openapi/operation';
+import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/operation';
 import { type TSchema, Type } from 'typebox';
 import { ROUTES } from '../oidc/provider-routes.ts';
-import { answer, type Operations, oauthErrorBody, shape } from './operations.ts';
+import { type Operations, oauthErrorBody, response, shape } from './operations.ts';
 
 // The requests below are validated by oidc-provider, without schemas: these describe them.
 const FORM = 'application/x-www-form-urlencoded';
@@ -59,7 +59,10 @@ const errors = {
   headers: { unauthenticated: { 'WWW-Authenticate': 'sometimes' } },
 } as const;
 
-type OfClient = Pick<Operation, 'operationId' | 'summary' | 'description' | 'body' | 'bodyTypes' | 'answers'>;
+type OfClient = Pick<
+  Operation,
+  'operationId' | 'summary' | 'description' | 'body' | 'bodyTypes' | 'responses'
+>;
 const ofClient = (about: OfClient): Operation => ({
   ...about,
   tag,
@@ -67,12 +70,12 @@ const ofClient = (about: OfClient): Operation => ({
   errors: { ...errors, kinds: ['unauthenticated', 'rate_limited', 'unavailable'] },
 });
 
-const tokenAnswers = { 200: answer('The tokens.', tokenResponse) };
+const tokenResponses = { 200: response('The tokens.', tokenResponse) };
 const tokenOperation = {
   summary: 'Request tokens',
   description: 'RFC 6749 §3.2. With a DPoP header the access token is bound to a key (RFC 9449).',
   body: [tokenRequest],
-  answers: tokenAnswers,
+  responses: tokenResponses,
 };
 
 const page = (description: string) => ({ description, mediaType: 'text/html' });
@@ -122,13 +125,13 @@ function pageOperations(
   about: { summary: string; description: string; query: ReturnType<typeof parameters>; schema: string },
 ): Operations {
   const { summary, description, query, schema } = about;
-  const answers = {
+  const responses = {
     200: page('A page.'),
     302: redirect('Back to the application, with the result.'),
     303: redirect('To the next page, or back to the application.'),
     ...PAGES,
   };
-  const common = { summary, description, tag, errors, answers };
+  const common = { summary, description, tag, errors, responses };
   return {
     [`GET ${path}`]: { ...common, operationId: name, query: [{ profile: 'interface', schema: query }] },
     [`POST ${path}`]: {
@@ -156,11 +159,11 @@ const jwks = shape(
     keys: Type.Array(Type.Object({ kty: Type.String(), kid: Type.String() }, { additionalProperties: true })),
   }),
 );
-const published = (operationId: string, summary: string, document: DocumentedAnswer): Operation => ({
+const published = (operationId: string, summary: string, document: DocumentedResponse): Operation => ({
   ...{ operationId, summary, tag, errors },
-  answers: { 200: document },
+  responses: { 200: document },
 });
-const discovery = answer('The metadata.', metadata);
+const discovery = response('The metadata.', metadata);
 
 const userInfo = shape(
   'UserInfo',
@@ -178,7 +181,7 @@ const userInfo = shape(
 const userInfoOperation = (operationId: string): Operation => ({
   ...{ operationId, summary: 'Read who has signed in', tag, scopes: ['openid'] },
   description: 'OpenID Connect Core §5.3: what the scopes profile and email permit.',
-  answers: { 200: answer('Claims about the person.', userInfo) },
+  responses: { 200: response('Claims about the person.', userInfo) },
   errors: {
     body: oauthErrorBody('BearerError', {
       unauthenticated: 'invalid_token',
@@ -215,13 +218,13 @@ export const oauthOperations: Operations = {
     ...{ operationId: 'oauth2_revoke', summary: 'Revoke a token' },
     description: 'RFC 7009. An unknown token is no error.',
     ...{ body: [shape('Revocation', Type.Object(tokenForm))], bodyTypes: [FORM, JSON_TYPE] },
-    answers: { 200: answer('The token is not valid any more.', shape('Nothing', Type.Object({}))) },
+    responses: { 200: response('The token is not valid any more.', shape('Nothing', Type.Object({}))) },
   }),
   [`POST ${ROUTES.introspection}`]: ofClient({
     ...{ operationId: 'oauth2_introspect', summary: 'Ask whether a token is valid' },
     description: 'RFC 7662.',
     ...{ body: [shape('IntrospectionRequest', Type.Object(tokenForm))], bodyTypes: [FORM, JSON_TYPE] },
-    answers: { 200: answer('Whether it is, and what it permits.', introspection) },
+    responses: { 200: response('Whether it is, and what it permits.', introspection) },
   }),
   [`POST ${ROUTES.pushed_authorization_request}`]: ofClient({
     ...{ operationId: 'oauth2_par', summary: 'Push an authorization request' },
@@ -229,7 +232,7 @@ export const oauthOperations: Operations = {
     // client_id is a parameter of the request itself, however the application authenticates (RFC 9126 §2.1).
     body: [shape('PushedAuthorizationRequest', Type.Object({ ...CLIENT, ...AUTHORIZATION.properties }))],
     bodyTypes: [FORM],
-    answers: { 201: answer('What to send the browser with.', pushed) },
+    responses: { 201: response('What to send the browser with.', pushed) },
   }),
   ...pageOperations('oauth2_authorize', ROUTES.authorization, {
     summary: 'Ask a person to sign in and to permit access',
@@ -244,7 +247,7 @@ export const oauthOperations: Operations = {
   'GET /userinfo': userInfoOperation('userinfo'),
   'POST /userinfo': userInfoOperation('userinfo_form'),
   [`GET ${ROUTES.jwks}`]: published('jwks', 'Read the keys that verify tokens', {
-    ...answer('The keys.', jwks),
+    ...response('The keys.', jwks),
     // RFC 7517 §8.5.2
     jsonType: 'application/jwk-set+json',
   }),

@@ -43,8 +43,8 @@ export function shape(name: string, schema: TSchema, example?: unknown): Shape {
   return { name, schema, ...(example === undefined ? {} : { example }) };
 }
 
-/** An answer with a body of one shape. */
-export function answer(description: string, ...shapes: Shape[]) {
+/** A response with a body of one shape. */
+export function response(description: string, ...shapes: Shape[]) {
   return { description, shapes };
 }
 

@@ -1,4 +1,4 @@
-import { gatePage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/web/document';
+import { centeredPage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/web/document';
 import type { Content, Html } from '@gatehouse/web/html';
 import { stylesheet } from './stylesheet.ts';
 
@@ -6,7 +6,7 @@ const HEAD = { stylesheets: [stylesheet.path] };
 
 /** A page outside the account, for one thing to do or to read. */
 export function standalonePage(page: PageParts & { body: Content }): string {
-  return gatePage(page, HEAD);
+  return centeredPage(page, HEAD);
 }
 
 /** The document around a `<body>`. */

@@ -3,7 +3,7 @@ import { hostname, named } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 
 /**
- * The application that sent the person here: its name, and the host (and port) that receives the answer. An app with a
+ * The application that sent the person here: its name, and the host (and port) that receives the response. An app with a
  * private-use scheme has no host.
  */
 export type RequestingApplication = { name: string; host: string | undefined };

@@ -36,7 +36,7 @@ export type AccountRouter = {
     action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
   ): void;
   /**
-   * An act that cannot be undone: GET asks and changes nothing; POST acts if the answer came with it, and asks again
+   * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, and asks again
    * otherwise. `act` returns the page to go to.
    */
   confirmed(

@@ -12,7 +12,7 @@ export type PageErrors = {
   /** Shows errors in what follows as a page. */
   middleware: Middleware;
   /** Shows what oidc-provider refuses without sending the browser back to an application. */
-  refusal(ctx: Context, out: ErrorOut, thrown: Error): void;
+  error(ctx: Context, out: ErrorOut, thrown: Error): void;
   /** Shows any other error. */
   show(ctx: Context, thrown: unknown): void;
 };
@@ -77,7 +77,7 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
         show(ctx, thrown);
       }
     },
-    refusal(ctx, { error, error_description: description }, thrown) {
+    error(ctx, { error, error_description: description }, thrown) {
       if (error === 'server_error') return show(ctx, thrown);
       const [, described] = KIND_OF_DESCRIPTION.find(([part]) => description?.includes(part)) ?? [];
       const kind = described ?? KIND_OF_REFUSAL[thrown.name] ?? 'generic';

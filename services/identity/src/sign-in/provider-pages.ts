@@ -16,7 +16,7 @@ export function createProviderPages(options: {
 }): ProviderPages {
   const { accounts, sessions, forms, pageErrors } = options;
   return {
-    error: pageErrors.refusal,
+    error: pageErrors.error,
     async signOut(ctx, { action, xsrf }) {
       const { session, client } = ctx.oidc;
       const account = await accounts.find(session?.accountId ?? '').catch(() => undefined);

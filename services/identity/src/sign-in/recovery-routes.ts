@@ -159,10 +159,10 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const { id, username } = account;
     const origin = originOf(ctx);
     const question = endCredentialsQuestion(username, await own.list(id, origin), ACCOUNT);
-    const answer = fields.get('confirmation');
-    if (!isConfirmed(answer, question)) {
+    const response = fields.get('confirmation');
+    if (!isConfirmed(response, question)) {
       const form = { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
-      const refused = answer !== undefined;
+      const refused = response !== undefined;
       const html = standaloneQuestionPage({ question, form, refused });
       return sendPage(ctx, html, { status: refused ? 400 : 200 });
     }

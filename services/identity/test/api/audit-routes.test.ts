@@ -16,7 +16,7 @@ import { machineToken } from '../sign-in/pages.ts';
 const apiKey = newApiKey();
 const uri = monitored(await testDatabase(t));
 const built = await build(t, {
-  checkAnswers: true,
+  checkResponses: true,
   mongodbUri: uri,
   applications: [
     {
@@ -63,9 +63,9 @@ t.test('for admins who have signed in to Gatehouse itself, and nobody else', asy
     ['an API key', apiKey.key, 403, String],
   ] as const) {
     for (const path of [AUDIT_PATH, `${AUDIT_PATH}/last-sign-ins?user_id=${people.ann.id}`]) {
-      const answer = await call('GET', path, token);
-      t.equal(answer.status, status, `${name} ${path}`);
-      t.match(answer.body, { error: { code: String, message } }, `${name} ${path}`);
+      const response = await call('GET', path, token);
+      t.equal(response.status, status, `${name} ${path}`);
+      t.match(response.body, { error: { code: String, message } }, `${name} ${path}`);
     }
   }
   t.match(await call('DELETE', AUDIT_PATH, admin), { status: 405 });

@@ -12,7 +12,7 @@ const uri = await testDatabase(t);
 const masterKey = randomBytes(32);
 const apiKey = newApiKey();
 const built = await build(t, {
-  checkAnswers: true,
+  checkResponses: true,
   mongodbUri: uri,
   masterKey,
   applications: [
@@ -72,12 +72,12 @@ const signLogin = async (authTime: number, more: { lifetime?: number; clientId?:
 };
 
 t.test('login', async (t) => {
-  const answer = await login();
-  t.equal(answer.status, 200);
-  t.same(Object.keys(answer.body).sort(), ['token', 'user_id'], 'interface.md 2.2');
-  t.equal(answer.body.user_id, people.ann.id);
-  t.equal(answer.headers.get('cache-control'), 'no-store');
-  const token = String(answer.body.token);
+  const reply = await login();
+  t.equal(reply.status, 200);
+  t.same(Object.keys(reply.body).sort(), ['token', 'user_id'], 'interface.md 2.2');
+  t.equal(reply.body.user_id, people.ann.id);
+  t.equal(reply.headers.get('cache-control'), 'no-store');
+  const token = String(reply.body.token);
   const claims = decodeJwt(token);
   t.match(claims, {
     sub: people.ann.id,
@@ -98,7 +98,7 @@ t.test('login: errors are {error: string}', async (t) => {
   const unknown = await login('nobody', 'wrong');
   t.equal(wrong.status, 401);
   t.same([unknown.status, unknown.body], [wrong.status, wrong.body], 'who exists is not said');
-  for (const [name, answer, status] of [
+  for (const [name, reply, status] of [
     ['wrong password', wrong, 401],
     ['no body', await ask('POST', '/login'), 400],
     ['no password', await ask('POST', '/login', type, '{"username":"ann"}'), 400],
@@ -116,11 +116,11 @@ t.test('login: errors are {error: string}', async (t) => {
     ['another method', await ask('GET', '/login'), 405],
     ['another path', await ask('GET', '/nothing'), 404],
   ] as const) {
-    t.equal(answer.status, status, name);
-    t.same(Object.keys(answer.body), ['error'], name);
-    t.type(answer.body.error, 'string', name);
-    t.equal(answer.headers.get('cache-control'), 'no-store', name);
-    t.notMatch(answer.text, PASSWORD, name);
+    t.equal(reply.status, status, name);
+    t.same(Object.keys(reply.body), ['error'], name);
+    t.type(reply.body.error, 'string', name);
+    t.equal(reply.headers.get('cache-control'), 'no-store', name);
+    t.notMatch(reply.text, PASSWORD, name);
   }
   t.match((await ask('GET', '/login')).headers.get('allow'), /POST/);
 });
@@ -136,7 +136,7 @@ t.test('status', async (t) => {
   const headers = { dpop: await key.proof('POST', `${base}/oauth2/token`) };
   const { access_token: bound } = await tokensFor(built, { client: SPA, headers });
   const url = `${base}/api/v1/auth/status`;
-  for (const [name, answer, status, body] of [
+  for (const [name, reply, status, body] of [
     ['without a token', ask('GET', '/status'), 200, out],
     ['an empty token', ask('GET', '/status?token='), 200, out],
     ['in the header', ask('GET', '/status', bearer(token)), 200, ann],
@@ -166,7 +166,7 @@ t.test('status', async (t) => {
     ['an unknown API key', ask('GET', '/status', bearer(newApiKey().key)), 401, undefined],
     ['twice', ask('GET', `/status?token=${token}&token=${token}`), 400, undefined],
   ] as const) {
-    const { status: actual, headers, ...it } = await answer;
+    const { status: actual, headers, ...it } = await reply;
     t.equal(actual, status, name);
     if (body === undefined) {
       t.same(Object.keys(it.body), ['error'], name);
@@ -179,9 +179,9 @@ t.test('status', async (t) => {
 
 t.test('logout', async (t) => {
   const [token, other] = [await loginToken(), await loginToken()];
-  const answer = await ask('POST', '/logout', bearer(token));
-  t.equal(answer.status, 204);
-  t.equal(answer.text, '');
+  const reply = await ask('POST', '/logout', bearer(token));
+  t.equal(reply.status, 204);
+  t.equal(reply.text, '');
   t.same(await statusesOf(built, token), [401, 401], 'dead when the answer is there');
   t.equal((await ask('POST', '/logout', bearer(token))).status, 401);
   t.equal((await ask('POST', '/refresh', bearer(token))).status, 401);
@@ -203,11 +203,11 @@ t.test('logout', async (t) => {
 
 t.test('refresh', async (t) => {
   const first = await loginToken();
-  const answer = await ask('POST', '/refresh', bearer(first));
-  t.equal(answer.status, 200);
-  t.same(Object.keys(answer.body).sort(), ['token', 'user_id']);
-  t.equal(answer.body.user_id, people.ann.id);
-  const second = String(answer.body.token);
+  const reply = await ask('POST', '/refresh', bearer(first));
+  t.equal(reply.status, 200);
+  t.same(Object.keys(reply.body).sort(), ['token', 'user_id']);
+  t.equal(reply.body.user_id, people.ann.id);
+  const second = String(reply.body.token);
   t.same([await statusOf(first), await statusOf(second)], [401, 200]);
   t.equal(decodeJwt(second).auth_time, decodeJwt(first).auth_time, 'the login is what it was');
   t.equal((await ask('POST', '/refresh', bearer(first))).status, 401, 'once');

@@ -2,7 +2,7 @@ import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, codeFor, PASSWORD, SPA } from '../build.ts';
 
-const built = await build(t, { checkAnswers: true });
+const built = await build(t, { checkResponses: true });
 const { call, json, form, people } = built;
 const login = async (username: string) =>
   String((await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token);

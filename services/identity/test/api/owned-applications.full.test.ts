@@ -3,7 +3,7 @@ import t from 'tap';
 import { authorizeUrl, build, PASSWORD } from '../build.ts';
 import { refresh, statusesOf, tokensFor } from '../oidc/actions.ts';
 
-const built = await build(t, { checkAnswers: true });
+const built = await build(t, { checkResponses: true });
 const { call, json, people } = built;
 const login = async (username: string) =>
   String((await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token);
@@ -254,7 +254,7 @@ t.test('a person has at most a hundred applications, however many are made at on
   const make = () => call('POST', '/api/v1/applications', token, body);
   const made = await Promise.all(Array.from({ length: 130 }, make));
   const statuses = Map.groupBy(made, ({ status }) => status);
-  t.same([...statuses].map(([status, answers]) => [status, answers.length]).sort(), [
+  t.same([...statuses].map(([status, responses]) => [status, responses.length]).sort(), [
     [201, 100],
     [409, 30],
   ]);

@@ -9,7 +9,7 @@ const apiKey = newApiKey();
 const database = await ownDatabase(t);
 const built = await build(t, {
   mongodbUri: database.uri,
-  checkAnswers: true,
+  checkResponses: true,
   applications: [
     {
       ...{ clientId: 'app_keyed', name: 'Keyed', type: 'machine', owner: null, trusted: true },
@@ -92,7 +92,7 @@ t.test('admins see and end those of others, and nobody else does', async (t) => 
     'only when named',
   );
   const { access_token } = await tokensFor(built);
-  for (const [name, answer, status] of [
+  for (const [name, reply, status] of [
     ['the list of somebody else', call('GET', token, `?user_id=${root.id}`), 403],
     ['ending all of somebody else', call('DELETE', token, `?user_id=${root.id}`), 403],
     ['ending one of somebody else', call('DELETE', token, `/${loginId(admin)}?user_id=${root.id}`), 403],
@@ -103,7 +103,7 @@ t.test('admins see and end those of others, and nobody else does', async (t) => 
     ['an API key', call('GET', apiKey.key), 403],
     ['another method', call('PUT', token), 405],
   ] as const) {
-    const { status: actual, body } = await answer;
+    const { status: actual, body } = await reply;
     t.equal(actual, status, name);
     t.match(body, { error: { code: String, message: String } }, name);
   }

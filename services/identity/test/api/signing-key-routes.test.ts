@@ -6,7 +6,7 @@ import { tokensFor } from '../oidc/actions.ts';
 
 const apiKey = newApiKey();
 const built = await build(t, {
-  checkAnswers: true,
+  checkResponses: true,
   applications: [
     {
       ...{ clientId: 'app_keyed', name: 'Keyed', type: 'machine', owner: null, trusted: true },
@@ -123,9 +123,9 @@ t.test('several keys at once; and what is refused names the field', async (t) =>
     ['another type', { kids, force: 'yes' }, 'force'],
     ['another type', { kids, compromised: 'yes' }, 'compromised'],
   ] as const) {
-    const { status, body: answer } = await rotate(body);
+    const { status, body: response } = await rotate(body);
     t.equal(status, 400, name);
-    t.match(answer, { error: { code: 'invalid_parameter', details: [{ field }] } }, name);
+    t.match(response, { error: { code: 'invalid_parameter', details: [{ field }] } }, name);
   }
   t.same(await keys(), before);
   const after = keysIn(await rotate({ kids, force: true }));

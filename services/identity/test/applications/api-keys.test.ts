@@ -150,9 +150,9 @@ t.test('an expired key is none', async (t) => {
 
 t.test('fifty keys at most, however many are asked for at once', async (t) => {
   const { id } = await make();
-  const answers = await Promise.all(Array.from({ length: 60 }, () => makeKey(id)));
-  t.equal(answers.filter(({ status }) => status === 201).length, 50);
-  t.equal(answers.filter(({ status }) => status === 409).length, 10);
+  const responses = await Promise.all(Array.from({ length: 60 }, () => makeKey(id)));
+  t.equal(responses.filter(({ status }) => status === 201).length, 50);
+  t.equal(responses.filter(({ status }) => status === 409).length, 10);
   const [first] = (await call('GET', `/${id}/api-keys`)).body.data;
   await call('DELETE', `/${id}/api-keys/${first?.id}`);
   t.equal((await makeKey(id)).status, 201);

@@ -125,13 +125,13 @@ t.test('keys of its own in the place of a secret', async (t) => {
     ['nothing', { keys: [null] }, /P-256/],
   ];
   for (const [name, jwks, problem] of refused) {
-    const answer = await call('POST', '', { ...MACHINE, jwks });
+    const response = await call('POST', '', { ...MACHINE, jwks });
     t.match(
-      answer,
+      response,
       { status: 400, body: { error: { message: problem, details: [{ field: 'jwks' }] } } },
       name,
     );
-    t.notMatch(JSON.stringify(answer.body), new RegExp(String(privateJwk.d)), name);
+    t.notMatch(JSON.stringify(response.body), new RegExp(String(privateJwk.d)), name);
   }
 });
 
@@ -207,10 +207,10 @@ t.test('what is refused names the field', async (t) => {
     ['owner', { ...WEB, owner: 'usr_ben' }, 'owner'],
   ];
   for (const [name, body, field] of rows) {
-    const { status, body: answer } = await call('POST', '', body);
+    const { status, body: response } = await call('POST', '', body);
     t.equal(status, 400, name);
-    t.match(answer, { error: { code: 'invalid_parameter', message: String } }, name);
-    const { details } = answer.error as { details: { field: string }[] };
+    t.match(response, { error: { code: 'invalid_parameter', message: String } }, name);
+    const { details } = response.error as { details: { field: string }[] };
     t.ok(
       details.some((it) => it.field === field),
       `${name}: ${JSON.stringify(details)}`,
@@ -420,11 +420,11 @@ t.test('a token of somebody who is no admin any more makes nothing trusted', asy
   const { id } = await make(MACHINE, 'usr_was');
   for (const body of [undefined, { trusted: true }]) {
     api.beforeBody.next = () => people.set('usr_was', { role: 'user', status: 'active', epoch: 2 });
-    const answer =
+    const response =
       body === undefined
         ? await call('POST', '', { ...MACHINE, trusted: true }, 'usr_was')
         : await call('PATCH', `/${id}`, body, 'usr_was');
-    t.equal(answer.status, 403);
+    t.equal(response.status, 403);
     people.set('usr_was', { role: 'admin', status: 'active', epoch: 1 });
   }
 });

@@ -64,14 +64,14 @@ const ROUTES = [
   ['POST', '/erasures', { user_id: 'usr_1' }],
 ] as const;
 
-const answer = await form({
+const response = await form({
   grant_type: 'client_credentials',
   ...SERVICE,
   resource: `${base}/internal/identity`,
   scope: 'internal',
 });
-t.match(answer, { status: 200, body: { scope: 'internal' } });
-const internal = String(answer.body.access_token);
+t.match(response, { status: 200, body: { scope: 'internal' } });
+const internal = String(response.body.access_token);
 const ask = (method: string, path: string, body?: unknown) => call(method, PREFIX + path, internal, body);
 
 type Entry = { kind: string; id: string; epoch?: number; expiresAt: number };
@@ -99,9 +99,9 @@ t.test('nobody but the other services', async (t) => {
     ['an API key', apiKey.key],
   ] as const) {
     for (const [method, path, body] of ROUTES) {
-      const { status, body: refusal, headers } = await call(method, PREFIX + path, token, body);
+      const { status, body: failure, headers } = await call(method, PREFIX + path, token, body);
       t.equal(status, 401, `${name}: ${path}`);
-      t.match(refusal, { error: { code: 'unauthorized', message: String } });
+      t.match(failure, { error: { code: 'unauthorized', message: String } });
       t.equal(headers.get('cache-control'), 'no-store');
     }
   }
@@ -127,7 +127,7 @@ t.test('nobody but the other services', async (t) => {
 t.test('a service gets tokens for the services that it may call', async (t) => {
   for (const client of CLIENT_SERVICES) {
     // It signs people in, and gets no token for itself.
-    const refusal = client === DASHBOARD ? 'unauthorized_client' : 'invalid_target';
+    const failure = client === DASHBOARD ? 'unauthorized_client' : 'invalid_target';
     for (const service of SERVICE_NAMES) {
       const { status, body } = await form({
         grant_type: 'client_credentials',
@@ -139,7 +139,7 @@ t.test('a service gets tokens for the services that it may call', async (t) => {
       const isAllowed = internalRoutesOf(service).some(({ callers }) => callers.includes(client));
       t.match(
         { status, error: body.error },
-        isAllowed ? { status: 200 } : { status: 400, error: refusal },
+        isAllowed ? { status: 200 } : { status: 400, error: failure },
         `${client} for ${service}`,
       );
     }

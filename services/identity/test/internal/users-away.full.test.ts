@@ -14,9 +14,9 @@ const between = createServer((incoming, outgoing) => {
   if (away) return incoming.socket.destroy();
   if (redirectTo !== undefined) return outgoing.writeHead(307, { location: redirectTo }).end();
   const { method = 'GET', url = '/', headers } = incoming;
-  const forwarded = request(target + url, { method, headers }, (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(outgoing);
+  const forwarded = request(target + url, { method, headers }, (response) => {
+    outgoing.writeHead(response.statusCode ?? 502, response.headers);
+    response.pipe(outgoing);
   });
   incoming.pipe(forwarded);
 });
@@ -69,18 +69,18 @@ t.test('while the users service is away', async (t) => {
     t.equal(again.status, 503, 'what the application may ask for depends on its owner');
     t.match(again.headers.get('content-type'), /^text\/html/);
 
-    const answer = await login();
-    t.match(answer, { status: 503, body: { error: String } });
-    t.match(answer.headers.get('retry-after'), /^\d+$/);
-    for (const [name, answer] of [
+    const response = await login();
+    t.match(response, { status: 503, body: { error: String } });
+    t.match(response.headers.get('retry-after'), /^\d+$/);
+    for (const [name, response] of [
       ['an owned machine', json({ ...credentials, ...owned })],
       ['an owned machine, by form', form({ ...credentials, ...owned })],
       ['a refresh', refresh(built, web.refresh_token)],
       ['a refresh of a public client', refresh(built, spa.refresh_token, SPA)],
       ['/userinfo', call('GET', '/userinfo', web.access_token)],
     ] as const) {
-      t.match(await answer, unavailable, name);
-      t.match((await answer).headers.get('retry-after'), /^\d+$/, name);
+      t.match(await response, unavailable, name);
+      t.match((await response).headers.get('retry-after'), /^\d+$/, name);
     }
     t.match(await call('POST', '/api/v1/auth/refresh', token), { status: 503, body: { error: String } });
     t.equal((await call('GET', '/api/v1/auth/status', String(key.body.api_key))).status, 503, 'an owned key');

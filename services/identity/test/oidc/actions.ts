@@ -6,7 +6,7 @@ import { createSigningKeySealer, loadSigningKeys } from '../../src/keys/signing-
 import { createTokenSigner, type TokenSigner } from '../../src/oidc/token-signer.ts';
 import { type Built, codeFor, PASSWORD, WEB } from '../build.ts';
 
-export type Answer = { status: number; headers: Headers; body: Record<string, unknown> };
+export type JsonResponse = { status: number; headers: Headers; body: Record<string, unknown> };
 type Client = { client_id: string; client_secret?: string; redirect_uri: string };
 export type Tokens = { access_token: string; refresh_token: string; id_token: string; scope: string };
 
@@ -48,7 +48,7 @@ export function refresh(
   refreshToken: string,
   client: Omit<Client, 'redirect_uri'> = WEB,
   more: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<JsonResponse> {
   const { client_id, client_secret } = client;
   const credentials: Record<string, string> =
     client_secret === undefined ? { client_id } : { client_id, client_secret };
@@ -57,11 +57,11 @@ export function refresh(
 
 /** What the users service, and identity itself, say to a token: 401 is a dead one. */
 export async function statusesOf(built: Built, token: string): Promise<[users: number, identity: number]> {
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     built.call('GET', `/v1/users/${built.people.ann.id}`, token),
     built.call('GET', '/api/v1/auth/permissions', token),
   ]);
-  return answers.map(({ status }) => status) as [number, number];
+  return responses.map(({ status }) => status) as [number, number];
 }
 
 /** Moves times of a stored code or refresh token to so many seconds from now. */

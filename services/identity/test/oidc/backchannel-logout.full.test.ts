@@ -24,7 +24,7 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
   const mongodbUri = await testDatabase(t);
   const heard: string[] = [];
   /** What it answers, one after the other; the last for good. 0 is nothing at all. */
-  const answer = { statuses: [200] };
+  const reply = { statuses: [200] };
   const seen = { connections: 0 };
   const server = createServer((request, response) => {
     let body = '';
@@ -33,7 +33,7 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
     });
     request.on('end', () => {
       heard.push(new URLSearchParams(body).get('logout_token') ?? '');
-      const status = answer.statuses.length > 1 ? answer.statuses.shift() : answer.statuses[0];
+      const status = reply.statuses.length > 1 ? reply.statuses.shift() : reply.statuses[0];
       if (status) response.writeHead(status).end();
     });
   }).listen(0, '127.0.0.1');
@@ -78,7 +78,7 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
     t.equal(status, 200, JSON.stringify(body));
     return { idToken: String(body.id_token), sid: decodeJwt(String(body.id_token)).sid };
   };
-  return { ...built, newBrowser: built.browser, browser, heard, answer, seen, signIn };
+  return { ...built, newBrowser: built.browser, browser, heard, response: reply, seen, signIn };
 }
 
 t.test('an application that listens is told of a sign-out', async (t) => {
@@ -127,8 +127,8 @@ t.test('it is told who has signed out of it alone, whoever owned it before', asy
 });
 
 t.test('that it does not answer keeps nobody signed in', async (t) => {
-  const { browser, heard, answer, signIn } = await setUp(t);
-  answer.statuses = [500];
+  const { browser, heard, response: reply, signIn } = await setUp(t);
+  reply.statuses = [500];
   await signIn();
   const page = await browser.submit(await browser.get('/account'), {}, '/account/sign-out');
   t.equal(page.url.pathname, '/account/signed-out');
@@ -139,8 +139,8 @@ t.test('that it does not answer keeps nobody signed in', async (t) => {
 t.test(
   'a sign-out waits for no application, so that its time tells nothing of whom it reaches',
   async (t) => {
-    const { browser, heard, answer, signIn } = await setUp(t);
-    answer.statuses = [0];
+    const { browser, heard, response: reply, signIn } = await setUp(t);
+    reply.statuses = [0];
     for (const [path, body, action] of [
       ['/oauth2/logout', { logout: 'yes' }, undefined],
       ['/account', {}, '/account/sign-out'],
@@ -225,9 +225,9 @@ t.test('whatever ends a session tells the application, once', async (t) => {
 });
 
 t.test('nobody waits for an application that does not answer, and it is asked again', async (t) => {
-  const { browser, heard, answer, signIn } = await setUp(t);
+  const { browser, heard, response: reply, signIn } = await setUp(t);
   await signIn();
-  answer.statuses = [0, 500, 200];
+  reply.statuses = [0, 500, 200];
   const begin = Date.now();
   const page = await browser.submit(await browser.get('/oauth2/logout'), { logout: 'yes' });
   t.equal(page.url.pathname, '/oauth2/logout/success');

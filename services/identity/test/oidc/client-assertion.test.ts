@@ -4,7 +4,7 @@ import t from 'tap';
 import { authorizeUrl, build, MACHINE, PASSWORD, SPA, signInAndAllow, WEB } from '../build.ts';
 import { pkce } from './actions.ts';
 
-const built = await build(t, { checkAnswers: true });
+const built = await build(t, { checkResponses: true });
 const { base, call, form, json } = built;
 const admin = await call('POST', '/api/v1/auth/login', undefined, { username: 'admin', password: PASSWORD });
 const { privateKey, publicKey } = await generateKeyPair('ES256');
@@ -78,12 +78,12 @@ t.test('an assertion that does not hold', async (t) => {
     ['a secret instead', { grant_type: 'client_credentials', client_id, client_secret: 'x' }],
     ['nothing', { grant_type: 'client_credentials', client_id }],
   ] as [string, Record<string, string>][]) {
-    const answers = [await json(parameters), await form(parameters)];
-    for (const { status, body } of answers) {
+    const responses = [await json(parameters), await form(parameters)];
+    for (const { status, body } of responses) {
       t.ok(status === 401 || status === 400, `${name}: ${status}`);
       t.match(body.error, status === 401 ? /^invalid_client$/ : /^invalid_request$/, name);
     }
-    t.same(answers[0]?.body, answers[1]?.body, name);
+    t.same(responses[0]?.body, responses[1]?.body, name);
   }
 });
 

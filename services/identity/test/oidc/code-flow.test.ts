@@ -28,18 +28,18 @@ t.test('the fields of each answer (interface.md 2.1)', async (t) => {
   const { refresh_token: token } = exchanged.body;
   for (const send of [json, form]) {
     const { client_id, client_secret } = WEB;
-    const answer = await send({
+    const reply = await send({
       grant_type: 'refresh_token',
       refresh_token: String(token),
       client_id,
       client_secret,
     });
-    t.equal(answer.status, 200);
-    t.notOk('refresh_token' in answer.body, 'the same refresh token is not given once more');
-    t.same(Object.keys(answer.body).sort(), [
+    t.equal(reply.status, 200);
+    t.notOk('refresh_token' in reply.body, 'the same refresh token is not given once more');
+    t.same(Object.keys(reply.body).sort(), [
       ...['access_token', 'expires_in', 'id_token', 'scope', 'token_type'],
     ]);
-    t.equal(answer.body.scope, ALL_SCOPES.join(' '));
+    t.equal(reply.body.scope, ALL_SCOPES.join(' '));
   }
 
   const withoutOpenid = await codeFor(built.browser(), { scope: 'read:data' });

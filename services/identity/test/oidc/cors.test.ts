@@ -27,7 +27,7 @@ t.test('preflights', async (t) => {
     ['/api/v1/auth/status', 'GET', 'authorization'],
     ['/api/v1/auth/login', 'POST', 'content-type'],
   ] as const) {
-    const answer = await ask(path, {
+    const reply = await ask(path, {
       method: 'OPTIONS',
       headers: {
         origin: OWN,
@@ -35,16 +35,16 @@ t.test('preflights', async (t) => {
         'access-control-request-headers': headers,
       },
     });
-    t.equal(answer.status, 204, path);
-    t.match(allowed(answer), /^(?:\*|https:\/\/spa\.example\.org)$/, path);
-    t.match(answer.headers.get('access-control-allow-methods'), method, path);
+    t.equal(reply.status, 204, path);
+    t.match(allowed(reply), /^(?:\*|https:\/\/spa\.example\.org)$/, path);
+    t.match(reply.headers.get('access-control-allow-methods'), method, path);
     if (path.startsWith('/.well-known')) continue;
-    const taken = answer.headers.get('access-control-allow-headers')?.toLowerCase().split(/, ?/) ?? [];
+    const taken = reply.headers.get('access-control-allow-headers')?.toLowerCase().split(/, ?/) ?? [];
     t.ok(
       headers.split(',').every((header) => taken.includes(header)),
       `${path}: ${taken}`,
     );
-    t.notOk(answer.headers.has('access-control-allow-credentials'), path);
+    t.notOk(reply.headers.has('access-control-allow-credentials'), path);
   }
 });
 
@@ -71,17 +71,17 @@ t.test('the token endpoint and revocation: the pages of the application, and no 
     ] as const;
   };
   for (const [name, path, init] of requests(OWN)) {
-    const answer = await ask(path, init);
-    t.equal(allowed(answer), OWN, name);
-    t.match(answer.headers.get('vary'), /origin/i, name);
-    t.notOk(answer.headers.has('access-control-allow-credentials'), name);
-    if (name.startsWith('token')) t.match(answer.text, /invalid_grant/, `${name}: errors can be read`);
+    const reply = await ask(path, init);
+    t.equal(allowed(reply), OWN, name);
+    t.match(reply.headers.get('vary'), /origin/i, name);
+    t.notOk(reply.headers.has('access-control-allow-credentials'), name);
+    if (name.startsWith('token')) t.match(reply.text, /invalid_grant/, `${name}: errors can be read`);
   }
   for (const origin of [STRANGER, 'null', 'https://spa.example.org.evil.example', 'http://spa.example.org']) {
     for (const [name, path, init] of requests(origin)) {
-      const answer = await ask(path, init);
-      t.equal(allowed(answer), null, `${name} from ${origin}`);
-      t.equal(answer.status, 400, `${name} from ${origin}`);
+      const reply = await ask(path, init);
+      t.equal(allowed(reply), null, `${name} from ${origin}`);
+      t.equal(reply.status, 400, `${name} from ${origin}`);
     }
   }
   const stranger = await ask('/oauth2/token', {
@@ -117,14 +117,14 @@ t.test('/userinfo', async (t) => {
   t.equal(dead.status, 401);
   t.equal(allowed(dead), OWN, 'a page can read that its token is dead');
   t.match(dead.headers.get('access-control-expose-headers'), /WWW-Authenticate/);
-  for (const answer of [own, stranger, dead]) {
-    t.notOk(answer.headers.has('access-control-allow-credentials'));
+  for (const reply of [own, stranger, dead]) {
+    t.notOk(reply.headers.has('access-control-allow-credentials'));
   }
 });
 
 t.test('pages are for nobody’s script', async (t) => {
   for (const path of ['/oauth2/authorize', '/oauth2/logout', '/account', '/sign-in/x']) {
-    const answer = await ask(path, { headers: { origin: OWN, accept: 'text/html' }, redirect: 'manual' });
-    t.equal(allowed(answer), null, path);
+    const reply = await ask(path, { headers: { origin: OWN, accept: 'text/html' }, redirect: 'manual' });
+    t.equal(allowed(reply), null, path);
   }
 });

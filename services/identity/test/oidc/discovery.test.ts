@@ -184,14 +184,14 @@ t.test('the implicit flow, for applications that are flagged legacy', async (t) 
   const browser = built.browser();
   const { url } = await signInAndAllow(browser, ask());
   t.equal(url.origin + url.pathname + url.search, redirect_uri, 'nothing in the query');
-  const answer = new URLSearchParams(url.hash.slice(1));
-  t.same([...answer.keys()].sort(), [
+  const reply = new URLSearchParams(url.hash.slice(1));
+  t.same([...reply.keys()].sort(), [
     ...['access_token', 'expires_in', 'id_token', 'scope', 'state', 'token_type'],
   ]);
-  t.equal(answer.get('token_type'), 'Bearer');
-  const accessToken = String(answer.get('access_token'));
+  t.equal(reply.get('token_type'), 'Bearer');
+  const accessToken = String(reply.get('access_token'));
   t.match(decodeJwt(accessToken), { aud: `${base}/api`, client_id, scope: 'openid read:users' });
-  t.match(decodeJwt(String(answer.get('id_token'))), { nonce: 'n-1', at_hash: String });
+  t.match(decodeJwt(String(reply.get('id_token'))), { nonce: 'n-1', at_hash: String });
   t.same(await statusesOf(built, accessToken), [200, 200]);
 
   for (const [name, more, error] of [

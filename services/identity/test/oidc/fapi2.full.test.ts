@@ -23,7 +23,7 @@ const client = await fapiClient(built);
 const browser = built.browser();
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The answer of a client that authenticates with this assertion. */
+/** The response of a client that authenticates with this assertion. */
 const grant = { grant_type: 'refresh_token', refresh_token: 'none' };
 async function errorFor(claims: Record<string, unknown>): Promise<unknown> {
   const { body } = await form(await client.authenticated(grant, claims), await client.proof('/oauth2/token'));

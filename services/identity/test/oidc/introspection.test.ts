@@ -2,20 +2,20 @@ import t from 'tap';
 import { build, MACHINE, OTHER, PASSWORD, SPA, WEB } from '../build.ts';
 import { refresh, tokensFor } from './actions.ts';
 
-const built = await build(t, { checkAnswers: true });
+const built = await build(t, { checkResponses: true });
 const { base, call, form, post, people } = built;
 const { redirect_uri: _, ...web } = WEB;
 const browser = built.browser();
 
 async function introspect(token: string, client: Record<string, string> = web, more = {}) {
   const body = { token, ...client, ...more };
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     form(body, {}, '/oauth2/introspect'),
     post('/oauth2/introspect', JSON.stringify(body), { 'content-type': 'application/json' }),
   ]);
-  t.same(answers[0].body, answers[1].body, 'the same as a form and as JSON');
-  t.equal(answers[0].headers.get('cache-control'), 'no-store');
-  return answers[0];
+  t.same(responses[0].body, responses[1].body, 'the same as a form and as JSON');
+  t.equal(responses[0].headers.get('cache-control'), 'no-store');
+  return responses[0];
 }
 
 t.test('one’s own tokens (RFC 7662 §2.2)', async (t) => {
@@ -57,7 +57,7 @@ t.test('what is not active: nothing is said but that', async (t) => {
   const { access_token, refresh_token } = await tokensFor(built, { browser });
   const spa = await tokensFor(built, { browser, client: SPA });
   const inactive = { active: false };
-  for (const [name, answer] of [
+  for (const [name, response] of [
     ['of another client', introspect(access_token, OTHER)],
     ['a refresh token of another', introspect(refresh_token, OTHER)],
     ['of a public client, by another', introspect(spa.access_token)],
@@ -66,7 +66,7 @@ t.test('what is not active: nothing is said but that', async (t) => {
     ['a JWT of a stranger', introspect(`${access_token.slice(0, -5)}AAAAA`)],
     ['an ID token', introspect(spa.id_token)],
   ] as const) {
-    const { status, body } = await answer;
+    const { status, body } = await response;
     t.equal(status, 200, name);
     t.same(body, inactive, name);
   }
@@ -82,8 +82,8 @@ t.test('what is not active: nothing is said but that', async (t) => {
     ['a wrong secret', { token: 'x', ...web, client_secret: 'x' }, 401, 'invalid_client'],
     ['no token', web, 400, 'invalid_request'],
   ] as [string, Record<string, string>, number, string][]) {
-    const answer = await form(parameters, {}, '/oauth2/introspect');
-    t.match(answer, { status, body: { error } }, name);
+    const response = await form(parameters, {}, '/oauth2/introspect');
+    t.match(response, { status, body: { error } }, name);
   }
 });
 
@@ -136,7 +136,7 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
   }
   await form({ token: machine, ...MACHINE }, {}, '/oauth2/revoke');
   t.same((await introspect(machine, resource)).body, { active: false }, 'revoked');
-  for (const [name, answer, error] of [
+  for (const [name, response, error] of [
     [
       'a wrong secret',
       form({ token: 'x', ...resource, client_secret: 'x' }, {}, '/oauth2/introspect'),
@@ -144,7 +144,7 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
     ],
     ['it gets no tokens', form({ grant_type: 'client_credentials', ...resource }), 'unauthorized_client'],
   ] as const) {
-    t.match((await answer).body, { error }, name);
+    t.match((await response).body, { error }, name);
   }
   const revoked = await form({ token: spa.access_token, ...resource }, {}, '/oauth2/revoke');
   t.ok(revoked.status === 200 || revoked.status === 400);

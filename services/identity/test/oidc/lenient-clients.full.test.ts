@@ -87,8 +87,8 @@ t.test('a public client that sends Basic with an empty secret (RFC 6749 §2.3.1)
     ['a secret', `${client_id}:x`, {}, 'invalid_client'],
     ['another client_id in the form', `${client_id}:`, { client_id: NATIVE.client_id }, 'invalid_request'],
   ] as [string, string, Record<string, string>, string][]) {
-    const answer = await form({ ...grant, ...more }, basic(text));
-    t.match(answer, { status: error === 'invalid_client' ? 401 : 400, body: { error } }, name);
-    if (answer.status === 401) t.match(answer.headers.get('www-authenticate'), /^Basic realm=/, name);
+    const response = await form({ ...grant, ...more }, basic(text));
+    t.match(response, { status: error === 'invalid_client' ? 401 : 400, body: { error } }, name);
+    if (response.status === 401) t.match(response.headers.get('www-authenticate'), /^Basic realm=/, name);
   }
 });

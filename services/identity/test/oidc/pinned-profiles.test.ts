@@ -101,8 +101,8 @@ t.test('people by the implicit flow', async (t) => {
     state: 's',
   });
   const page = await signInAndAllow(built.browser(), `/oauth2/authorize?${query}`);
-  const answer = new URLSearchParams(page.url.hash.slice(1));
-  t.same(await pinsOf(answer.get('access_token')), PINS);
+  const response = new URLSearchParams(page.url.hash.slice(1));
+  t.same(await pinsOf(response.get('access_token')), PINS);
 });
 
 t.test('a change of the pins is in the next token, and a refresh is enough', async (t) => {

@@ -3,13 +3,13 @@ import { newApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, MACHINE, OTHER, SPA, signInAndAllow, WEB } from '../build.ts';
 import { openDatabase } from '../store-set-up.ts';
-import { type Answer, age, dpopKey, keyOf, refresh, statusesOf, tokensFor } from './actions.ts';
+import { age, dpopKey, type JsonResponse, keyOf, refresh, statusesOf, tokensFor } from './actions.ts';
 
 const uri = await testDatabase(t);
 const KEYED = { client_id: 'app_keyed', client_secret: 'the-secret-of-the-application-with-a-key' };
 const apiKey = newApiKey();
 const built = await build(t, {
-  checkAnswers: true,
+  checkResponses: true,
   mongodbUri: uri,
   applications: [
     {
@@ -54,11 +54,11 @@ t.test('five parallel exchanges of one code: one wins, and its tokens die', asyn
   for (let round = 0; round < 3; round += 1) {
     const code = await codeFor(browser);
     const exchange = () => json({ grant_type: 'authorization_code', code, ...WEB });
-    const answers = await Promise.all(Array.from({ length: 5 }, exchange));
-    t.same(answers.map(({ status }) => status).sort(), [200, 400, 400, 400, 400]);
-    const lost = answers.filter(({ status }) => status === 400);
+    const responses = await Promise.all(Array.from({ length: 5 }, exchange));
+    t.same(responses.map(({ status }) => status).sort(), [200, 400, 400, 400, 400]);
+    const lost = responses.filter(({ status }) => status === 400);
     t.ok(lost.every(({ body }) => body.error === 'invalid_grant'));
-    const won = answers.find(({ status }) => status === 200) as Answer;
+    const won = responses.find(({ status }) => status === 200) as JsonResponse;
     t.ok((await untilDead(String(won.body.access_token))) < 1000, 'within a second');
     t.match(await refresh(built, String(won.body.refresh_token)), {
       status: 400,
@@ -98,8 +98,8 @@ t.test('revoking one access token leaves the others alive', async (t) => {
   ] as const) {
     const { access_token, refresh_token } = await tokensFor(built, { browser });
     const sibling = String((await refresh(built, refresh_token)).body.access_token);
-    const answer = await revoke(access_token, webSecret, { token_type_hint: 'access_token' });
-    t.match(answer, { status: 200, body: {} }, how);
+    const response = await revoke(access_token, webSecret, { token_type_hint: 'access_token' });
+    t.match(response, { status: 200, body: {} }, how);
     t.same(await statusesOf(built, access_token), DEAD, `${how}: dead when the answer is there`);
     t.same(await statusesOf(built, sibling), ALIVE, `${how}: another token of the grant`);
     t.match(await refresh(built, refresh_token), { status: 200 }, how);
@@ -141,9 +141,9 @@ t.test('what is not the caller’s to revoke', async (t) => {
     ['an operator', '{"$gt":""}'],
   ] as const) {
     for (const revoke of [revokeForm, revokeJson]) {
-      const answer = await revoke(token, OTHER);
-      t.match(answer, { status: 200, body: {} }, name);
-      t.same(answer.body, {}, `${name}: nothing is said`);
+      const response = await revoke(token, OTHER);
+      t.match(response, { status: 200, body: {} }, name);
+      t.same(response.body, {}, `${name}: nothing is said`);
     }
   }
   t.same(await statusesOf(built, access_token), ALIVE);
@@ -157,13 +157,13 @@ t.test('what is not the caller’s to revoke', async (t) => {
     ['a wrong secret', { ...webSecret, client_secret: 'x', token: access_token }, 401, 'invalid_client'],
     ['an unknown client', { client_id: 'app_nobody', token: access_token }, 401, 'invalid_client'],
   ] as [string, Record<string, string>, number, string][]) {
-    const answers = [
+    const responses = [
       await form(body, {}, '/oauth2/revoke'),
       await post('/oauth2/revoke', JSON.stringify(body), { 'content-type': 'application/json' }),
     ];
-    for (const answer of answers) {
-      t.match(answer, { status, body: { error } }, name);
-      t.equal(answer.headers.get('cache-control'), 'no-store', name);
+    for (const response of responses) {
+      t.match(response, { status, body: { error } }, name);
+      t.equal(response.headers.get('cache-control'), 'no-store', name);
     }
   }
   t.same(await statusesOf(built, access_token), ALIVE);
@@ -172,10 +172,10 @@ t.test('what is not the caller’s to revoke', async (t) => {
 t.test('an API key is no token: it lives on, and that is said', async (t) => {
   for (const key of [apiKey.key, newApiKey().key]) {
     for (const revoke of [revokeForm, revokeJson]) {
-      const answer = await revoke(key, KEYED);
-      t.match(answer, { status: 400, body: { error: 'unsupported_token_type' } });
-      t.equal(answer.headers.get('cache-control'), 'no-store');
-      t.notMatch(JSON.stringify(answer.body), key);
+      const response = await revoke(key, KEYED);
+      t.match(response, { status: 400, body: { error: 'unsupported_token_type' } });
+      t.equal(response.headers.get('cache-control'), 'no-store');
+      t.notMatch(JSON.stringify(response.body), key);
     }
     t.match(await revokeForm(key, { ...KEYED, client_secret: 'x' }), { status: 401 });
   }
@@ -244,10 +244,10 @@ t.test(
 
 t.test('parallel refreshes of a public client: one wins, and goes on', async (t) => {
   const { access_token, refresh_token } = await tokensFor(built, { client: SPA });
-  const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(built, refresh_token, SPA)));
-  t.same(answers.map(({ status }) => status).sort(), [200, 400, 400, 400, 400]);
+  const responses = await Promise.all(Array.from({ length: 5 }, () => refresh(built, refresh_token, SPA)));
+  t.same(responses.map(({ status }) => status).sort(), [200, 400, 400, 400, 400]);
   t.same(await statusesOf(built, access_token), ALIVE);
-  const won = answers.find(({ status }) => status === 200) as Answer;
+  const won = responses.find(({ status }) => status === 200) as JsonResponse;
   t.same(await statusesOf(built, String(won.body.access_token)), ALIVE);
   t.match(await refresh(built, String(won.body.refresh_token), SPA), { status: 200 });
 });

@@ -2,12 +2,12 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import t from 'tap';
 import { build, MACHINE, OTHER } from '../build.ts';
 
-const { base, json, form, post } = await build(t, { checkAnswers: true, rateLimit: 'on' });
+const { base, json, form, post } = await build(t, { checkResponses: true, rateLimit: 'on' });
 const grant = { grant_type: 'client_credentials' };
 
 t.test('the token response, by JSON and by form, by body and by Basic', async (t) => {
   const basic = `Basic ${Buffer.from(`${MACHINE.client_id}:${MACHINE.client_secret}`).toString('base64')}`;
-  const answers = {
+  const responses = {
     json: await json({ ...grant, ...MACHINE, scope: 'read:users' }),
     form: await form({ ...grant, ...MACHINE, scope: 'read:users' }),
     'form on the JSON path': await form({ ...grant, ...MACHINE, scope: 'read:users' }, {}, '/oauth/token'),
@@ -18,7 +18,7 @@ t.test('the token response, by JSON and by form, by body and by Basic', async (t
     'form with Basic': await form({ ...grant, scope: 'read:users' }, { authorization: basic }),
     'JSON with Basic': await json({ ...grant, scope: 'read:users' }, { authorization: basic }),
   };
-  for (const [name, { status, headers, body }] of Object.entries(answers)) {
+  for (const [name, { status, headers, body }] of Object.entries(responses)) {
     t.equal(status, 200, name);
     t.same(Object.keys(body).sort(), ['access_token', 'expires_in', 'scope', 'token_type'], name);
     t.match(body, { access_token: /^ey/, token_type: 'Bearer', expires_in: 3600, scope: 'read:users' }, name);
@@ -123,16 +123,16 @@ t.test('errors: {error, error_description}, never cached, the same on both paths
     ['a NUL', { ...grant, ...MACHINE, scope: 'read\0' }, 400, 'invalid_request'],
   ];
   for (const [name, parameters, status, error] of cases) {
-    for (const [path, answer] of [
+    for (const [path, reply] of [
       ['json', await json(parameters)],
       ['form', await form(parameters)],
     ] as const) {
-      t.equal(answer.status, status, `${name} (${path})`);
-      t.equal(answer.body.error, error, `${name} (${path})`);
-      t.same(Object.keys(answer.body), ['error', 'error_description']);
-      t.type(answer.body.error_description, 'string');
-      t.equal(answer.headers.get('cache-control'), 'no-store');
-      t.notMatch(JSON.stringify(answer.body), new RegExp(MACHINE.client_secret));
+      t.equal(reply.status, status, `${name} (${path})`);
+      t.equal(reply.body.error, error, `${name} (${path})`);
+      t.same(Object.keys(reply.body), ['error', 'error_description']);
+      t.type(reply.body.error_description, 'string');
+      t.equal(reply.headers.get('cache-control'), 'no-store');
+      t.notMatch(JSON.stringify(reply.body), new RegExp(MACHINE.client_secret));
     }
   }
 });
@@ -171,8 +171,8 @@ t.test('what is not a token request', async (t) => {
     ['two ways to authenticate', form({ ...grant, ...MACHINE }, { authorization: 'Basic YTpi' }), 400],
     ['10 MB', json(JSON.stringify({ grant_type: 'x'.repeat(10_000_000) })), 413],
   ];
-  for (const [name, answer, status] of cases) {
-    const { status: actual, body } = await answer;
+  for (const [name, reply, status] of cases) {
+    const { status: actual, body } = await reply;
     t.equal(actual, status, name);
     t.same(Object.keys(body), ['error', 'error_description'], name);
     t.equal(body.error, 'invalid_request', name);
@@ -205,12 +205,12 @@ t.test('a wrong secret by Basic gets the challenge of RFC 6749 §5.2', async (t)
 });
 
 t.test('too many requests are 429 rate_limited', async (t) => {
-  let answer = await json({});
-  t.match(answer.headers.get('ratelimit-policy'), '"token";q=600;w=60');
-  for (let i = 0; i < 600 && answer.status !== 429; i += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => json({})));
-    answer = answers.find(({ status }) => status === 429) ?? answer;
+  let reply = await json({});
+  t.match(reply.headers.get('ratelimit-policy'), '"token";q=600;w=60');
+  for (let i = 0; i < 600 && reply.status !== 429; i += 50) {
+    const responses = await Promise.all(Array.from({ length: 50 }, () => json({})));
+    reply = responses.find(({ status }) => status === 429) ?? reply;
   }
-  t.match(answer, { status: 429, body: { error: 'rate_limited', error_description: /try again in/ } });
-  t.ok(Number(answer.headers.get('retry-after')) > 0);
+  t.match(reply, { status: 429, body: { error: 'rate_limited', error_description: /try again in/ } });
+  t.ok(Number(reply.headers.get('retry-after')) > 0);
 });

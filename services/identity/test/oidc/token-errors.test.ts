@@ -3,10 +3,10 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { build, codeFor, MACHINE, NATIVE, OTHER, SPA, WEB } from '../build.ts';
 import { openDatabase } from '../store-set-up.ts';
-import { type Answer, age, pkce, tokensFor } from './actions.ts';
+import { age, type JsonResponse, pkce, tokensFor } from './actions.ts';
 
 const uri = await testDatabase(t);
-const built = await build(t, { checkAnswers: true, mongodbUri: uri });
+const built = await build(t, { checkResponses: true, mongodbUri: uri });
 const { base, json, form, post } = built;
 const database = await openDatabase(t, uri);
 const FORM = 'application/x-www-form-urlencoded';
@@ -26,22 +26,22 @@ function without(parameters: Record<string, string>, ...names: string[]): Record
 
 const basic = (id: string, secret: string) => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` });
 
-/** Sends each row in all three ways, which must not differ in their answers. */
+/** Sends each row in all three ways, which must not differ in their responses. */
 async function refuses(t: Test, rows: readonly Row[]): Promise<void> {
   for (const [name, parameters, status, error, headers = {}] of rows) {
-    const answers: [string, Answer][] = [
+    const responses: [string, JsonResponse][] = [
       ['JSON', await json(parameters, headers)],
       ['form', await form(parameters, headers)],
       ['form at /oauth/token', await form(parameters, headers, '/oauth/token')],
     ];
-    for (const [how, answer] of answers) {
-      t.same([answer.status, answer.body.error], [status, error], `${name}: ${how}`);
-      t.same(answer.body, answers[0]?.[1].body, `${name}: ${how}: the same body`);
-      t.same(Object.keys(answer.body).sort(), ['error', 'error_description'], `${name}: ${how}`);
-      t.match(answer.body.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/, `${name}: RFC 6749 §5.2`);
-      t.equal(answer.headers.get('cache-control'), 'no-store', `${name}: ${how}`);
-      t.match(answer.headers.get('content-type'), /^application\/json/, `${name}: ${how}`);
-      const challenge = answer.headers.get('www-authenticate');
+    for (const [how, response] of responses) {
+      t.same([response.status, response.body.error], [status, error], `${name}: ${how}`);
+      t.same(response.body, responses[0]?.[1].body, `${name}: ${how}: the same body`);
+      t.same(Object.keys(response.body).sort(), ['error', 'error_description'], `${name}: ${how}`);
+      t.match(response.body.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/, `${name}: RFC 6749 §5.2`);
+      t.equal(response.headers.get('cache-control'), 'no-store', `${name}: ${how}`);
+      t.match(response.headers.get('content-type'), /^application\/json/, `${name}: ${how}`);
+      const challenge = response.headers.get('www-authenticate');
       if (status === 401 && headers.authorization !== undefined) t.match(challenge, /^Basic realm=/, name);
       else t.equal(challenge, null, `${name}: ${how}: no challenge`);
     }
@@ -214,7 +214,7 @@ t.test('the shape of the request', async (t) => {
   const text = new URLSearchParams(ok).toString();
   const asJson = JSON.stringify(ok);
   const type = 'application/json';
-  const rows: [name: string, answer: Promise<Answer>, status: number][] = [
+  const rows: [name: string, response: Promise<JsonResponse>, status: number][] = [
     ['a JSON parameter twice', json(`${asJson.slice(0, -1)},"grant_type":"client_credentials"}`), 400],
     ['twice by an escape', json(`${asJson.slice(0, -1)},"\\u0063lient_id":"app_other"}`), 400],
     ['twice, the first null', json(`{"scope":null,${asJson.slice(1, -1)},"scope":"read:users"}`), 400],

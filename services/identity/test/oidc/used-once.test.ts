@@ -9,15 +9,15 @@ import { openDatabase } from '../store-set-up.ts';
 import { dpopKey, keyOf } from './actions.ts';
 
 const mongodbUri = await testDatabase(t);
-const built = await build(t, { checkAnswers: true, mongodbUri });
+const built = await build(t, { checkResponses: true, mongodbUri });
 const database = await openDatabase(t, mongodbUri);
 const { base, call, form } = built;
 const TOKEN_URL = `${base}/oauth2/token`;
 const AT_ONCE = 8;
 
 const times = <T>(action: () => Promise<T>) => Promise.all(Array.from({ length: AT_ONCE }, action));
-const succeeded = (answers: readonly { status: number }[]) =>
-  answers.filter(({ status }) => status < 300).length;
+const succeeded = (responses: readonly { status: number }[]) =>
+  responses.filter(({ status }) => status < 300).length;
 
 t.test('a client assertion (RFC 7523 §3)', async (t) => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
@@ -41,10 +41,10 @@ t.test('a client assertion (RFC 7523 §3)', async (t) => {
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       client_assertion,
     };
-    const answers = await times(() => form(request));
-    t.equal(succeeded(answers), 1);
+    const responses = await times(() => form(request));
+    t.equal(succeeded(responses), 1);
     t.match(
-      answers.find(({ status }) => status !== 200),
+      responses.find(({ status }) => status !== 200),
       { status: 401, body: { error: 'invalid_client' } },
     );
   }
@@ -95,8 +95,8 @@ t.test('a pushed authorization request (RFC 9126 §4)', async (t) => {
     await codeFor(browser, { scope: 'openid' });
     for (let round = 0; round < 3; round += 1) {
       const { url } = await push();
-      const answers = await times(() => send(built, 'GET', url, { browser }));
-      const codes = answers.filter(({ headers }) => /[?&]code=/.test(headers.get('location') ?? ''));
+      const responses = await times(() => send(built, 'GET', url, { browser }));
+      const codes = responses.filter(({ headers }) => /[?&]code=/.test(headers.get('location') ?? ''));
       t.equal(codes.length, 1);
     }
   });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { build, MACHINE, PASSWORD, SPA, signInAndAllow } from '../build.ts';
 import { dpopKey, tokensFor } from './actions.ts';
 
-const built = await build(t, { checkAnswers: true });
+const built = await build(t, { checkResponses: true });
 const { base, call, people } = built;
 const browser = built.browser();
 const tokenFor = async (scope: string) =>
@@ -106,8 +106,8 @@ t.test('a token that is bound to a key', async (t) => {
   const url = `${base}/userinfo`;
   for (const method of ['GET', 'POST']) {
     const proof = await key.proof(method, url, token);
-    const answer = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
-    t.match(answer, { status: 200, body: { sub: people.ann.id } });
+    const reply = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
+    t.match(reply, { status: 200, body: { sub: people.ann.id } });
     const replayed = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
     t.equal(replayed.status, 401, 'the same proof once more');
   }
@@ -126,9 +126,9 @@ t.test('a token that is bound to a key', async (t) => {
     ['a proof without the token', { dpop: await key.proof('GET', url) }],
     ['a proof of another key', { dpop: await stranger.proof('GET', url, token) }],
   ] as [string, Record<string, string>][]) {
-    const answer = await userInfo({ authorization: `DPoP ${token}`, ...headers });
-    t.equal(answer.status, 401, name);
-    t.match(answer.headers.get('www-authenticate'), /^DPoP .*error="invalid_(?:token|dpop_proof)"/, name);
+    const reply = await userInfo({ authorization: `DPoP ${token}`, ...headers });
+    t.equal(reply.status, 401, name);
+    t.match(reply.headers.get('www-authenticate'), /^DPoP .*error="invalid_(?:token|dpop_proof)"/, name);
   }
 });
 
@@ -144,7 +144,7 @@ t.test('errors (RFC 6750 §3)', async (t) => {
   const tooMany = 'Bearer realm="gatehouse", error="invalid_request"';
   const inForm = `access_token=${token}`;
   const asJson = JSON.stringify({ access_token: token });
-  for (const [name, answer, status, error, challenge] of [
+  for (const [name, reply, status, error, challenge] of [
     ['no token', userInfo({}), 401, undefined, none],
     ['nonsense', userInfo({ authorization: 'Bearer x' }), 401, 'invalid_token', invalid],
     ['an ID token', userInfo({ authorization: `Bearer ${id_token}` }), 401, 'invalid_token', invalid],
@@ -195,7 +195,7 @@ t.test('errors (RFC 6750 §3)', async (t) => {
       'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
     ],
   ] as const) {
-    const { status: actual, body, headers } = await answer;
+    const { status: actual, body, headers } = await reply;
     t.equal(actual, status, name);
     t.equal(body.error, error, name);
     t.same(Object.keys(body).sort(), error === undefined ? [] : ['error', 'error_description'], name);

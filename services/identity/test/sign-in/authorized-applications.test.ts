@@ -46,8 +46,8 @@ t.test('an application on a device shows no host, whatever its redirect URI look
     ...{ client_id: 'app_device', redirect_uri: PRIVATE, scope: 'openid' },
     ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
   };
-  const answered = await signInAndAllow(browser, authorizeUrl(request));
-  t.equal(answered.url.protocol, 'com.example.app:');
+  const responded = await signInAndAllow(browser, authorizeUrl(request));
+  t.equal(responded.url.protocol, 'com.example.app:');
   const grants = collection('oidc_grants');
   await until(async () => (await grants.countDocuments({ redirect_uri: PRIVATE })) === 1, 5000);
   const { html } = await browser.get('/account/applications');

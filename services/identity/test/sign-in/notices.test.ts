@@ -137,9 +137,9 @@ t.test('a new password is told, by whatever way, and what still works can be end
   const ofOwn = async () => {
     const new_password = next();
     const body = { new_password, current_password: password };
-    const answer = await call('PUT', path, await login('curl/8.5.0'), body);
+    const reply = await call('PUT', path, await login('curl/8.5.0'), body);
     password = new_password;
-    return answer;
+    return reply;
   };
   const ofMachine = () => {
     password = next();

@@ -52,11 +52,11 @@ const noticeOf = ({ html }: Page) => /<p class="notice" role="status">(.*?)<\/p>
 /** What became of a request that was on its way to this path of the users service while something else happened. */
 async function whileInFlight(path: string, request: () => Promise<Page>, meanwhile: () => Promise<unknown>) {
   const held = between.holdNext(path);
-  const answer = request();
+  const response = request();
   const goOn = await held;
   await meanwhile();
   goOn();
-  return answer;
+  return response;
 }
 
 const SAVED = 'Your profile is saved.';
@@ -179,7 +179,7 @@ t.test('the current password is that of the account, whoever bears its name by n
 
   // The request begins while the account is called vic, and its password is checked while another one is.
   const change = { email: 'mal@example.net', current_password: 'what mal knows' };
-  const answer = await whileInFlight(
+  const response = await whileInFlight(
     'password-checks',
     () => visitor.submit(page, change, 'name="username"'),
     async () => {
@@ -187,7 +187,7 @@ t.test('the current password is that of the account, whoever bears its name by n
       await rename(stranger, 'vic');
     },
   );
-  t.equal(answer.status, 403);
+  t.equal(response.status, 403);
   t.match((await visitor.get('/account')).html, 'value="vic@example.org"');
 
   for (let i = 0; i < 5; i += 1) {
@@ -369,8 +369,8 @@ t.test('sessions are grouped by device, and logins by program; a group ends toge
   for (const userAgent of ['curl/8.5.0', 'curl/8.5.0', 'wget/1.21']) {
     const headers = { 'content-type': 'application/json', 'user-agent': userAgent };
     const body = JSON.stringify({ username: 'eva', password: PASSWORD });
-    const answer = await fetch(`${built.base}/api/v1/auth/login`, { method: 'POST', headers, body });
-    logins.push(((await answer.json()) as { token: string }).token);
+    const response = await fetch(`${built.base}/api/v1/auth/login`, { method: 'POST', headers, body });
+    logins.push(((await response.json()) as { token: string }).token);
   }
   const statuses = () =>
     Promise.all(logins.map(async (token) => (await call('GET', '/api/v1/auth/status', token)).status));
@@ -401,12 +401,12 @@ t.test('a session that is ended does not come back through a request in flight',
       const isTab = name === 'by another tab';
       const [by, button] = isTab ? [there, 'sign-out'] : [here, 'name="confirmation"'];
       const page = await by.get(isTab ? '/account/sessions' : '/account/sessions/end-others');
-      const answer = await whileInFlight(
+      const response = await whileInFlight(
         '/accounts/',
         () => there.get(authorizeUrl()),
         () => by.submit(page, {}, button),
       );
-      t.equal(answer.url.searchParams.get('code'), null, 'no code');
+      t.equal(response.url.searchParams.get('code'), null, 'no code');
       t.ok(isSignIn(await there.get('/account')), 'it is signed out');
       const listed = await here.get('/account/sessions');
       t.equal(listed.html.split('<li class="card">').length, 2, 'and not listed');
@@ -534,9 +534,9 @@ t.test('the forms of the account pages are ours alone', async (t) => {
       'another site': { browser: visitor, fields: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } },
       'no session': { fields: { csrf } },
     })) {
-      const answer = await send(built, 'POST', path, attempt);
-      t.equal(answer.status, 403, `${path}: ${name}`);
-      t.equal(heading(answer), 'This page has expired');
+      const response = await send(built, 'POST', path, attempt);
+      t.equal(response.status, 403, `${path}: ${name}`);
+      t.equal(heading(response), 'This page has expired');
     }
   }
   t.equal((await visitor.get('/account')).url.pathname, '/account', 'and guy is still signed in');

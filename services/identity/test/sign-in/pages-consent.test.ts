@@ -2,7 +2,7 @@ import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
 import { formsOf } from '@gatehouse/testing/form-browser';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, signInAndAllow, WEB } from '../build.ts';
-import { alertOf, answerOf, heading, linkOf, ownDatabase, send, valueIn } from './pages.ts';
+import { alertOf, heading, linkOf, ownDatabase, responseOf, send, valueIn } from './pages.ts';
 
 const { uri, collection } = await ownDatabase(t);
 const built = await build(t, {
@@ -51,10 +51,10 @@ t.test('allowing, and being asked once', async (t) => {
   t.match(asked(page), ['Recognise you when you sign in.', /^Read items/]);
   t.notMatch(page.html, 'class="new"', 'all of it is new');
   const allowed = await visitor.submit(page, { decision: 'allow' });
-  t.match(answerOf(allowed), { at: WEB.redirect_uri, code: String, state: 'some-state', iss: base });
+  t.match(responseOf(allowed), { at: WEB.redirect_uri, code: String, state: 'some-state', iss: base });
 
   const again = await visitor.get(authorizeUrl({ scope: 'openid read:data', state: 'second' }));
-  t.match(answerOf(again), { at: WEB.redirect_uri, code: String, state: 'second' });
+  t.match(responseOf(again), { at: WEB.redirect_uri, code: String, state: 'second' });
 
   const more = await visitor.get(authorizeUrl({ scope: 'openid read:data email' }));
   t.match(more.url.pathname, /^\/consent\//);
@@ -68,7 +68,7 @@ t.test('refusing', async (t) => {
   const visitor = browser();
   const page = await toConsent(visitor);
   const refused = await visitor.submit(page, { decision: 'deny' });
-  t.match(answerOf(refused), {
+  t.match(responseOf(refused), {
     at: WEB.redirect_uri,
     error: 'access_denied',
     state: 'some-state',
@@ -104,26 +104,26 @@ t.test('a native application is asked for every time, since others may pretend t
     t.match(page.html, 'a program on this device, at');
     t.match(page.html, '127.0.0.1:5555');
     const allowed = await visitor.submit(page, { decision: 'allow' });
-    t.match(answerOf(allowed), { at: 'http://127.0.0.1:5555/callback', code: String }, round);
+    t.match(responseOf(allowed), { at: 'http://127.0.0.1:5555/callback', code: String }, round);
   }
 });
 
 t.test('what an application may ask for: prompt, max_age, login_hint', async (t) => {
   const nobody = browser();
   const none = await nobody.get(authorizeUrl({ prompt: 'none' }));
-  t.match(answerOf(none), { error: 'login_required', state: 'some-state', iss: base });
+  t.match(responseOf(none), { error: 'login_required', state: 'some-state', iss: base });
   const prefilled = await nobody.get(authorizeUrl({ login_hint: 'ann' }));
   t.equal(valueIn(prefilled, 'username'), 'ann');
 
   const visitor = browser();
   await signInAndAllow(visitor, authorizeUrl({ scope: 'openid' }));
-  t.match(answerOf(await visitor.get(authorizeUrl({ prompt: 'none', scope: 'openid' }))), { code: String });
+  t.match(responseOf(await visitor.get(authorizeUrl({ prompt: 'none', scope: 'openid' }))), { code: String });
   const wider = await visitor.get(authorizeUrl({ prompt: 'none', scope: 'openid email' }));
-  t.match(answerOf(wider), { error: 'consent_required' });
+  t.match(responseOf(wider), { error: 'consent_required' });
 
   const consent = await visitor.get(authorizeUrl({ prompt: 'consent', scope: 'openid' }));
   t.match(consent.url.pathname, /^\/consent\//, 'prompt=consent asks once more');
-  t.match(answerOf(await visitor.submit(consent, { decision: 'allow' })), { code: String });
+  t.match(responseOf(await visitor.submit(consent, { decision: 'allow' })), { code: String });
 
   for (const more of [{ prompt: 'login' }, { max_age: '0' }]) {
     const page = await visitor.get(authorizeUrl({ ...more, scope: 'openid' } as Record<string, string>));
@@ -133,10 +133,10 @@ t.test('what an application may ask for: prompt, max_age, login_hint', async (t)
     const wrong = await visitor.submit(page, { username: 'ann', password: 'wrong' });
     t.equal(wrong.status, 401);
     t.equal(heading(wrong), 'Confirm that it is you');
-    t.match(answerOf(await visitor.submit(wrong, ANN)), { code: String });
+    t.match(responseOf(await visitor.submit(wrong, ANN)), { code: String });
   }
   const fresh = await visitor.get(authorizeUrl({ max_age: '100', scope: 'openid' }));
-  t.match(answerOf(fresh), { code: String }, 'the sign-in is young enough');
+  t.match(responseOf(fresh), { code: String }, 'the sign-in is young enough');
 });
 
 t.test('another account', async (t) => {
@@ -155,7 +155,7 @@ t.test('another account', async (t) => {
   t.match(consent.html, 'admin@example.org');
   t.notMatch(consent.html, 'ann@example.org');
   const allowed = await visitor.submit(consent, { decision: 'allow' });
-  t.match(answerOf(allowed), { at: WEB.redirect_uri, code: String, state: 'some-state' });
+  t.match(responseOf(allowed), { at: WEB.redirect_uri, code: String, state: 'some-state' });
   t.match((await visitor.get('/account')).html, 'value="admin@example.org"');
   // What Ann allowed goes on: she signed nobody out.
   t.equal((await call('GET', `/v1/users/${built.people.ann.id}`, token)).status, 200);
@@ -174,16 +174,16 @@ t.test('expired, finished, of another browser, at another step', async (t) => {
   const expired = 'This sign-in has expired';
 
   const stranger = browser();
-  for (const answer of [
+  for (const response of [
     await stranger.get(page.url.pathname),
     await stranger.submit(page, ANN),
     await stranger.get('/sign-in/nothing'),
     await stranger.get('/consent/nothing'),
     await stranger.submit(page, { ...ANN, cancel: 'cancel' }),
   ]) {
-    t.equal(answer.status, 400);
-    t.equal(heading(answer), expired);
-    t.match(answer.html, 'href="/account"', 'there is a way on');
+    t.equal(response.status, 400);
+    t.equal(heading(response), expired);
+    t.match(response.html, 'href="/account"', 'there is a way on');
   }
   // Even with the cookies of one's own sign-in.
   const own = await stranger.get(authorizeUrl());
@@ -197,14 +197,14 @@ t.test('expired, finished, of another browser, at another step', async (t) => {
   t.equal(heading(await visitor.get(page.url.pathname)), expired, 'the sign-in is over');
   t.equal(heading(await visitor.submit(page, ANN)), expired);
   await visitor.submit(consent, { decision: 'allow' });
-  for (const answer of [
+  for (const response of [
     await visitor.get(consent.url.pathname),
     await visitor.submit(consent, { decision: 'allow' }),
     await visitor.submit(consent, { decision: 'deny' }),
     await visitor.get(`/oauth2/authorize/${consent.url.pathname.split('/').at(-1)}`),
   ]) {
-    t.equal(answer.status, 400);
-    t.equal(heading(answer), expired);
+    t.equal(response.status, 400);
+    t.equal(heading(response), expired);
   }
 
   for (const change of ['swept', 'over']) {
@@ -214,9 +214,9 @@ t.test('expired, finished, of another browser, at another step', async (t) => {
     const interactions = collection('oidc_interactions');
     if (change === 'swept') await interactions.deleteOne({ _id });
     else await interactions.updateOne({ _id }, { $set: { expires_at: new Date(Date.now() - 1) } });
-    for (const answer of [await late.get(shown.url.pathname), await late.submit(shown, ANN)]) {
-      t.equal(answer.status, 400, change);
-      t.equal(heading(answer), expired);
+    for (const response of [await late.get(shown.url.pathname), await late.submit(shown, ANN)]) {
+      t.equal(response.status, 400, change);
+      t.equal(heading(response), expired);
     }
   }
 });
@@ -236,7 +236,7 @@ t.test('two tabs', async (t) => {
     [await visitor.submit(oneConsent, { decision: 'allow' }), 'one'],
     [await visitor.submit(twoConsent, { decision: 'allow' }), 'two'],
   ] as const) {
-    t.match(answerOf(page), { at: WEB.redirect_uri, state });
+    t.match(responseOf(page), { at: WEB.redirect_uri, state });
     await living(page);
   }
 
@@ -283,7 +283,7 @@ t.test('two tabs', async (t) => {
   const asAdmin = await shared.submit(right, ADMIN);
   t.match(asAdmin.html, 'admin@example.org');
   t.equal(heading(await shared.submit(asAnn, { decision: 'allow' })), 'This sign-in has expired');
-  t.match(answerOf(await shared.submit(asAdmin, { decision: 'allow' })), { state: 'right', code: String });
+  t.match(responseOf(await shared.submit(asAdmin, { decision: 'allow' })), { state: 'right', code: String });
 });
 
 t.test('forms that do not come from our page', async (t) => {
@@ -303,15 +303,15 @@ t.test('forms that do not come from our page', async (t) => {
     'another site': { fields: { ...ANN, csrf }, headers },
   };
   for (const [name, attempt] of Object.entries(attempts)) {
-    const answer = await send(built, 'POST', path, { browser: visitor, ...attempt });
-    t.equal(answer.status, 403, name);
-    t.equal(heading(answer), expired);
+    const response = await send(built, 'POST', path, { browser: visitor, ...attempt });
+    t.equal(response.status, 403, name);
+    t.equal(heading(response), expired);
   }
   const consent = await visitor.submit(page, ANN);
   t.match(consent.url.pathname, /^\/consent\//, 'and none of that has ended the sign-in');
   for (const fields of [{ decision: 'allow' }, { decision: 'deny' }, { decision: 'allow', csrf }]) {
-    const answer = await send(built, 'POST', consent.url.pathname, { browser: visitor, fields });
-    t.equal(answer.status, 403);
+    const response = await send(built, 'POST', consent.url.pathname, { browser: visitor, fields });
+    t.equal(response.status, 403);
   }
   const allowed = { decision: 'allow', csrf: csrfOf(consent) };
   const foreign = await send(built, 'POST', consent.url.pathname, {
@@ -322,6 +322,6 @@ t.test('forms that do not come from our page', async (t) => {
   t.equal(foreign.status, 403);
   const create = `${elsewhere.url.pathname}/create-account`;
   t.equal((await send(built, 'POST', create, { browser: visitor, fields: ANN })).status, 400);
-  t.match(answerOf(await visitor.submit(consent, { decision: 'allow' })), { code: String });
+  t.match(responseOf(await visitor.submit(consent, { decision: 'allow' })), { code: String });
   t.equal(alertOf(consent), undefined);
 });

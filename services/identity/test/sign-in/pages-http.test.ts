@@ -122,10 +122,10 @@ t.test('cookies are ours alone, and not for scripts or other sites', async (t) =
   const visitor = browser();
   const page = await visitor.get(authorizeUrl());
   const fields = { ...formsOf(page.html)[0]?.fields, ...ANN };
-  const answer = await send(built, 'POST', page.url.pathname, { browser: visitor, fields });
-  const set = answer.headers.getSetCookie();
+  const response = await send(built, 'POST', page.url.pathname, { browser: visitor, fields });
+  const set = response.headers.getSetCookie();
   t.ok(set.length > 0);
-  const signedIn = await send(built, 'GET', answer.headers.get('location') ?? '', { browser: visitor });
+  const signedIn = await send(built, 'GET', response.headers.get('location') ?? '', { browser: visitor });
   const all = [...set, ...signedIn.headers.getSetCookie()];
   t.ok(all.some((cookie) => cookie.startsWith('gatehouse_session=')));
   for (const cookie of all) {
@@ -152,16 +152,16 @@ t.test('HEAD, other methods, unknown paths', async (t) => {
     ['GET', '/account/sessions/end', 'POST'],
     ['POST', '/account/signed-out', 'HEAD, GET'],
   ] as const) {
-    const answer = await send(built, method, path, { browser: visitor });
-    t.equal(answer.status, 405, `${method} ${path}`);
-    t.equal(answer.headers.get('allow'), allow);
-    t.equal(heading(answer), 'Something went wrong');
+    const response = await send(built, method, path, { browser: visitor });
+    t.equal(response.status, 405, `${method} ${path}`);
+    t.equal(response.headers.get('allow'), allow);
+    t.equal(heading(response), 'Something went wrong');
   }
   for (const path of ['/account/nothing', '/sign-in', '/consent', '/sign-in/a/b/c', '/account/style.x.css']) {
-    const answer = await send(built, 'GET', path);
-    t.equal(answer.status, 404, path);
-    t.equal(heading(answer), 'Page not found');
-    t.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
+    const response = await send(built, 'GET', path);
+    t.equal(response.status, 404, path);
+    t.equal(heading(response), 'Page not found');
+    t.match(response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
   }
 });
 

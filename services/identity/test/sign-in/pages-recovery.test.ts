@@ -24,19 +24,19 @@ t.test('a forgotten password', async (t) => {
   t.test('one answer for whoever is asked for; mail goes to a confirmed address alone', async (t) => {
     await createAccount(browser(), authorizeUrl(), { username: 'una', email: 'una@example.org' });
     await linkTo(built, 'una@example.org');
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     for (let round = 0; round < 3; round += 1) {
       for (const login of ['ann', 'nobody', 'una', 'una@example.org', 'nobody@example.org']) {
         if (round > 0 && login !== 'ann' && login !== 'nobody') continue;
         const { page, took } = await ask(login);
         t.equal(page.status, 200);
-        answers.add(page.html);
+        responses.add(page.html);
         const kind = login === 'ann' ? 'known' : 'unknown';
         fastest[kind] = Math.min(fastest[kind], took);
       }
     }
-    t.equal(answers.size, 1, 'the same to the last letter');
+    t.equal(responses.size, 1, 'the same to the last letter');
     t.ok(Math.abs(fastest.known - fastest.unknown) < 25, 'and as fast');
     for (let i = 0; i < 3; i += 1) await linkTo(built, ANN);
     const mails = await Promise.all(

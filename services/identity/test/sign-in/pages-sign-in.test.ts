@@ -2,12 +2,12 @@ import t from 'tap';
 import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../build.ts';
 import {
   alertOf,
-  answerOf,
   createAccount,
   heading,
   linkOf,
   linkTo,
   machineToken,
+  responseOf,
   send,
   usersSwitch,
   valueIn,
@@ -23,12 +23,12 @@ users.state.target = base;
 t.test('signing in', async (t) => {
   t.test('by username, without regard to its case', async (t) => {
     const page = await signInAndAllow(browser(), authorizeUrl(), ' ANN ');
-    t.match(answerOf(page), { at: WEB.redirect_uri, state: 'some-state', iss: base, code: String });
+    t.match(responseOf(page), { at: WEB.redirect_uri, state: 'some-state', iss: base, code: String });
   });
 
   t.test('by a verified address', async (t) => {
     const page = await signInAndAllow(browser(), authorizeUrl(), people.ann.email);
-    t.match(answerOf(page), { at: WEB.redirect_uri, code: String });
+    t.match(responseOf(page), { at: WEB.redirect_uri, code: String });
   });
 
   t.test('not by an address that nobody has confirmed', async (t) => {
@@ -97,7 +97,12 @@ t.test('signing in', async (t) => {
     const page = await visitor.get(authorizeUrl({ login_hint: 'ann' }));
     t.equal(valueIn(page, 'username'), 'ann');
     const left = await visitor.submit(page, { cancel: 'cancel' });
-    t.match(answerOf(left), { at: WEB.redirect_uri, error: 'access_denied', state: 'some-state', iss: base });
+    t.match(responseOf(left), {
+      at: WEB.redirect_uri,
+      error: 'access_denied',
+      state: 'some-state',
+      iss: base,
+    });
     const again = await visitor.get(page.url.pathname);
     t.equal(again.status, 400);
     t.equal(heading(again), 'This sign-in has expired');

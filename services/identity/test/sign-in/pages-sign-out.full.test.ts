@@ -3,7 +3,7 @@ import { until } from '@gatehouse/testing/processes';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD } from '../build.ts';
-import { answerOf, heading, linkOf, send } from './pages.ts';
+import { heading, linkOf, responseOf, send } from './pages.ts';
 
 const built = await build(t);
 const { base, browser, call, form, people, post } = built;
@@ -60,7 +60,7 @@ t.test('an application asks for it, with an ID token and a way back', async (t) 
   t.match(page.html, '>ann<');
   t.ok(await lives(access), 'nothing has happened yet');
   const done = await visitor.submit(page, { logout: 'yes' });
-  t.strictSame(answerOf(done), { at: AFTER, state: 'bye' });
+  t.strictSame(responseOf(done), { at: AFTER, state: 'bye' });
   t.notOk(visitor.cookies('/').has('gatehouse_session'));
   t.notOk(await isSignedIn(visitor));
   t.ok(await isDead(access));
@@ -118,7 +118,7 @@ t.test('a way back without an ID token needs the application, and has to be regi
   t.equal((await other.get(logout({ client_id: 'nobody' }))).status, 400);
   t.ok(await isSignedIn(other));
   const page = await other.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
-  t.strictSame(answerOf(await other.submit(page, { logout: 'yes' })), { at: AFTER });
+  t.strictSame(responseOf(await other.submit(page, { logout: 'yes' })), { at: AFTER });
 });
 
 t.test('staying signed in', async (t) => {
@@ -129,7 +129,7 @@ t.test('staying signed in', async (t) => {
   t.equal(linkOf(stayed, 'Go to your account'), '/account');
   t.ok(await isSignedIn(visitor));
   const asked = await visitor.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
-  t.strictSame(answerOf(await visitor.submit(asked, {})), { at: AFTER }, 'the application may go on');
+  t.strictSame(responseOf(await visitor.submit(asked, {})), { at: AFTER }, 'the application may go on');
   t.ok(await isSignedIn(visitor));
 });
 
@@ -138,7 +138,7 @@ t.test('who is not signed in goes straight on', async (t) => {
   const page = await visitor.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
   // oidc-provider's own page, which a script sends; without one there is a button.
   t.match(page.html, '<noscript>');
-  t.strictSame(answerOf(await visitor.submit(page, {})), { at: AFTER });
+  t.strictSame(responseOf(await visitor.submit(page, {})), { at: AFTER });
   const nothing = await browser();
   const done = await nothing.submit(await nothing.get(logout()), {});
   t.equal(heading(done), 'You are signed out');
@@ -151,7 +151,7 @@ t.test('by POST, as OpenID Connect RP-Initiated Logout §2 has it', async (t) =>
   t.equal(sent.status, 303, 'it goes on with the cookies that are kept from other sites');
   const page = await visitor.get(sent.headers.get('location') ?? '');
   t.equal(heading(page), 'Sign out?');
-  t.strictSame(answerOf(await visitor.submit(page, { logout: 'yes' })), { at: AFTER });
+  t.strictSame(responseOf(await visitor.submit(page, { logout: 'yes' })), { at: AFTER });
 });
 
 t.test('nobody is signed out from elsewhere', async (t) => {

@@ -3,7 +3,7 @@ import { build, PASSWORD, signInAndAllow } from '../build.ts';
 import { alertOf, heading, linkTo, ownDatabase } from './pages.ts';
 
 const { uri, collection } = await ownDatabase(t);
-const built = await build(t, { checkAnswers: true, mongodbUri: uri, rateLimit: 'on' });
+const built = await build(t, { checkResponses: true, mongodbUri: uri, rateLimit: 'on' });
 const { browser, post } = built;
 const ANN = 'ann@example.org';
 

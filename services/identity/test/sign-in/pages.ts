@@ -32,7 +32,7 @@ export function linkOf({ html }: Page, words: string): string {
 }
 
 /** Where an application was reached, as the parameters it got. */
-export const answerOf = ({ url }: Page) => ({
+export const responseOf = ({ url }: Page) => ({
   at: `${url.origin}${url.pathname}`,
   ...Object.fromEntries(url.searchParams),
 });
@@ -121,9 +121,9 @@ export async function usersSwitch(t: TestScope) {
     const onward = http.request(
       new URL(request.url ?? '/', state.target),
       { method: request.method, headers: request.headers as IncomingHttpHeaders },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
+      (reply) => {
+        response.writeHead(reply.statusCode ?? 502, reply.headers);
+        reply.pipe(response);
       },
     );
     onward.on('error', () => response.destroy());

@@ -16,7 +16,7 @@ async function mailsTo(address: string): Promise<string[]> {
 }
 
 t.test('a sign-up with a confirmed address is answered like any other, and its owner is told', async (t) => {
-  const answers = [];
+  const responses = [];
   for (const [username, email] of [
     ['new-one', 'new@example.org'],
     ['new-two', 'ANN@example.org'],
@@ -24,7 +24,7 @@ t.test('a sign-up with a confirmed address is answered like any other, and its o
     const visitor = browser();
     const page = await createAccount(visitor, '/account', { username, email });
     const again = await visitor.submit(await visitor.get('/account'), {}, 'id="send-link-again"');
-    answers.push(
+    responses.push(
       [page, again].map(({ status, url, html }) => ({
         status,
         path: url.pathname,
@@ -35,7 +35,7 @@ t.test('a sign-up with a confirmed address is answered like any other, and its o
       })),
     );
   }
-  t.same(answers[0], answers[1]);
+  t.same(responses[0], responses[1]);
   await until(async () => (await mailsTo(people.ann.email)).length === 2, 5000);
   for (const mail of await mailsTo(people.ann.email)) {
     t.match(mail, /Subject: Somebody tried to create an account with your address/);
@@ -49,15 +49,15 @@ t.test('a sign-up with a confirmed address is answered like any other, and its o
 t.test('mails are counted by who receives them, and nothing is said of it', async (t) => {
   const email = 'victim@example.org';
   const spellings = [email, 'VICTIM@example.org', 'Victim@Example.org'];
-  const answers = [];
+  const responses = [];
   for (let i = 0; i < 8; i += 1) {
     const page = await createAccount(browser(), '/account', {
       username: `stranger-${i}`,
       email: spellings[i % 3] ?? email,
     });
-    answers.push([page.status, page.url.pathname]);
+    responses.push([page.status, page.url.pathname]);
   }
-  t.same(answers, Array(8).fill([200, '/account']));
+  t.same(responses, Array(8).fill([200, '/account']));
   // One that comes after them all.
   await createAccount(browser(), '/account', { username: 'last', email: 'last@example.org' });
   await linkTo(built, 'last@example.org');

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { build } from '../build.ts';
-import { type Answer, stranger } from '../stranger.ts';
+import { type JsonResponse, stranger } from '../stranger.ts';
 import { ownDatabase } from './pages.ts';
 
 const { uri, collection } = await ownDatabase(t);
@@ -25,7 +25,7 @@ const SPELLINGS: [string, (name: string) => string][] = [
   ['a variation selector', (name) => `${name}\ufe0f`],
 ];
 
-type Ways = Record<string, (address: string, login: string, password: string) => Promise<Answer>>;
+type Ways = Record<string, (address: string, login: string, password: string) => Promise<JsonResponse>>;
 const WAYS: Ways = {
   'the API': (address, username, password) =>
     send(address, 'POST', '/api/v1/auth/login', JSON.stringify({ username, password }), {
@@ -33,8 +33,8 @@ const WAYS: Ways = {
     }),
   async 'the page'(address, username, password) {
     const cookies = new Map<string, string>();
-    const keep = (answer: Answer) => {
-      for (const it of answer.cookies) {
+    const keep = (response: JsonResponse) => {
+      for (const it of response.cookies) {
         const [pair = ''] = it.split(';');
         cookies.set(pair.split('=')[0] ?? '', pair);
       }
@@ -47,14 +47,14 @@ const WAYS: Ways = {
     const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
     const body = new URLSearchParams({ csrf, username, password }).toString();
     const headers = { ...keep(page), 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await send(address, 'POST', path, body, headers);
-    const text = answer.text.replaceAll(csrf, 'CSRF').replaceAll(path, 'PATH');
-    return { ...answer, text };
+    const response = await send(address, 'POST', path, body, headers);
+    const text = response.text.replaceAll(csrf, 'CSRF').replaceAll(path, 'PATH');
+    return { ...response, text };
   },
 };
 
-/** An answer without what differs between any two: times, ids, and the name that was typed. */
-function comparable({ status, text, headers }: Answer, login: string) {
+/** A response without what differs between any two: times, ids, and the name that was typed. */
+function comparable({ status, text, headers }: JsonResponse, login: string) {
   const { date: _, 'x-request-id': __, 'retry-after': retryAfter, ...others } = headers;
   const seconds = (given: string) => given.replaceAll(/\b\d+ (?:s|seconds?|minutes?)\b/g, 'SOME TIME');
   const named = [login, login.trim()].reduce((it, name) => it.replaceAll(name, 'NAME'), text);
@@ -67,16 +67,16 @@ for (const [where, attempt] of Object.entries(WAYS)) {
     for (const [i, name] of [KNOWN, UNKNOWN].entries()) {
       await collection('sign_in_counters').deleteMany({});
       const address = `127.0.1.${i + 1}`;
-      const answers: [string, object][] = [];
+      const responses: [string, object][] = [];
       const fail = async (spelling: string, login: string) => {
-        answers.push([spelling, comparable(await attempt(address, login, 'a guess'), login)]);
+        responses.push([spelling, comparable(await attempt(address, login, 'a guess'), login)]);
       };
       for (let j = 0; j < 5; j += 1) await fail('first', name);
       // As if there had been so many that the next has to wait for minutes, however slow this machine is.
       await collection('sign_in_counters').updateMany({ count: 5 }, { $set: { count: 14, settled: 14 } });
       for (const [spelling, write] of SPELLINGS) await fail(spelling, write(name));
       await fail('another name', `${name}@example.org`);
-      sequences.push(answers);
+      sequences.push(responses);
     }
     t.same(sequences[0], sequences[1]);
     const statuses = sequences[0]?.map(([, it]) => (it as { status: number }).status);

@@ -78,7 +78,7 @@ const byOffset: Profile<ItemTypes> = {
       verbatim: 'value',
       read: ({ name, value }) => ({ name, value: textOf(value) }),
     }),
-    answer: written('ItemCreated', 'Item created.'),
+    response: written('ItemCreated', 'Item created.'),
   },
   read: detail,
   update: {
@@ -93,7 +93,7 @@ const byOffset: Profile<ItemTypes> = {
           omitUndefined({ name, value: value === undefined ? undefined : textOf(value) }),
       },
     ),
-    answer: written('ItemUpdated', 'Item updated.'),
+    response: written('ItemUpdated', 'Item updated.'),
   },
   remove: true,
 };

@@ -2,8 +2,8 @@ import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { serializer } from '@gatehouse/api/http/schema';
 import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { send } from '@gatehouse/api/resource/json-response';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance } from 'fastify';
@@ -128,7 +128,7 @@ export function mountAnalytics(
         tag: PATH,
         scopes: SCOPES,
         query: [{ profile: 'plain', schema: Query }],
-        answers: {
+        responses: {
           200: {
             description: 'The values of the metric, or the list of metrics.',
             shapes: [

@@ -4,11 +4,11 @@ import type { AnalyticsQuery } from './analytics-query.ts';
 import { ALL_CLIENTS, type BucketReader, INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';
 import { addPart, addSum, emptySum, groupingOf, METRICS, type Metric, partsOf, type Sum } from './metrics.ts';
 
-/** Groups with the largest totals that an answer has one by one; the rest is added up. */
+/** Groups with the largest totals that a response has one by one; the rest is added up. */
 export const MAX_GROUPS = 20;
 const REST = 'other';
 
-export type AnalyticsAnswer = {
+export type AnalyticsResponse = {
   /** Everything that ended before this time is counted; undefined while nothing was added up. */
   asOf: Date | undefined;
   /** Null if there is none, or there are several that cannot be added up. */
@@ -21,7 +21,7 @@ export type AnalyticsAnswer = {
 
 export type Analytics = {
   /** Throws `forbidden` when the caller may not see it. */
-  query(query: AnalyticsQuery, caller: Caller): Promise<AnalyticsAnswer>;
+  query(query: AnalyticsQuery, caller: Caller): Promise<AnalyticsResponse>;
 };
 
 type PartOfGroup = ReturnType<typeof partsOf> extends Iterable<infer P> ? P : never;
@@ -57,7 +57,7 @@ export function createAnalytics(options: {
   }
 
   /**
-   * The buckets of which the answer consists. The time that has not been added up into the interval yet comes from the shorter
+   * The buckets of which the response consists. The time that has not been added up into the interval yet comes from the shorter
    * intervals: so the last 30 days by the day are never less than the last 24 hours by the hour, which are added up earlier.
    */
   async function spansOf({ interval, from, to }: AnalyticsQuery, metric: Metric): Promise<Span[]> {
@@ -128,7 +128,7 @@ export function createAnalytics(options: {
 
       const all = emptySum();
       for (const [, { total }] of groups) addSum(all, total);
-      const data: AnalyticsAnswer['data'] = [];
+      const data: AnalyticsResponse['data'] = [];
       for (let at = query.from.getTime(); at < query.to.getTime(); at += INTERVAL_MS[query.interval]) {
         for (const [key, { points }] of groups) {
           data.push({ at: new Date(at), key, value: metric.valueOf(points.get(at) ?? emptySum()) });

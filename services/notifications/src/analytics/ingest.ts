@@ -103,7 +103,7 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
     };
   }
 
-  function takeFact(
+  function countFact(
     topic: Topic,
     { data }: AggregateEvent,
     labels: Record<string, unknown>,
@@ -136,7 +136,7 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
     takeOrder: (event: AggregateEvent) =>
       unlessUnreadable('an order', async () => {
         const { status, currency, total_amount: amount } = event.data;
-        await takeFact('order', event, { status, currency }, Number(amount));
+        await countFact('order', event, { status, currency }, Number(amount));
       }),
   };
 }

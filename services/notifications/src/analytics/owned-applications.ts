@@ -2,7 +2,7 @@ import { unavailable } from '@gatehouse/core/errors';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import { LRUCache } from 'lru-cache';
 
-/** How long an answer holds, in milliseconds. */
+/** How long a response holds, in milliseconds. */
 const KEPT_MS = 10_000;
 const MAX_KEPT = 10_000;
 

@@ -1,8 +1,8 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { serializer } from '@gatehouse/api/http/schema';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { send } from '@gatehouse/api/resource/json-response';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
@@ -59,7 +59,7 @@ export function mountIntegrations(
             'For editors, admins and trusted applications.',
           tag: prefix,
           scopes: SCOPES,
-          answers: {
+          responses: {
             200: {
               description: 'The integrations.',
               shapes: [{ name: 'Integrations', schema: Integrations, example: EXAMPLE }],

@@ -38,7 +38,7 @@ export function createAttemptLedger(options: {
     return found;
   }
 
-  async function begin(job: Job, how: { leaseMs: number; alone: boolean }): Promise<Begun> {
+  async function begin(job: Job, how: { leaseMs: number; exclusive: boolean }): Promise<Begun> {
     const begun = await attempts.begin(referenceOf(job), how);
     if (begun.state === 'busy') return { busyMs: begun.ms };
     if (begun.state !== 'begun') return begun.state;
@@ -51,7 +51,7 @@ export function createAttemptLedger(options: {
     const { notification, held, mayBeAccepted, providerId } = currentAttempt(job, attempt);
     const error = outcome.result === 'succeeded' ? null : outcome.error;
     if (outcome.result === 'postponed' && !mayBeAccepted) {
-      await attempts.takeBack(held, outcome.error, outcome.retryInMs);
+      await attempts.releaseAttempt(held, outcome.error, outcome.retryInMs);
       onOutcome(notification, outcome.result);
     } else {
       const recorded = recordedOutcome(outcome, mayBeAccepted);

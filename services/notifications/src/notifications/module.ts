@@ -15,7 +15,7 @@ import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
 import { createRepublisher } from './republishing.ts';
 import { createSenderTurns } from './sender-turns.ts';
-import { ANSWER_MS, ATTEMPT_MS, createSender, type SendingSettings } from './sending.ts';
+import { ATTEMPT_MS, createSender, RESPONSE_MS, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
 import { createNotificationCounts } from './store/notification-counts.ts';
 import { COLLECTION } from './store/notification-document.ts';
@@ -37,7 +37,7 @@ export function createNotificationsModule(
   },
 ) {
   const { usersUrl, publicUrl, sending, lanes } = options;
-  const { providers, slots, backoffMs = BACKOFF_MS, answerMs = ANSWER_MS, leaseMs } = sending;
+  const { providers, slots, backoffMs = BACKOFF_MS, responseTimeoutMs = RESPONSE_MS, leaseMs } = sending;
   const subscriptions = createPushSubscriptionStore(connection);
   const revokedSubscriptions = createRevokedSubscriptions(subscriptions, { logger });
   const endedSubscriptions = createEndedSubscriptions({ store: subscriptions, identity, logger });
@@ -76,14 +76,14 @@ export function createNotificationsModule(
     userExists: recipients.exists,
     types: new Set(channels.keys()),
   });
-  const handler = createSender({ ledger, channels, logger, answerMs });
+  const handler = createSender({ ledger, channels, logger, responseTimeoutMs });
   const turnsOf = createSenderTurns({ attempts, queue: QUEUE, jobEvent });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
       handler,
       slots,
-      timeoutMs: answerMs + (ATTEMPT_MS - ANSWER_MS),
+      timeoutMs: responseTimeoutMs + (ATTEMPT_MS - RESPONSE_MS),
       backoffMs,
       overtaking: turnsOf(lane),
       paused: () => lanes.isPaused(QUEUE, lane) || channel.isOpen(),

@@ -24,7 +24,7 @@ export const NOTIFICATION_STATUSES = [
 export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
 
 /**
- * `unknown`: the provider may have accepted the message, but the process died, or the answer was lost. If another attempt
+ * `unknown`: the provider may have accepted the message, but the process died, or the response was lost. If another attempt
  * follows, the recipient may get the message twice.
  */
 export const ATTEMPT_OUTCOMES = ['running', 'accepted', 'failed', 'rejected', 'unknown'] as const;

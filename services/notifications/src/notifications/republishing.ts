@@ -19,7 +19,7 @@ const CONCURRENCY = 50;
  * for example. A job that is still there is recognized by its id, or by the notification when it is worked on.
  */
 export function createRepublisher(options: {
-  attempts: Pick<NotificationAttempts, 'countUnended' | 'overdue'>;
+  attempts: Pick<NotificationAttempts, 'countOpen' | 'overdue'>;
   queue: Pick<JobQueue, 'publish' | 'depth'>;
   jobEvent: JobEventOf;
   logger: Logger;
@@ -37,7 +37,7 @@ export function createRepublisher(options: {
 
   return createPeriodicTask({
     async run(signal) {
-      const [unended, depth] = await Promise.all([attempts.countUnended(), queue.depth()]);
+      const [unended, depth] = await Promise.all([attempts.countOpen(), queue.depth()]);
       const queued = depth.reduce((sum, { waiting, inFlight }) => sum + waiting + inFlight, 0);
       const missing = unended - queued;
       const limit = Math.min(Math.max(missing, BATCH.min), BATCH.max);

@@ -16,7 +16,7 @@ export type SendingSettings = {
   /** The pause after the first failed attempt, and the longest one. */
   backoffMs?: { first: number; max: number };
   /** How long a provider has to answer. */
-  answerMs?: number;
+  responseTimeoutMs?: number;
   /** How often it is looked for lost jobs, and how late they are then. */
   republishing?: { everyMs: number; overdueMs: number };
   /** After this time, another process takes over what one that was killed was sending. */
@@ -26,7 +26,7 @@ export type SendingSettings = {
 /** How long a notification waits for a provider that cannot be reached, in milliseconds. */
 const MAX_WAIT_MS = 72 * 3_600_000;
 /** How long a provider has to answer, in milliseconds; less than the time of an attempt. */
-export const ANSWER_MS = 20_000;
+export const RESPONSE_MS = 20_000;
 export const ATTEMPT_MS = 30_000;
 
 /** The handler of the jobs that are notifications: sends them by the channel of their type. */
@@ -34,9 +34,9 @@ export function createSender(options: {
   ledger: AttemptLedger;
   channels: ReadonlyMap<Notification['type'], Channel>;
   logger: Logger;
-  answerMs?: number;
+  responseTimeoutMs?: number;
 }): JobHandler {
-  const { ledger, channels, logger, answerMs = ANSWER_MS } = options;
+  const { ledger, channels, logger, responseTimeoutMs = RESPONSE_MS } = options;
   return async (job, { number, signal }) => {
     const attempt = ledger.currentAttempt(job, number);
     const { notification } = attempt;
@@ -47,14 +47,14 @@ export function createSender(options: {
     };
     try {
       const { providerId } = await withDeadline(
-        answerMs,
+        responseTimeoutMs,
         (inTime) => channel.send(notification, { signal: inTime, mayBeAccepted }),
         signal,
       );
       attempt.providerId = providerId;
     } catch (error) {
       const waitedMs = Date.now() - notification.createdAt.getTime();
-      if (!isTold(error)) {
+      if (!isUserFacing(error)) {
         logger.warn({ err: error, notification: notification.id }, 'a notification could not be sent');
         throw new Error('The message could not be sent.', { cause: error });
       }
@@ -65,7 +65,7 @@ export function createSender(options: {
 }
 
 /** Whether the message of an error is written for those who see the notification; others may name hosts and paths. */
-function isTold(error: unknown): boolean {
+function isUserFacing(error: unknown): boolean {
   const kinds = [ProviderError, PermanentError, PostponedError, RetryLaterError];
   return kinds.some((kind) => error instanceof kind);
 }

@@ -1,7 +1,7 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { bodyValidator, queryValidator, serializer } from '@gatehouse/api/http/schema';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
+import { send } from '@gatehouse/api/resource/json-response';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';
@@ -74,7 +74,7 @@ export function mountDeadLetters(
   const config = { errorBody: plainBody };
   const common = { tag: DEAD_LETTERS_PATH, description: 'For admins.' };
   const one = { name: 'DeadLetter', schema: DeadLetter, example: EXAMPLE };
-  const answer = (text: string) => ({ status: 200, headers: NO_STORE, text });
+  const response = (text: string) => ({ status: 200, headers: NO_STORE, text });
 
   app.get(
     DEAD_LETTERS_PATH,
@@ -87,7 +87,7 @@ export function mountDeadLetters(
         description: 'Jobs whose attempts all failed, in the order in which they did. For admins.',
         scopes: READ,
         query: [{ profile: 'plain', schema: ListQuery }],
-        answers: {
+        responses: {
           200: {
             description: 'A page of the list.',
             shapes: [
@@ -109,7 +109,7 @@ export function mountDeadLetters(
       const { data, next } = await queues.deadLetters({ queue, limit, cursor: cursor || undefined });
       const meta = { itemsPerPage: data.length, hasNextPage: next !== undefined };
       const links = next === undefined ? {} : { next: linkTo(next, { queue, limit }) };
-      return send(reply, answer(writePage({ data: data.map(show), links, meta })));
+      return send(reply, response(writePage({ data: data.map(show), links, meta })));
     },
   );
 
@@ -125,7 +125,7 @@ export function mountDeadLetters(
           'They go back into their queues, with all their attempts. For admins; recorded in the audit log.',
         scopes: WRITE,
         body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
-        answers: {
+        responses: {
           200: {
             description: 'What became of them.',
             shapes: [
@@ -140,7 +140,7 @@ export function mountDeadLetters(
     async (request, reply) => {
       const ids = [...new Set(readReplay(request.body).ids)];
       const unknown = await queues.replay(ids, operatorOf(request));
-      return send(reply, answer(writeReplayed({ replayed: ids.length - unknown.length, unknown })));
+      return send(reply, response(writeReplayed({ replayed: ids.length - unknown.length, unknown })));
     },
   );
 
@@ -155,7 +155,7 @@ export function mountDeadLetters(
         description: 'For admins; recorded in the audit log.',
         scopes: WRITE,
         query: [{ profile: 'plain', schema: PurgeQuery }],
-        answers: {
+        responses: {
           200: {
             description: 'How many have been removed.',
             shapes: [{ name: 'DeadLettersRemoved', schema: Removed, example: { removed: 3 } }],
@@ -168,7 +168,7 @@ export function mountDeadLetters(
     async (request, reply) => {
       const { queue, lane } = readPurgeQuery(request.query);
       const removed = await queues.purge(queue, lane, operatorOf(request));
-      return send(reply, answer(writeRemoved({ removed })));
+      return send(reply, response(writeRemoved({ removed })));
     },
   );
 
@@ -181,13 +181,13 @@ export function mountDeadLetters(
         operationId: 'read_dead_letter',
         summary: 'Read a dead letter',
         scopes: READ,
-        answers: { 200: { description: 'The dead letter.', shapes: [one] } },
+        responses: { 200: { description: 'The dead letter.', shapes: [one] } },
         errors: { body: plainBody, kinds: ['not_found'] },
       }),
       ...adminHooks(authenticate, READ),
     },
     async (request, reply) =>
-      send(reply, answer(writeOne(show(await queues.readDeadLetter(request.params.id))))),
+      send(reply, response(writeOne(show(await queues.readDeadLetter(request.params.id))))),
   );
 
   app.delete<{ Params: { id: string } }>(
@@ -200,7 +200,7 @@ export function mountDeadLetters(
         summary: 'Remove a dead letter',
         description: 'For admins; recorded in the audit log.',
         scopes: WRITE,
-        answers: { 204: { description: 'The dead letter has been removed.' } },
+        responses: { 204: { description: 'The dead letter has been removed.' } },
         errors: { body: plainBody, kinds: ['not_found'] },
       }),
       ...adminHooks(authenticate, WRITE),

@@ -7,7 +7,7 @@ import { createLanes, type Lanes } from './lanes.ts';
 import { createQueueActions } from './queue-actions.ts';
 import { queueMetrics } from './queue-metrics.ts';
 import { mountQueues, QUEUES_PATH } from './queue-routes.ts';
-import { createQueueService, type OperatedQueue } from './queue-service.ts';
+import { createQueueService, type QueueAdmin } from './queue-service.ts';
 
 /** The paths of this room, with the error bodies of what is below them. */
 export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => ({
@@ -30,7 +30,7 @@ export function createQueuesModule(context: ResourceContext) {
   const lanes = createLanes(createLaneStore(context.connection), { ...context, deliver: actions.deliver });
   return {
     lanes,
-    operate(queues: readonly OperatedQueue[]): ResourceParts {
+    operate(queues: readonly QueueAdmin[]): ResourceParts {
       const service = createQueueService(queues, lanes);
       let failing = false;
       const observing = createPeriodicTask({

@@ -1,7 +1,7 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
+import { send } from '@gatehouse/api/resource/json-response';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';
@@ -70,7 +70,7 @@ export function mountQueues(
         description: 'With what waits in them. For admins.',
         tag: QUEUES_PATH,
         scopes: READ,
-        answers: {
+        responses: {
           200: {
             description: 'The lanes.',
             shapes: [{ name: 'Lanes', schema: LaneList, example: [EXAMPLE] }],
@@ -97,7 +97,7 @@ export function mountQueues(
         tag: QUEUES_PATH,
         scopes: WRITE,
         body: [{ name: 'LaneChange', schema: Change, example: { paused: true } }],
-        answers: {
+        responses: {
           200: { description: 'The lane.', shapes: [{ name: 'Lane', schema: Lane, example: EXAMPLE }] },
         },
         errors: { body: plainBody, kinds: ['invalid', 'not_found'] },

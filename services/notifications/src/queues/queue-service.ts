@@ -21,7 +21,7 @@ export type LaneStatus = {
 export type QueuedDeadLetter = DeadLetter & { queue: string };
 
 /** A queue with what its lanes say of themselves. */
-export type OperatedQueue = {
+export type QueueAdmin = {
   queue: JobQueue;
   lanes: readonly string[];
   failureOf?(lane: string): { since: Date; error: string } | undefined;
@@ -59,10 +59,10 @@ type FoundLetter = { queue: JobQueue; letter: DeadLetter };
 
 const laneOf = ({ queue, letter }: FoundLetter) => laneKey(queue.name, letter.job.lane);
 
-export function createQueueService(operated: readonly OperatedQueue[], lanes: Lanes): QueueService {
+export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes): QueueService {
   const missing = (what: string) => new ServiceError('not_found', `There is no such ${what}.`);
 
-  function named(name: string): OperatedQueue {
+  function named(name: string): QueueAdmin {
     const found = operated.find(({ queue }) => queue.name === name);
     if (found === undefined) throw missing('queue');
     return found;
@@ -70,10 +70,7 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
 
   let observed = new Map<JobQueue, Depth[]>();
 
-  function statusWith(
-    { queue, lanes: names, failureOf }: OperatedQueue,
-    depth: readonly Depth[],
-  ): LaneStatus[] {
+  function statusWith({ queue, lanes: names, failureOf }: QueueAdmin, depth: readonly Depth[]): LaneStatus[] {
     return names.map((lane) => ({
       queue: queue.name,
       lane,
@@ -83,7 +80,7 @@ export function createQueueService(operated: readonly OperatedQueue[], lanes: La
     }));
   }
 
-  const statusOf = async (each: OperatedQueue) => statusWith(each, await each.queue.depth());
+  const statusOf = async (each: QueueAdmin) => statusWith(each, await each.queue.depth());
 
   /** The dead letter of this id, and its queue. */
   async function find(id: string): Promise<FoundLetter | undefined> {

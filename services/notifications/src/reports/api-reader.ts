@@ -38,18 +38,18 @@ export function createApiReader(options: {
 
   async function ask(url: string): Promise<Record<string, unknown>> {
     const headers = { authorization: `Bearer ${await currentToken()}` };
-    const answer = await outbound.fetch(url, { headers, signal });
-    if (answer.ok) return (await answer.json()) as Record<string, unknown>;
-    await answer.body?.cancel();
-    const message = `${new URL(url).pathname} answered ${answer.status}`;
-    if (answer.status === 401) {
+    const response = await outbound.fetch(url, { headers, signal });
+    if (response.ok) return (await response.json()) as Record<string, unknown>;
+    await response.body?.cancel();
+    const message = `${new URL(url).pathname} answered ${response.status}`;
+    if (response.status === 401) {
       // Revoked, or renewed too late: identity says which.
       token = undefined;
       throw new Error(message);
     }
-    if (answer.status === 429 || answer.status >= 500) throw new Error(message);
+    if (response.status === 429 || response.status >= 500) throw new Error(message);
     throw new PermanentError(
-      answer.status === 403 ? 'Who asked for the report may not read this any more.' : `${message}.`,
+      response.status === 403 ? 'Who asked for the report may not read this any more.' : `${message}.`,
     );
   }
 

@@ -1,5 +1,5 @@
 import { notModified } from '@gatehouse/api/http/conditional';
-import { sendStream } from '@gatehouse/api/resource/answer';
+import { sendStream } from '@gatehouse/api/resource/json-response';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import parseRange from 'range-parser';
 import { CSV_MEDIA_TYPE } from './formats/csv-report.ts';

@@ -4,10 +4,10 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { listReader } from '@gatehouse/api/lists/list-request';
 import { documented, type Operation } from '@gatehouse/api/openapi/operation';
-import { type Answer, send } from '@gatehouse/api/resource/answer';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
 import { bodyShape, entityShape, listShapes } from '@gatehouse/api/resource/examples';
 import { createIdempotency } from '@gatehouse/api/resource/idempotency';
+import { type JsonResponse, send } from '@gatehouse/api/resource/json-response';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import { newId } from '@gatehouse/core/ids';
 import { requireScope } from '@gatehouse/tokens/caller';
@@ -53,7 +53,7 @@ export function mountReports(app: FastifyInstance, options: ReportRoutesOptions)
 
 /** What the routes below a prefix have in common: their documentation, and who may use them. */
 function routesBelow(prefix: string, { authenticate }: ReportRoutesOptions['mountOptions']) {
-  return (operation: string, about: Pick<Operation, 'summary' | 'answers'> & Partial<Operation>) => {
+  return (operation: string, about: Pick<Operation, 'summary' | 'responses'> & Partial<Operation>) => {
     const { scopes = READ } = about;
     const requireAccess = async (request: FastifyRequest) => {
       requireScope(callerOf(request), scopes);
@@ -97,7 +97,7 @@ const mountTypes: Mount = (app, prefix, route, { reports, mountOptions }) => {
         schema: Type.Object({ view: Type.Optional(View), ...endpoint.query.properties }),
       },
     ],
-    answers: {
+    responses: {
       200: {
         description: 'The types of reports, or a page of reports.',
         shapes: [
@@ -135,7 +135,7 @@ const mountGenerate: Mount = (app, prefix, route, { reports, delegate, mountOpti
     scopes: GENERATE,
     idempotent: true,
     body: [bodyShape(newReport)],
-    answers: {
+    responses: {
       202: {
         description: 'The report will be made.',
         shapes: [SHAPE],
@@ -148,13 +148,16 @@ const mountGenerate: Mount = (app, prefix, route, { reports, delegate, mountOpti
     const draft = newReport.read(request.body);
     const caller = callerOf(request);
     const handOn = () => delegate(String(request.headers.authorization));
-    const accepted = await idempotency.once(request, async ({ reservedId: id, isRetry }): Promise<Answer> => {
-      // An earlier attempt may have accepted it and then failed to answer.
-      const before = isRetry ? await reports.read(id, caller).catch(() => undefined) : undefined;
-      const report = before ?? (await reports.request({ ...draft, id }, caller, handOn));
-      const headers = { location: `${prefix}/${id}`, etag: etagOf(report.version), ...NO_STORE };
-      return { status: 202, headers, text: reportView.write(report) };
-    });
+    const accepted = await idempotency.once(
+      request,
+      async ({ reservedId: id, isRetry }): Promise<JsonResponse> => {
+        // An earlier attempt may have accepted it and then failed to answer.
+        const before = isRetry ? await reports.read(id, caller).catch(() => undefined) : undefined;
+        const report = before ?? (await reports.request({ ...draft, id }, caller, handOn));
+        const headers = { location: `${prefix}/${id}`, etag: etagOf(report.version), ...NO_STORE };
+        return { status: 202, headers, text: reportView.write(report) };
+      },
+    );
     return send(reply, accepted);
   });
 };
@@ -163,7 +166,7 @@ const mountRead: Mount = (app, prefix, route, { reports }) => {
   const schema = route('read', {
     summary: 'Read a report',
     conditional: 'read',
-    answers: { 200: { description: 'The report.', shapes: [SHAPE], headers: { ETag: 'always' } } },
+    responses: { 200: { description: 'The report.', shapes: [SHAPE], headers: { ETag: 'always' } } },
     errors: { body: v2Body, kinds: ['not_found'] },
   });
   app.get<WithId>(`${prefix}/:id`, schema, async (request, reply) => {
@@ -184,7 +187,7 @@ const mountDownload: Mount = (app, prefix, route, { reports, files }) => {
     description:
       'One range of bytes may be asked for (RFC 9110 §14.2). While there is no file, the answer is 409.',
     conditional: 'read',
-    answers: {
+    responses: {
       200: { description: 'The file.', mediaType: '*/*', headers },
       206: { description: 'The range of the file.', mediaType: '*/*', headers },
       416: { description: 'The file has no such range.', headers },
@@ -202,7 +205,7 @@ const mountCancel: Mount = (app, prefix, route, { reports }) => {
     summary: 'Cancel a report',
     description: 'Cancels a report that is not finished, and removes the file of one that is.',
     scopes: GENERATE,
-    answers: { 204: { description: 'The report is cancelled, or has no file any more.' } },
+    responses: { 204: { description: 'The report is cancelled, or has no file any more.' } },
     errors: { body: v2Body, kinds: ['not_found'] },
   });
   app.delete<WithId>(`${prefix}/:id`, schema, async (request, reply) => {

@@ -101,7 +101,7 @@ export function createReportService(options: {
 
     async file(id, requester) {
       const report = await read(id, requester);
-      requireSight(report, REPORTS[report.type].scopes, requester);
+      requireReadAccess(report, REPORTS[report.type].scopes, requester);
       const { status, fileId, bytes } = report;
       if (status !== 'completed' || fileId === null || bytes === null) {
         throw new ServiceError('conflict', `The report has no file: it is ${status}.`);
@@ -115,7 +115,7 @@ export function createReportService(options: {
  * Throws `forbidden` unless the reader may see as much as the asker of the report could. `scopes` are those that its type
  * needs, as the credential that reads it may be another one than that which asked for it.
  */
-function requireSight({ role }: Report, scopes: readonly string[], reader: Requester): void {
+function requireReadAccess({ role }: Report, scopes: readonly string[], reader: Requester): void {
   requireScopesOf(scopes, reader);
   if (role === null || reader.person === undefined) return;
   if (rankOf(reader.person.role) >= rankOf(role)) return;

@@ -1,5 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
-import { addedUp, piecesOf } from './added-up.ts';
+import { dailyTotals, piecesOf } from './daily-totals.ts';
 import type { ReportRequest, ReportType } from './report.ts';
 import { wholeDays } from './report-period.ts';
 import { usageRows } from './usage-rows.ts';
@@ -13,7 +13,7 @@ export type ReadList = (
   path: string,
 ) => AsyncIterable<{ items: readonly Record<string, unknown>[]; total: number }>;
 
-/** One answer of the API that is not a list. */
+/** One response of the API that is not a list. */
 export type ReadOne = (service: 'notifications', path: string) => Promise<Record<string, unknown>>;
 
 /** How a report is read on behalf of its asker. */
@@ -107,7 +107,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     filters: { currency: [], user_id: [] },
     chart: { title: 'Orders by day', at: 'day', value: 'orders' },
     batches: async function* ({ list }, request) {
-      const days = addedUp();
+      const days = dailyTotals();
       let [done, total] = [0, 0];
       for await (const page of list('commerce', pathOf('/v2/orders', 'created_at', request))) {
         done += page.items.length;
@@ -211,10 +211,10 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
         interval: 'day',
         group_by: 'client_id',
       };
-      const answerTo = (metric: string) =>
+      const responseTo = (metric: string) =>
         one('notifications', `/api/v1/analytics?${new URLSearchParams({ metric, ...query, ...filters })}`);
-      const answers = { requests: await answerTo('requests'), errors: await answerTo('errors') };
-      const rows = await usageRows(answers, applicationNames);
+      const responses = { requests: await responseTo('requests'), errors: await responseTo('errors') };
+      const rows = await usageRows(responses, applicationNames);
       yield { rows, done: 1, total: 1 };
     },
   },

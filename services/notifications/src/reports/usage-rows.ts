@@ -9,12 +9,12 @@ const REST = 'other';
  * `namesOf` gives the names of applications by their ids: of one that is missing, the id is shown.
  */
 export async function usageRows(
-  answers: Readonly<Record<keyof Counts, Record<string, unknown>>>,
+  responses: Readonly<Record<keyof Counts, Record<string, unknown>>>,
   namesOf: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>,
 ): Promise<UsageRow[]> {
   const rows = new Map<string, Omit<UsageRow, 'application'>>();
   for (const metric of ['requests', 'errors'] as const) {
-    const { data } = answers[metric];
+    const { data } = responses[metric];
     for (const { at, client_id: id, value } of Array.isArray(data)
       ? (data as Record<string, unknown>[])
       : []) {

@@ -10,7 +10,7 @@ const collectGarbage: () => void = runInNewContext('gc');
 const CLIENTS = 1000;
 const HOURS = 300;
 const START = Date.parse('2026-01-01T00:00:00Z');
-/** Far more than what the groups of an answer take, and far less than what all applications would. */
+/** Far more than what the groups of a response take, and far less than what all applications would. */
 const ROOM = 15_000_000;
 
 t.test('memory does not grow with the number of applications', async (t) => {

@@ -102,7 +102,7 @@ t.test('over NATS, with the accounts of deploy/docker/nats.conf', { skip }, asyn
             return t.rejects(events.publish(eventOf(batch)), `${name} as ${other}`);
           }),
       );
-    // All at once, since each waits for an answer that NATS does not give.
+    // All at once, since each waits for a response that NATS does not give.
     await Promise.all(forged);
     t.equal(await totalOf('metric=requests&client_id=app_forged'), 0);
   });

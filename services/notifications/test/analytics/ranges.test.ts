@@ -34,10 +34,10 @@ for (const [which, pauses] of Object.entries(PAUSES)) {
       revenue: 2.5,
     })) {
       for (const interval of INTERVALS.slice(1)) {
-        const answer = await ask(`metric=${metric}&interval=${interval}&from=${from}`);
-        t.equal(answer.total, total, `${metric} by the ${interval}`);
+        const response = await ask(`metric=${metric}&interval=${interval}&from=${from}`);
+        t.equal(response.total, total, `${metric} by the ${interval}`);
         t.equal(
-          answer.data.reduce((sum, { value }) => sum + (value ?? 0), 0),
+          response.data.reduce((sum, { value }) => sum + (value ?? 0), 0),
           total,
         );
       }

@@ -20,7 +20,7 @@ const tokens = {
 };
 const snapshot = createWireSnapshot();
 issuer.own('usr_ann', 'app_a');
-// All of it in the hour before this one, so that the answers are the same whenever the test runs.
+// All of it in the hour before this one, so that the responses are the same whenever the test runs.
 const minute = minuteOf(Date.now()) - 60;
 const start = new Date((minute - (minute % 60)) * 60_000);
 const from = start.toISOString();
@@ -28,8 +28,8 @@ const to = new Date(start.getTime() + 2 * 3_600_000).toISOString();
 const first = start.getTime() / 60_000;
 
 async function row(t: Test, who: keyof typeof tokens, path: string) {
-  const answer = await call('GET', path, tokens[who]);
-  t.matchSnapshot(snapshot.answer(answer), `${who}: ${snapshot.request('GET', path)}`);
+  const response = await call('GET', path, tokens[who]);
+  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request('GET', path)}`);
 }
 
 t.test('analytics', async (t) => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { addedUp } from '../../src/reports/added-up.ts';
+import { dailyTotals } from '../../src/reports/daily-totals.ts';
 import { amountsAsText } from '../../src/reports/formats/amounts.ts';
 import { createBars } from '../../src/reports/formats/bars.ts';
 import { csvReport } from '../../src/reports/formats/csv-report.ts';
@@ -80,7 +80,7 @@ t.test('amounts as text have the decimals of their currency', async (t) => {
 });
 
 t.test('amounts are added exactly', async (t) => {
-  const days = addedUp();
+  const days = dailyTotals();
   const order = { status: 'shipped', created_at: '2026-03-01T10:00:00Z', items: [{ quantity: 2 }] };
   for (let i = 0; i < 10; i += 1) days.add({ ...order, currency: 'EUR', total_amount: 0.1 });
   for (const total_amount of [1.005, 0.001]) days.add({ ...order, currency: 'KWD', total_amount });

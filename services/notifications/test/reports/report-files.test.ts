@@ -72,8 +72,8 @@ async function begin(make: (id: string) => Promise<void>, id: string) {
   arrived = Promise.withResolvers();
   const made = make(id);
   await arrived.promise;
-  const answer = asked.pop() as () => void;
-  return { answer, made };
+  const reply = asked.pop() as () => void;
+  return { response: reply, made };
 }
 
 /** How many files there are of a report, in part or whole. */
@@ -97,7 +97,7 @@ t.test('the file of whoever completes a report is kept by another who was making
     const id = await add();
     const attempts = [await begin(processWith(), id), await begin(processWith(), id)];
     for (const i of [first, 1 - first]) {
-      attempts[i]?.answer();
+      attempts[i]?.response();
       await attempts[i]?.made;
     }
     await checkFile(t, id);
@@ -106,7 +106,7 @@ t.test('the file of whoever completes a report is kept by another who was making
 
 t.test('the file is kept when the report is completed, and only the answer to that is lost', async (t) => {
   const id = await add();
-  const { answer, made } = await begin(
+  const { response: reply, made } = await begin(
     processWith({
       async complete(...about) {
         await store.complete(...about);
@@ -115,7 +115,7 @@ t.test('the file is kept when the report is completed, and only the answer to th
     }),
     id,
   );
-  answer();
+  reply();
   await t.rejects(made, { message: 'the connection was lost' });
   await processWith()(id);
   await checkFile(t, id);

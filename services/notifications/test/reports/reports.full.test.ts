@@ -70,8 +70,8 @@ t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_
   }
   const read = async (id: string) => (await (await call('GET', `/v2/reports/${id}`)).json()) as ReportBody;
   async function ask(filters: object = {}): Promise<string> {
-    const answer = await call('POST', '/v2/reports/generate', { type: 'products', format: 'csv', filters });
-    return ((await answer.json()) as ReportBody).id;
+    const response = await call('POST', '/v2/reports/generate', { type: 'products', format: 'csv', filters });
+    return ((await response.json()) as ReportBody).id;
   }
   const reaches = (id: string, holds: (report: ReportBody) => boolean, limitMs: number) =>
     until(async () => {

@@ -59,14 +59,17 @@ t.test('a report from its request to its download', async (t) => {
   const report = await ended(asked.body.id);
   t.match(report, { status: 'completed', progress: 100, rows: 4, error: null });
   t.ok(report.bytes > 0);
-  const answer = await download(report.id);
-  t.match(answer.headers.get('content-disposition'), /^attachment; filename="orders-\d{4}-\d\d-\d\d\.json"$/);
-  t.equal(Number(answer.headers.get('content-length')), report.bytes);
+  const response = await download(report.id);
+  t.match(
+    response.headers.get('content-disposition'),
+    /^attachment; filename="orders-\d{4}-\d\d-\d\d\.json"$/,
+  );
+  t.equal(Number(response.headers.get('content-length')), report.bytes);
   // What the pages of other origins need, to name the file and to resume the download.
   for (const name of ['Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag']) {
-    t.match(answer.headers.get('access-control-expose-headers'), new RegExp(`\\b${name}\\b`));
+    t.match(response.headers.get('access-control-expose-headers'), new RegExp(`\\b${name}\\b`));
   }
-  const { rows, ...about } = JSON.parse(await answer.text());
+  const { rows, ...about } = JSON.parse(await response.text());
   t.match(about, { type: 'orders', from: null, filters: {} });
   t.match(rows[2], { user_id: ADMIN, status: 'pending', items: 3, currency: 'EUR', total_amount: 37.5 });
   t.equal(rows.length, 4);
@@ -74,9 +77,9 @@ t.test('a report from its request to its download', async (t) => {
 
 t.test('CSV that no spreadsheet calculates with', async (t) => {
   const { id } = await generate({ type: 'products', format: 'csv' });
-  const answer = await download(id);
-  t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
-  const [head, ...lines] = (await answer.text()).trim().split('\r\n');
+  const response = await download(id);
+  t.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
+  const [head, ...lines] = (await response.text()).trim().split('\r\n');
   t.equal(head, 'Product,SKU,Name,Category,Price,Currency,Stock,Status,Created');
   t.equal(lines.length, NAMES.length);
   t.match(lines[0], /^prd_\w+,,Tea,even,12\.50,EUR,94,/);
@@ -120,10 +123,10 @@ t.test('a report of usage says which days it covers', async (t) => {
   const covered = { from: day(-29), to: day(1) };
   const report = await generate({ type: 'usage', format: 'json' });
   t.match(report, { status: 'completed', ...covered });
-  const answer = await download(report.id);
-  t.match(JSON.parse(await answer.text()), covered);
+  const response = await download(report.id);
+  t.match(JSON.parse(await response.text()), covered);
   t.match(
-    answer.headers.get('content-disposition'),
+    response.headers.get('content-disposition'),
     `filename="usage-${covered.from.slice(0, 10)}-to-${today}.json"`,
   );
   const future = await call('POST', '/v2/reports/generate', token, {
@@ -147,9 +150,9 @@ t.test('users', async (t) => {
 t.test('PDF', async (t) => {
   const { id, rows } = await generate({ type: 'products', format: 'pdf' });
   t.equal(rows, NAMES.length);
-  const answer = await download(id);
-  t.equal(answer.headers.get('content-type'), 'application/pdf');
-  const bytes = Buffer.from(await answer.arrayBuffer());
+  const response = await download(id);
+  t.equal(response.headers.get('content-type'), 'application/pdf');
+  const bytes = Buffer.from(await response.arrayBuffer());
   t.equal(bytes.subarray(0, 5).toString(), '%PDF-');
   t.match(bytes.subarray(-8).toString(), '%%EOF');
 });
@@ -174,11 +177,11 @@ t.test('ranges and entity tags (RFC 9110 §13, §14)', async (t) => {
     [{ 'if-none-match': etag }, 304, ''],
   ];
   for (const [headers, status, part] of cases) {
-    const answer = await download(id, headers);
-    t.equal(answer.status, status, JSON.stringify(headers));
-    t.equal(await answer.text(), part, JSON.stringify(headers));
-    if (status === 206) t.match(answer.headers.get('content-range'), `/${bytes}`);
-    if (status === 416) t.equal(answer.headers.get('content-range'), `bytes */${bytes}`);
+    const response = await download(id, headers);
+    t.equal(response.status, status, JSON.stringify(headers));
+    t.equal(await response.text(), part, JSON.stringify(headers));
+    if (status === 206) t.match(response.headers.get('content-range'), `/${bytes}`);
+    if (status === 416) t.equal(response.headers.get('content-range'), `bytes */${bytes}`);
   }
 });
 
@@ -241,10 +244,10 @@ t.test('of requests at the same time, no more are accepted than the limit', asyn
   t.equal((await call('PUT', lane, token, { paused: true })).status, 200);
   const body = { type: 'products', format: 'csv' };
   const ask = () => call('POST', '/v2/reports/generate', asker, body);
-  const answers = await Promise.all(Array.from({ length: MAX_UNFINISHED + 5 }, ask));
-  const accepted = answers.filter(({ status }) => status === 202);
+  const responses = await Promise.all(Array.from({ length: MAX_UNFINISHED + 5 }, ask));
+  const accepted = responses.filter(({ status }) => status === 202);
   t.equal(accepted.length, MAX_UNFINISHED);
-  t.match(answers.find(({ status }) => status === 409)?.body.error, { message: /not finished/ });
+  t.match(responses.find(({ status }) => status === 409)?.body.error, { message: /not finished/ });
   const [first] = accepted;
   t.equal((await call('DELETE', `/v2/reports/${first?.body.id}`, asker)).status, 204);
   t.equal((await ask()).status, 202, 'one that is cancelled makes room');
@@ -304,9 +307,9 @@ t.test('bad requests name the field', async (t) => {
     ['filters.user_id', { ...valid, filters: { user_id: '' } }],
     ['filters.status', { ...valid, filters: { status: 7 } }],
   ] as const) {
-    const { status, body: refusal } = await call('POST', '/v2/reports/generate', token, body);
+    const { status, body: error } = await call('POST', '/v2/reports/generate', token, body);
     t.equal(status, 400, field);
-    t.match(refusal, { error: { code: 'invalid_parameter', details: [{ field }] } }, field);
+    t.match(error, { error: { code: 'invalid_parameter', details: [{ field }] } }, field);
   }
   for (const query of ['view=all', 'view=mine&filter[colour]=red', 'sort=colour']) {
     t.match(await call('GET', `/v2/reports?${query}`, token), { status: 400 }, query);

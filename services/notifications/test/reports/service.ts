@@ -69,9 +69,9 @@ export async function build(t: { teardown(fn: () => unknown): void }) {
   }
 
   async function generate(body: object, by = token): Promise<ReportBody> {
-    const answer = await call('POST', '/v2/reports/generate', by, body);
-    if (answer.status !== 202) throw new Error(answer.text);
-    return ended(answer.body.id, by);
+    const response = await call('POST', '/v2/reports/generate', by, body);
+    if (response.status !== 202) throw new Error(response.text);
+    return ended(response.body.id, by);
   }
 
   const download = (id: string, headers: Record<string, string> = {}, by = token) =>
@@ -80,9 +80,9 @@ export async function build(t: { teardown(fn: () => unknown): void }) {
   /** A request to one of the other services. */
   async function elsewhere(method: string, path: string, body: object): Promise<{ id: string }> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const answer = await fetch(base + path, { method, headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${method} ${path} ${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as { id: string };
+    const response = await fetch(base + path, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${method} ${path} ${response.status}: ${await response.text()}`);
+    return (await response.json()) as { id: string };
   }
 
   return { ...built, elsewhere, token, generate, ended, download };

@@ -57,7 +57,7 @@ export const profileA: UserProfile = {
         read: ({ username, email, password }) => ({ username, email, password }),
       },
     ),
-    answer: user,
+    response: user,
     matches: (body) => Object.hasOwn(body, 'username'),
   },
   read: user,
@@ -76,7 +76,7 @@ export const profileA: UserProfile = {
           omitUndefined({ username, email, currentPassword }),
       },
     ),
-    answer: user,
+    response: user,
   },
   remove: true,
 };

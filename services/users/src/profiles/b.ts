@@ -98,7 +98,7 @@ export const profileB1: UserProfile = {
         }),
       },
     ),
-    answer: detail,
+    response: detail,
   },
   read: detail,
   update: {
@@ -121,7 +121,7 @@ export const profileB1: UserProfile = {
         }),
       },
     ),
-    answer: detail,
+    response: detail,
   },
   remove: true,
 };

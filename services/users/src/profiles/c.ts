@@ -48,7 +48,7 @@ export const profileC: UserProfile = {
         read: ({ username, email, password }) => ({ username, email, password }),
       },
     ),
-    answer: userView('UserCreatedC', Type.Object({ id: Id, message: Type.String() }), ({ id }) => ({
+    response: userView('UserCreatedC', Type.Object({ id: Id, message: Type.String() }), ({ id }) => ({
       id,
       message: 'User created.',
     })),

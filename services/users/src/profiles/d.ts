@@ -26,7 +26,7 @@ export const profileD: UserProfile = {
       example: { name: 'Ann Lee' },
       read: ({ name }) => ({ name }),
     }),
-    answer: item,
+    response: item,
   },
   read: userView(
     'UserDetailD',

@@ -29,7 +29,7 @@ export const profileE: UserProfile = {
         read: ({ email, name, password }) => ({ email, name, password }),
       },
     ),
-    answer: userView(
+    response: userView(
       'UserE',
       Type.Object({ id: Id, email: Email, name: Type.String(), createdAt: Timestamp }),
       ({ id, email, name, createdAt }) => ({ id, email, name, createdAt: createdAt.toISOString() }),
@@ -51,7 +51,7 @@ export const profileE: UserProfile = {
           omitUndefined({ name, email, currentPassword }),
       },
     ),
-    answer: userView(
+    response: userView(
       'ChangedUserE',
       Type.Object({ id: Id, email: Email, name: Type.String(), updatedAt: Timestamp }),
       ({ id, email, name, updatedAt }) => ({ id, email, name, updatedAt: updatedAt.toISOString() }),

@@ -96,6 +96,6 @@ export const profileF: UserProfile = {
         }),
       },
     ),
-    answer: user,
+    response: user,
   },
 };

@@ -48,7 +48,7 @@ export const profileG: UserProfile = {
         read: ({ name, email, password }) => ({ name, email, password }),
       },
     ),
-    answer: user,
+    response: user,
     matches: hasNameOnly,
   },
 };

@@ -26,7 +26,7 @@ export function userView<S extends TSchema, P extends keyof User = keyof User>(
   return view<User, S, P>(name, schema, show, properties);
 }
 
-/** Fields of answers that several profiles share. */
+/** Fields of responses that several profiles share. */
 export const Id = Type.String({ description: 'Opaque.' });
 export const Email = Type.Unsafe<string | null>({
   type: ['string', 'null'],

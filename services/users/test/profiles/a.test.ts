@@ -90,9 +90,9 @@ t.test('usernames and emails are unique, whatever their case and form', async (t
     draft({ username: 'ＡÅngström'.slice(1) }),
   ];
   for (const body of cases) {
-    const answer = await call('POST', '/v1/users', machine, body);
-    t.equal(answer.status, 409, `${body.username} ${body.email}`);
-    t.match(answer.body, { error: { code: 'CONFLICT', message: /already taken/ } });
+    const response = await call('POST', '/v1/users', machine, body);
+    t.equal(response.status, 409, `${body.username} ${body.email}`);
+    t.match(response.body, { error: { code: 'CONFLICT', message: /already taken/ } });
   }
   const other = await created();
   const taken = await call('PUT', `/v1/users/${other.id}`, machine, { email: 'aNN@x.org' });
@@ -102,12 +102,12 @@ t.test('usernames and emails are unique, whatever their case and form', async (t
 });
 
 t.test('one of 100 parallel creations of a username succeeds', async (t) => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, (_, i) =>
       call('POST', '/v1/users', machine, draft({ username: 'highlander', email: `h${i}@example.org` })),
     ),
   );
-  const statuses = answers.map(({ status }) => status);
+  const statuses = responses.map(({ status }) => status);
   t.equal(statuses.filter((status) => status === 201).length, 1);
   t.equal(statuses.filter((status) => status === 409).length, 99);
 });
@@ -160,13 +160,13 @@ t.test('bad bodies are 400 INVALID_INPUT with a sentence', async (t) => {
     ['password with a NUL', draft({ password: '12345678\0' })],
   ];
   for (const [name, body] of cases) {
-    const { status, body: answer } = await call('POST', '/v1/users', machine, body);
+    const { status, body: response } = await call('POST', '/v1/users', machine, body);
     t.equal(status, 400, name);
-    t.equal(answer.error.code, 'INVALID_INPUT', name);
-    t.match(answer.error.message, /^\S.*\.$/, name);
-    t.same(Object.keys(answer), ['error']);
-    t.same(Object.keys(answer.error), ['code', 'message']);
-    t.notMatch(JSON.stringify(answer), /node_modules|\.ts:|Mongo|at \w+ \(/, 'no stack, no internals');
+    t.equal(response.error.code, 'INVALID_INPUT', name);
+    t.match(response.error.message, /^\S.*\.$/, name);
+    t.same(Object.keys(response), ['error']);
+    t.same(Object.keys(response.error), ['code', 'message']);
+    t.notMatch(JSON.stringify(response), /node_modules|\.ts:|Mongo|at \w+ \(/, 'no stack, no internals');
   }
   const { id } = await created();
   for (const body of ['{', '[]', { username: 1 }, { email: 'x' }, { username: 'x\0y' }]) {
@@ -347,9 +347,9 @@ t.test('access by role and ownership', async (t) => {
     ['user deletes the own record', user, 'DELETE', own, 204],
   ];
   for (const [name, token, method, path, expected, body] of cases) {
-    const answer = await call(method, path, token, body);
-    t.equal(answer.status, expected, name);
-    if (expected === 403) t.equal(answer.body.error.code, 'FORBIDDEN', name);
+    const response = await call(method, path, token, body);
+    t.equal(response.status, expected, name);
+    if (expected === 403) t.equal(response.body.error.code, 'FORBIDDEN', name);
   }
   const scope = await call('GET', '/v1/users', await issuer.machine('read:data'));
   t.match(scope.headers.get('www-authenticate'), /error="insufficient_scope", scope="read:users read:all"/);

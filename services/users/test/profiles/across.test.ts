@@ -46,7 +46,7 @@ async function assertEverywhere(t: Test, id: string, known: Person, names: [stri
     if (!profileName.startsWith('B')) t.strictSame(shown, [expected]);
   }
 
-  // E shows somebody by its answers alone; a change that changes nothing.
+  // E shows somebody by its responses alone; a change that changes nothing.
   const patched = await call('PATCH', `/v1/users/${id}`, machine, { name });
   t.strictSame(patched.body, { id, email, name, updatedAt: patched.body.updatedAt }, 'E');
 }

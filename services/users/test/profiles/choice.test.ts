@@ -31,7 +31,7 @@ const v2List = (query: Asked['query'], over: Partial<Asked> = {}) =>
 const v1Create = (value: unknown, over: Partial<Asked> = {}) => v1List({}, { body: { value }, ...over });
 const v2Create = (value: unknown, over: Partial<Asked> = {}) => v2List({}, { body: { value }, ...over });
 
-function answering({ pin, query, body, ...choice }: Asked): string {
+function responding({ pin, query, body, ...choice }: Asked): string {
   const path = USER_PATHS.find((it) => it.pin === pin);
   if (path === undefined) throw new Error(`no path has the pin ${pin}`);
   const nameOf = <T>(candidates: Candidate<T>[], matches: (definition: T) => boolean) =>
@@ -108,5 +108,5 @@ const table: [string, Asked, string][] = [
 ];
 
 for (const [what, asked, expected] of table) {
-  t.equal(answering(asked), expected, `${what}: ${expected}`);
+  t.equal(responding(asked), expected, `${what}: ${expected}`);
 }

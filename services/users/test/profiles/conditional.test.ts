@@ -104,12 +104,12 @@ t.test('a change with If-Match needs the current version (RFC 9110 §13.1.1)', a
 
 t.test('one of twenty concurrent changes with If-Match succeeds', async (t) => {
   const { id, etag } = await person();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       call('PATCH', `/v1/users/${id}`, machine, { name: `Racer ${i}` }, { 'if-match': etag }),
     ),
   );
-  const statuses = answers.map(({ status }) => status);
+  const statuses = responses.map(({ status }) => status);
   t.equal(statuses.filter((status) => status === 200).length, 1);
   t.equal(statuses.filter((status) => status === 412).length, 19);
 });

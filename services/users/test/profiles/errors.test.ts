@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { type Answer, build } from '../build.ts';
+import { build, type JsonResponse } from '../build.ts';
 
 const ALL = 'read:users write:users';
 const PREFIXES = ['/v1/users', '/v2/users', '/api/v1/users', '/users', '/kb/api/v1/users'] as const;
@@ -35,10 +35,10 @@ const V2: Record<number, string> = {
   503: 'unavailable',
 };
 
-/** The answer is an error as the profile writes it, and says nothing else. */
+/** The response is an error as the profile writes it, and says nothing else. */
 function assertError(
   t: Test,
-  { status, body, headers }: Answer,
+  { status, body, headers }: JsonResponse,
   expected: number,
   shape: 'upper' | 'v2' | 'plain',
   what: string,
@@ -82,8 +82,8 @@ t.test('every kind of error in every profile', async (t) => {
 
   for (const prefix of PREFIXES) {
     const shape = SHAPES[prefix];
-    const check = (answer: Answer, status: number, what: string, as = shape) =>
-      assertError(t, answer, status, as, `${prefix}: ${what}`);
+    const check = (response: JsonResponse, status: number, what: string, as = shape) =>
+      assertError(t, response, status, as, `${prefix}: ${what}`);
     check(await call('GET', `${prefix}?limit=0`, machine), 400, 'a bad query');
     check(await call('POST', prefix, machine, {}), 400, 'an empty body');
     check(await call('POST', prefix, machine, '{'), 400, 'no JSON');
@@ -156,9 +156,9 @@ t.test('too many requests', async (t) => {
   // All of the same address, until its quota is used up.
   for (let i = 0; i < 300; i += 1) await call('GET', '/v1/users', undefined);
   for (const prefix of PREFIXES) {
-    const answer = await call('GET', prefix, 'nonsense');
-    assertError(t, answer, 429, SHAPES[prefix], prefix);
-    t.ok(Number(answer.headers.get('retry-after')) > 0, prefix);
+    const response = await call('GET', prefix, 'nonsense');
+    assertError(t, response, 429, SHAPES[prefix], prefix);
+    t.ok(Number(response.headers.get('retry-after')) > 0, prefix);
   }
 });
 
@@ -166,8 +166,8 @@ t.test('without revocation data', async (t) => {
   const { call, issuer } = await build(t, { identityIsAway: true });
   const token = await issuer.machine(ALL);
   for (const prefix of PREFIXES) {
-    const answer = await call('GET', prefix, token);
-    assertError(t, answer, 503, SHAPES[prefix], prefix);
-    t.ok(Number(answer.headers.get('retry-after')) > 0, prefix);
+    const response = await call('GET', prefix, token);
+    assertError(t, response, 503, SHAPES[prefix], prefix);
+    t.ok(Number(response.headers.get('retry-after')) > 0, prefix);
   }
 });

@@ -22,7 +22,7 @@ await call('PUT', `/v2/users/${two.id}`, machine, { status: 'inactive' });
 const { body: listed } = await call('GET', '/kb/api/v1/users', machine);
 const people = listed as unknown as Body[];
 const usersOf = ({ body }: { body: Body }) => (Array.isArray(body) ? (body as Body[]) : body.data);
-const idsOf = (answer: { body: Body }) => usersOf(answer).map(({ id }) => id);
+const idsOf = (response: { body: Body }) => usersOf(response).map(({ id }) => id);
 
 /** What is filtered by in each profile, by names outside, and what that is in profile F. */
 type Field = 'id' | 'username' | 'email' | 'role' | 'createdAt' | 'updatedAt';
@@ -79,9 +79,9 @@ for (const { name, path, token, filters, legacy } of LISTS) {
     for (const [outside, field] of filters) {
       for (const person of people) {
         const value = encodeURIComponent(person[field as 'id']);
-        const answer = await call('GET', `${path}&filter[${outside}]=${value}`, token);
-        t.same(idsOf(answer), [person.id], `filter[${outside}]`);
-        t.notOk(answer.headers.has('deprecation'), outside);
+        const response = await call('GET', `${path}&filter[${outside}]=${value}`, token);
+        t.same(idsOf(response), [person.id], `filter[${outside}]`);
+        t.notOk(response.headers.has('deprecation'), outside);
       }
       const [first = one] = people;
       const value = encodeURIComponent(first[field as 'id']);
@@ -113,9 +113,9 @@ for (const { name, path, token, filters, legacy } of LISTS) {
 t.test('status is a filter of B by two names, and neither is deprecated', async (t) => {
   for (const path of ['/v2/users?offset=0', '/v2/users?page=1']) {
     for (const filter of ['status=inactive', 'filter[status]=inactive', 'filter[status][ne]=active']) {
-      const answer = await call('GET', `${path}&${filter}`, machine);
-      t.same(idsOf(answer), [two.id], `${path}&${filter}`);
-      t.notOk(answer.headers.has('deprecation'));
+      const response = await call('GET', `${path}&${filter}`, machine);
+      t.same(idsOf(response), [two.id], `${path}&${filter}`);
+      t.notOk(response.headers.has('deprecation'));
     }
     for (const filter of ['status=asleep', 'filter[status]=asleep'])
       t.equal((await call('GET', `${path}&${filter}`, machine)).status, 400, `${path}&${filter}`);
@@ -140,18 +140,18 @@ t.test('F: what a username, a name or an address contains, and the status', asyn
     ['.*', []],
     ['xample', []],
   ] as [string, string[]][]) {
-    const answer = await call('GET', `${path}&q=${encodeURIComponent(q)}`, machine);
-    t.same(idsOf(answer).sort(), found.sort(), q);
+    const response = await call('GET', `${path}&q=${encodeURIComponent(q)}`, machine);
+    t.same(idsOf(response).sort(), found.sort(), q);
   }
   for (const sort of ['username', 'email', 'createdAt']) {
-    const answer = await call(
+    const response = await call(
       'GET',
       `${path}&q=a&filter[status]=active&sortBy=${sort}&sortOrder=desc`,
       machine,
     );
-    const sorted = usersOf(answer).map((it) => String(it[sort as 'id']));
+    const sorted = usersOf(response).map((it) => String(it[sort as 'id']));
     t.same(sorted, sorted.toSorted().reverse(), sort);
-    t.notOk(idsOf(answer).includes(two.id), 'who is inactive');
+    t.notOk(idsOf(response).includes(two.id), 'who is inactive');
   }
   t.equal((await call('GET', `${path}&sortBy=text`, machine)).status, 400);
   t.same(idsOf(await call('GET', `${path}&q=cat&filter[role]=admin`, machine)), [two.id]);

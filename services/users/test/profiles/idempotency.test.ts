@@ -55,8 +55,8 @@ t.test('a rejected request releases the key', async (t) => {
   t.equal((await call('POST', '/v1/users', machine, draft, key('free'))).status, 201);
 });
 
-/** Leaves all keys as a process does that ends before it has kept its answer, a while ago. */
-const endWithoutAnswer = () =>
+/** Leaves all keys as a process does that ends before it has kept its response, a while ago. */
+const endWithoutResponse = () =>
   database.connection
     .collection(IDEMPOTENCY_KEYS)
     .updateMany({}, { $unset: { answer: '' }, $set: { lease_until: new Date(0) } });
@@ -66,7 +66,7 @@ t.test('a retry finds the resource of an attempt that failed to answer', async (
     const first = await call('POST', path, machine, draft(3), key(`died-${i}`));
     t.equal(first.status, 201, path);
     const before = await countOf();
-    await endWithoutAnswer();
+    await endWithoutResponse();
     const again = await call('POST', path, machine, draft(3), key(`died-${i}`));
     t.equal(again.status, 201, path);
     t.same(again.body, first.body);
@@ -80,7 +80,7 @@ t.test('a retry conflicts with a resource that another request has created', asy
   const { body } = await call('POST', '/v1/users', machine, draft, key('lost'));
   await call('DELETE', `/v1/users/${body.id}`, machine);
   const { body: other } = await call('POST', '/v1/users', machine, draft);
-  await endWithoutAnswer();
+  await endWithoutResponse();
   const { status, body: refused } = await call('POST', '/v1/users', machine, draft, key('lost'));
   t.equal(status, 409);
   t.match(refused, { error: { code: 'CONFLICT', message: /already taken/ } });
@@ -92,13 +92,13 @@ t.test(
   async (t) => {
     const draft = { name: 'Idem Parallel' };
     const before = await countOf();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 30 }, () => call('POST', '/users', machine, draft, key('parallel'))),
     );
-    for (const { status, headers } of answers) {
+    for (const { status, headers } of responses) {
       t.ok(status === 201 || (status === 409 && headers.has('retry-after')), String(status));
     }
-    t.equal(new Set(answers.flatMap(({ status, body }) => (status === 201 ? [body.id] : []))).size, 1);
+    t.equal(new Set(responses.flatMap(({ status, body }) => (status === 201 ? [body.id] : []))).size, 1);
     t.equal(await countOf(), before + 1);
   },
 );

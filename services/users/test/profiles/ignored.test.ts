@@ -73,15 +73,19 @@ t.test('creating', async (t) => {
   for (const [profile, path, draft, others] of CREATES) {
     const name = `ignored-${profile.toLowerCase()}`;
     const body = { ...MORE, ...injected(others), ...draft(name) };
-    const answer = await call('POST', path, profile === 'G' ? pinnedToG : machine, body);
-    t.equal(answer.status, 201, profile);
-    t.match(answer.body.id, /^usr_[0-9a-z]{26}$/, profile);
-    const made = await account(answer.body.id);
+    const response = await call('POST', path, profile === 'G' ? pinnedToG : machine, body);
+    t.equal(response.status, 201, profile);
+    t.match(response.body.id, /^usr_[0-9a-z]{26}$/, profile);
+    const made = await account(response.body.id);
     t.match(made, { ...UNTOUCHED, role: 'user', status: 'active', name, username: name }, profile);
     t.equal(made.email, profile === 'D' ? null : `${name}@x.org`, profile);
     t.ok(made.created_at > '2020', profile);
     const right = await call('POST', '/internal/users/password-checks', identity, { login: name, password });
-    t.equal(right.body.account?.id, profile === 'D' ? undefined : answer.body.id, `${profile}: the password`);
+    t.equal(
+      right.body.account?.id,
+      profile === 'D' ? undefined : response.body.id,
+      `${profile}: the password`,
+    );
   }
 });
 

@@ -4,7 +4,7 @@ import { build } from '../build.ts';
 
 /**
  * What the service says of itself: a snapshot of each operation, as whoever makes a client of the document gets it.
- * Every answer of the suite is compared with the document; here is what no answer shows.
+ * Every response of the suite is compared with the document; here is what no response shows.
  */
 
 t.snapshotFile = new URL('openapi.snapshot.cjs', import.meta.url);

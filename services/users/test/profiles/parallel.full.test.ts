@@ -44,7 +44,7 @@ t.test('many parallel creations in all profiles, with fewer names and addresses'
         return { path: '/v1/users', body: { name, email, password }, token: pinnedToG };
     }
   });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     requests.map(({ path, body, token = machine }, i) => {
       const send = () => call('POST', path, token, body, { 'idempotency-key': `parallel-${i}` });
       // The system may reset a connection before it is accepted, if it lets fewer wait; as any client, it tries again.
@@ -54,12 +54,12 @@ t.test('many parallel creations in all profiles, with fewer names and addresses'
       });
     }),
   );
-  const statuses = Map.groupBy(answers, ({ status }) => status);
+  const statuses = Map.groupBy(responses, ({ status }) => status);
   t.same([...statuses.keys()].sort(), [201, 409], 'each is created, or taken');
   const created = statuses.get(201)?.length ?? 0;
   t.ok(created > requests.length / 4 && created < requests.length, `${created} created`);
   // Nobody whose profile asks for a name alone is refused: names are no keys.
-  const byName = answers.filter((_, i) => i % 7 === 3);
+  const byName = responses.filter((_, i) => i % 7 === 3);
   t.ok(byName.every(({ status }) => status === 201));
 
   const usernames: string[] = [];

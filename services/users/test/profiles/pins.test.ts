@@ -12,7 +12,7 @@ const email = () => {
   count += 1;
   return `pin${count}@example.org`;
 };
-/** The keys of the answer, or of the first user in it. */
+/** The keys of the response, or of the first user in it. */
 const keysOf = (body: Body) => Object.keys(Array.isArray(body) ? body[0] : body);
 const A = ['id', 'username', 'email', 'createdAt', 'updatedAt'];
 const E = ['id', 'email', 'name', 'createdAt'];

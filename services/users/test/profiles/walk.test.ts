@@ -1,7 +1,7 @@
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Answer, build } from '../build.ts';
+import { build, type JsonResponse } from '../build.ts';
 
 t.setTimeout(120_000);
 
@@ -47,12 +47,12 @@ async function insert(): Promise<Row> {
   return { id: body.id, username: name };
 }
 
-async function page({ token }: List, path: string): Promise<Answer> {
-  const answer = await call('GET', path, token);
-  if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
-  return answer;
+async function page({ token }: List, path: string): Promise<JsonResponse> {
+  const response = await call('GET', path, token);
+  if (response.status !== 200) throw new Error(`${path} answered ${response.status}`);
+  return response;
 }
-const idsOf = ({ body }: Answer) => body.data.map(({ id }) => id);
+const idsOf = ({ body }: JsonResponse) => body.data.map(({ id }) => id);
 
 /** What happens between two pages. */
 const step = fc.record({
@@ -125,12 +125,12 @@ t.test('at rest the pages are the list in its order, next and prev lead to each 
       t.equal(forwards[0]?.body.links.prev, undefined, 'nothing before the first');
       let at = forwards.length - 1;
       for (let link = forwards[at]?.body.links.prev; link !== undefined; at -= 1) {
-        const back: Answer = await page(list, link);
-        t.same(idsOf(back), idsOf(forwards[at - 1] as Answer), 'prev leads to the page before');
+        const back: JsonResponse = await page(list, link);
+        t.same(idsOf(back), idsOf(forwards[at - 1] as JsonResponse), 'prev leads to the page before');
         if (back.body.links.next !== undefined) {
           t.same(
             idsOf(await page(list, back.body.links.next)),
-            idsOf(forwards[at] as Answer),
+            idsOf(forwards[at] as JsonResponse),
             'and next back again',
           );
         }
@@ -149,14 +149,14 @@ t.test('at rest the pages are the list in its order, next and prev lead to each 
 });
 
 t.test('who follows a link stays in the profile, without a pin, too', async (t) => {
-  const keysOf = (answer: Answer) =>
-    Object.keys(Array.isArray(answer.body) ? answer.body[0] : answer.body.data[0]);
+  const keysOf = (response: JsonResponse) =>
+    Object.keys(Array.isArray(response.body) ? response.body[0] : response.body.data[0]);
   const B1 = ['id', 'username', 'email', 'status', 'created_at'];
   const first = await call('GET', '/v2/users?offset=0&limit=2', machine);
   t.same(keysOf(first), B1);
   let link = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1];
   for (let i = 0; i < 3; i += 1) {
-    const next: Answer = await call('GET', link ?? '', machine);
+    const next: JsonResponse = await call('GET', link ?? '', machine);
     t.same(keysOf(next), B1);
     link = i === 1 ? next.body.links.prev : next.body.links.next;
   }
@@ -165,8 +165,8 @@ t.test('who follows a link stays in the profile, without a pin, too', async (t) 
 });
 
 t.test('who counts the other way gets the same rows', async (t) => {
-  const ids = (answer: Answer) => {
-    const { body } = answer;
+  const ids = (response: JsonResponse) => {
+    const { body } = response;
     return (Array.isArray(body) ? body : body.data).map(({ id }: { id: string }) => id);
   };
   for (const [path, token] of [

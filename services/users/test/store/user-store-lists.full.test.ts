@@ -347,8 +347,8 @@ t.test('a position of another list, or a malformed one, is rejected', async (t) 
     ] as Condition<UserField>[][]) {
       const query = { conditions, sort: { field, descending: false } };
       const from = { position: { value, id: 'x' }, direction: 'next', inclusive: false } as const;
-      const refusal = store.byKeyset(query, { limit: 5, from }).catch((error: unknown) => error);
-      t.match(await refusal, { kind: 'invalid', details: [{ field: 'cursor' }] }, `${field} ${value}`);
+      const failure = store.byKeyset(query, { limit: 5, from }).catch((error: unknown) => error);
+      t.match(await failure, { kind: 'invalid', details: [{ field: 'cursor' }] }, `${field} ${value}`);
     }
   }
   const odd: [UserField, Position['value'], string][] = [

@@ -271,9 +271,9 @@ t.test(
 t.test('a new password in an update ends tokens and sessions', async (t) => {
   const { id, ...rest } = user({ epoch: 4, signInEpoch: 2 });
   await store.insert({ id, ...rest });
-  const alone = await store.update(id, { passwordHash: '$new' });
-  t.match(alone, { user: { epoch: 5, signInEpoch: 3, version: 2 } });
-  t.strictSame(alone?.events, [{ userId: id, epoch: 5, signInEpoch: 3, reason: 'password' }]);
+  const exclusive = await store.update(id, { passwordHash: '$new' });
+  t.match(exclusive, { user: { epoch: 5, signInEpoch: 3, version: 2 } });
+  t.strictSame(exclusive?.events, [{ userId: id, epoch: 5, signInEpoch: 3, reason: 'password' }]);
   t.equal(await store.passwordHashOf(id), '$new');
   const all = await store.update(id, {
     passwordHash: 'newer',

@@ -19,17 +19,17 @@ import { fieldView, type Place, schemaView, typeText } from './schema-view.ts';
 export type Located = { method: string; path: string; operation: Operation };
 type Shape = { name: string; schema: Schema; example: unknown };
 
-/** One operation: what it takes and answers on one side, a request and its answer on the other. */
+/** One operation: what it takes and answers on one side, a request and its response on the other. */
 export function operationView(document: OpenApiDocument, located: Located): Html {
   const { method, path, operation } = located;
   const { operationId: id, description, parameters = [], requestBody, responses } = operation;
   const { summary, profiles } = profilesOf(operation);
-  const answers = Object.entries(responses).map(([status, it]) => ({
+  const replies = Object.entries(responses).map(([status, it]) => ({
     status,
-    answer: resolve<Response>(document, it),
+    response: resolve<Response>(document, it),
   }));
-  const errors = answers.filter(({ status }) => Number(status) >= 400);
-  const successes = answers.filter(({ status }) => Number(status) < 400);
+  const errors = replies.filter(({ status }) => Number(status) >= 400);
+  const successes = replies.filter(({ status }) => Number(status) < 400);
   return html`<section class="operation">
 <div class="operation-text">
 <h2 id="${id}"><a class="anchor" href="#${id}">${summary}</a></h2>
@@ -39,14 +39,14 @@ ${description !== undefined && renderMarkdown(description).body}
 ${parameters.length > 0 && html`<h3>Parameters</h3>${parameterList(document, parameters)}`}
 ${requestBody !== undefined && html`<h3>Body</h3>${shapesView({ document, side: 'sent' }, requestBody.content)}`}
 <h3>Answers</h3>
-${successes.map(({ status, answer }) => answerView(document, status, answer))}
+${successes.map(({ status, response }) => responseView(document, status, response))}
 ${errorList(id, errors)}
 </div>
 <div class="operation-code">
 <h3>Request</h3>
 ${codeBlock(`${id}-curl`, highlight(curlOf(document, method, path, operation), 'bash'))}
 ${requestBody !== undefined && furtherExamples(id, 'body', shapesOf(requestBody.content).slice(1))}
-${successes.flatMap(({ status, answer }) => answerExamples(id, status, answer))}
+${successes.flatMap(({ status, response }) => responseExamples(id, status, response))}
 </div>
 </section>`;
 }
@@ -116,7 +116,7 @@ function shapesView(place: Place, content: Content): Html {
   )}`;
 }
 
-function answerView(
+function responseView(
   document: OpenApiDocument,
   status: string,
   { description, headers = {}, content }: Response,
@@ -127,17 +127,17 @@ ${content !== undefined && shapesView({ document, side: 'answered' }, content)}
 ${names.length > 0 && html`<details class="nested"><summary>Headers (${names.length})</summary><ul class="fields-of">${Object.entries(headers).map(([name, it]) => html`<li><code class="field-name">${name}</code><p class="field-text">${it.description}</p></li>`)}</ul></details>`}</div>`;
 }
 
-function errorList(id: string, errors: readonly { status: string; answer: Response }[]): Html | false {
+function errorList(id: string, errors: readonly { status: string; response: Response }[]): Html | false {
   if (errors.length === 0) return false;
   return html`<details class="nested"><summary>Errors (${errors.length})</summary><ul class="fields-of">${errors.map(
-    ({ status, answer }) => {
-      const { example } = Object.values(answer.content ?? {})[0] ?? {};
-      return html`<li><p><span class="status is-bad">${status}</span> ${answer.description}</p>${example !== undefined && jsonBlock(`${id}-${status}`, example)}</li>`;
+    ({ status, response }) => {
+      const { example } = Object.values(response.content ?? {})[0] ?? {};
+      return html`<li><p><span class="status is-bad">${status}</span> ${response.description}</p>${example !== undefined && jsonBlock(`${id}-${status}`, example)}</li>`;
     },
   )}</ul></details>`;
 }
 
-function answerExamples(id: string, status: string, { content }: Response): Markup[] {
+function responseExamples(id: string, status: string, { content }: Response): Markup[] {
   const [first, ...others] = shapesOf(content).filter(({ example }) => example !== undefined);
   if (first === undefined) return [];
   const title = html`<h3>Answer ${status}${others.length > 0 && html` <code>${first.name}</code>`}</h3>`;

@@ -9,7 +9,7 @@ import type { Message, Provider } from './provider.ts';
 /** What a channel tells of a sending under way. */
 export type Sending = {
   signal: AbortSignal;
-  /** Called right before the provider gets the message, and with the answer to whether it may have it. */
+  /** Called right before the provider gets the message, and with the response to whether it may have it. */
   mayBeAccepted(may: boolean): void;
 };
 

@@ -33,7 +33,7 @@ export function createPushChannel(options: {
     return circuit;
   }
 
-  async function livingOf(userId: string): Promise<PushSubscription[]> {
+  async function activeSubscriptionsOf(userId: string): Promise<PushSubscription[]> {
     const [registered, { epoch }] = await Promise.all([
       subscriptionsOf(userId),
       currentContacts(recipients, userId),
@@ -45,7 +45,7 @@ export function createPushChannel(options: {
 
   return {
     async send(notification, sending) {
-      const subscriptions = await livingOf(notification.userId);
+      const subscriptions = await activeSubscriptionsOf(notification.userId);
       if (subscriptions.length === 0) throw new PermanentError('The recipient has no push subscription.');
       /** Those whose push services may have the message. */
       const given = new Set<PushSubscription>();

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import { AddressRefusedError } from '@gatehouse/outbound/connect';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
-import { failureOf, failureWithoutAnswer } from './http-failure.ts';
+import { failureOf, failureWithoutResponse } from './http-failure.ts';
 import { type Message, type Provider, ProviderError } from './provider.ts';
 
 /** A PushSubscription (https://www.w3.org/TR/push-api/#pushsubscription-interface). */
@@ -51,7 +51,7 @@ export function createPushProvider(options: {
       await response.body?.cancel();
       return response;
     } catch (error) {
-      if (!(error instanceof AddressRefusedError)) throw failureWithoutAnswer(NAME, error);
+      if (!(error instanceof AddressRefusedError)) throw failureWithoutResponse(NAME, error);
       throw new ProviderError('gone', 'The push service is not on the public internet.', { cause: error });
     }
   }

@@ -1,5 +1,5 @@
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
-import { failureOf, failureWithoutAnswer } from './http-failure.ts';
+import { failureOf, failureWithoutResponse } from './http-failure.ts';
 import { type Provider, ProviderError } from './provider.ts';
 
 const NAME = 'The SMS gateway';
@@ -24,7 +24,7 @@ export function createSmsProvider(options: { url: string; from: string }): Provi
     try {
       return await outbound.fetch(url, { ...init, headers: { authorization, accept: 'application/json' } });
     } catch (error) {
-      throw failureWithoutAnswer(NAME, error);
+      throw failureWithoutResponse(NAME, error);
     }
   }
 
@@ -54,7 +54,7 @@ export function createSmsProvider(options: { url: string; from: string }): Provi
   };
 }
 
-/** The message has been accepted: an answer that cannot be read makes no difference. */
+/** The message has been accepted: a response that cannot be read makes no difference. */
 async function readSid(response: Response): Promise<string | null> {
   try {
     const { sid } = Object(await response.json()) as { sid?: unknown };

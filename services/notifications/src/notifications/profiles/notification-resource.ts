@@ -172,9 +172,9 @@ const latest: Profile<NotificationTypes> = {
   about: 'the list by page',
   errorBody: v2Body,
   list: { rules: { ...rules, paging: 'page' }, envelope: pageEnvelopeWithPages, item: notificationView },
-  create: { body: newNotification, answer: notificationView },
+  create: { body: newNotification, response: notificationView },
   read: notificationView,
-  update: { method: 'PUT', body: changes, answer: notificationView },
+  update: { method: 'PUT', body: changes, response: notificationView },
   remove: true,
 };
 

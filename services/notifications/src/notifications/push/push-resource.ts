@@ -2,7 +2,7 @@ import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { invalidFields, serializer } from '@gatehouse/api/http/schema';
 import { bareArray } from '@gatehouse/api/lists/paging';
 import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/answer';
+import { send } from '@gatehouse/api/resource/json-response';
 import { type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
@@ -80,7 +80,7 @@ const plain: Profile<PushTypes> = {
     envelope: bareArray,
     item: subscriptionView,
   },
-  create: { body: newSubscription, answer: subscriptionView },
+  create: { body: newSubscription, response: subscriptionView },
   read: subscriptionView,
   remove: true,
 };
@@ -167,7 +167,7 @@ export function mountPushKey(
           'The applicationServerKey of PushManager.subscribe(), in base64url. 404 if push is not set up.',
         tag: PREFIX,
         scopes: [],
-        answers: { 200: { description: 'The key.', shapes: [{ name: 'PushPublicKey', schema, example }] } },
+        responses: { 200: { description: 'The key.', shapes: [{ name: 'PushPublicKey', schema, example }] } },
         errors: { body: plainBody, kinds: ['not_found'] },
       }),
       onRequest: [authenticate],

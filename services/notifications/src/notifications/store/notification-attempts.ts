@@ -6,9 +6,9 @@ import {
   COLLECTION,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
+  OPEN_INDEX,
   readNotification,
   SENDERS_INDEX,
-  UNENDED_INDEX,
 } from './notification-document.ts';
 
 /** The job of a notification, by its number: a notification that got a new priority has a new one. */
@@ -39,12 +39,12 @@ type FirstOfSender = {
   traceparent: string | undefined;
 };
 
-type Beginning = JobReference & { leaseMs: number; alone: boolean };
+type Beginning = JobReference & { leaseMs: number; exclusive: boolean };
 
 const MAX_ATTEMPTS_KEPT = 50;
 /** Attempts that are begun or ended with one command. */
 const MAX_BATCH = 100;
-const UNENDED: NotificationStatus[] = ['queued', 'sending'];
+const OPEN_STATUSES: NotificationStatus[] = ['queued', 'sending'];
 
 export type NotificationAttempts = ReturnType<typeof createNotificationAttempts>;
 
@@ -66,10 +66,10 @@ export function createNotificationAttempts(connection: Connection) {
       // Of this batch alone, so that it is seen what it has begun.
       const holder = newId('att');
       const isFree = { $or: [{ lease_until: null }, { lease_until: { $lte: now } }] };
-      const operations = batch.map(({ notificationId: _id, job, leaseMs, alone }) => {
-        const filter = { _id, job, status: { $in: UNENDED }, due_at: { $lte: now }, ...isFree };
+      const operations = batch.map(({ notificationId: _id, job, leaseMs, exclusive }) => {
+        const filter = { _id, job, status: { $in: OPEN_STATUSES }, due_at: { $lte: now }, ...isFree };
         const leaseUntil = new Date(now.getTime() + leaseMs);
-        const updateOne = alone
+        const updateOne = exclusive
           ? { filter, update: [beginningAgain(now, leaseUntil, holder)] }
           : {
               filter: { ...filter, 'attempts.outcome': { $ne: 'running' as const } },
@@ -110,7 +110,7 @@ export function createNotificationAttempts(connection: Connection) {
 
   return {
     /** Counts an attempt and leases the notification, unless it has ended or is leased, or its pause is not over. */
-    begin: (reference: JobReference, how: { leaseMs: number; alone: boolean }) =>
+    begin: (reference: JobReference, how: { leaseMs: number; exclusive: boolean }) =>
       begin({ ...reference, ...how }),
 
     /** Resolves to false when another process has taken over. */
@@ -124,7 +124,7 @@ export function createNotificationAttempts(connection: Connection) {
     end: (held: HeldAttempt, how: AttemptEnd) => end({ held, end: how }),
 
     /** The attempt does not count; it was not made, and leaves no trace but the reason. */
-    async takeBack(held: HeldAttempt, reason: string, retryInMs: number): Promise<void> {
+    async releaseAttempt(held: HeldAttempt, reason: string, retryInMs: number): Promise<void> {
       const now = new Date();
       await collection.updateOne(own(held), {
         $inc: { version: 1, job_attempts: -1 },
@@ -167,7 +167,7 @@ export function createNotificationAttempts(connection: Connection) {
     },
 
     /** How many have not ended. */
-    countUnended: () => collection.countDocuments(UNENDED_INDEX.options.partialFilterExpression),
+    countOpen: () => collection.countDocuments(OPEN_INDEX.options.partialFilterExpression),
 
     /**
      * Those that were to be checked at this time, `limit` at most. They are to be checked again after half of their age, and
@@ -182,7 +182,7 @@ export function createNotificationAttempts(connection: Connection) {
             projection: { ...NOTIFICATION_FIELDS, updated_at: 1, version: 1 },
             sort: { check_at: 1 },
             limit,
-            hint: UNENDED_INDEX.options.name,
+            hint: OPEN_INDEX.options.name,
           },
         )
         .toArray();
@@ -249,11 +249,11 @@ function beginningAgain(now: Date, leaseUntil: Date, holder: string) {
 
 /** What has become of a job that was to begin, by its document after the write. */
 function begunAttempt(
-  { notificationId, job, alone }: Beginning,
+  { notificationId, job, exclusive }: Beginning,
   document: NotificationDocument | undefined,
   holder: string | undefined,
 ): BegunAttempt {
-  if (document === undefined || document.job !== job || !UNENDED.includes(document.status)) {
+  if (document === undefined || document.job !== job || !OPEN_STATUSES.includes(document.status)) {
     return { state: 'ended' };
   }
   if (holder !== undefined && document.holder === holder) {
@@ -262,7 +262,7 @@ function begunAttempt(
   }
   const until = Math.max(document.due_at.getTime(), document.lease_until?.getTime() ?? 0);
   const ms = until - Date.now();
-  return ms <= 0 && !alone ? { state: 'alone' } : { state: 'busy', ms: Math.max(1, ms) };
+  return ms <= 0 && !exclusive ? { state: 'alone' } : { state: 'busy', ms: Math.max(1, ms) };
 }
 
 /** The update that ends an attempt. */

@@ -62,7 +62,7 @@ export const NOTIFICATION_FIELDS = {
 } as const;
 
 /** The index of the notifications that have not ended; it is partial and contains no others. */
-export const UNENDED_INDEX = {
+export const OPEN_INDEX = {
   fields: { check_at: 1 },
   options: { name: 'unended', partialFilterExpression: { check_at: { $gt: new Date(0) } } },
 } as const satisfies IndexDefinition;

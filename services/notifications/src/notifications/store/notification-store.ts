@@ -25,9 +25,9 @@ import {
   COLLECTION,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
+  OPEN_INDEX,
   readNotification,
   SENDERS_INDEX,
-  UNENDED_INDEX,
 } from './notification-document.ts';
 
 const LISTS = createListPlan<NotificationField>({
@@ -61,7 +61,7 @@ export function createNotificationStore(
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, UNENDED_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [OUTBOX_INDEX, OPEN_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: NOTIFICATION_FIELDS,
     read: readNotification,
     write: (notification) => writeChange(notification) as NotificationDocument,

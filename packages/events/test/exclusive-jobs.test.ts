@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { createTurns } from '../src/turns.ts';
+import { createTurns } from '../src/exclusive-jobs.ts';
 
 /** What a promise has resolved to by now. */
 async function stateOf<T>(promise: Promise<T>): Promise<T | 'waits'> {
@@ -11,13 +11,13 @@ async function stateOf<T>(promise: Promise<T>): Promise<T | 'waits'> {
 t.test('a job runs alone after those under way, and keeps the others waiting', async (t) => {
   const turns = createTurns();
   const leave = await turns.enter();
-  const alone = turns.enterAlone();
+  const exclusive = turns.enterAlone();
   const next = turns.enter();
   t.ok(turns.closed());
   t.equal(await turns.enterAlone(), undefined, 'never two');
-  t.equal(await stateOf(alone), 'waits');
+  t.equal(await stateOf(exclusive), 'waits');
   leave();
-  const leaveAlone = await alone;
+  const leaveAlone = await exclusive;
   t.equal(await stateOf(next), 'waits');
   leaveAlone?.();
   await next;

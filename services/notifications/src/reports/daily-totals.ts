@@ -5,7 +5,7 @@ type Sum = { day: string; currency: string; orders: number; items: number; reven
 const decimals = (currency: string) => decimalsOf(currency) ?? 0;
 
 /** Orders added up by day and currency, exactly: in minor units. */
-export function addedUp() {
+export function dailyTotals() {
   const sums = new Map<string, Sum>();
   return {
     /** Cancelled and refunded orders do not count. */

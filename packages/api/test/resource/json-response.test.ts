@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { v2Body } from '@gatehouse/api/http/error-bodies';
-import { type Answer, send, sendStream } from '@gatehouse/api/resource/answer';
 import { createApp } from '@gatehouse/api/resource/app';
+import { type JsonResponse, send, sendStream } from '@gatehouse/api/resource/json-response';
 import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 
 const PIECE_BYTES = 256 * 1024;
 
-async function sent(t: Test, answer: Answer) {
+async function sent(t: Test, response: JsonResponse) {
   const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
   t.teardown(() => app.close());
-  app.get('/', async (_request, reply) => send(reply, answer));
+  app.get('/', async (_request, reply) => send(reply, response));
   const { statusCode: status, headers, body } = await app.inject('/');
   return { status, headers, body };
 }
@@ -33,11 +33,11 @@ t.test('a serialized answer is sent as it is', async (t) => {
 
 t.test('some statuses have no body', async (t) => {
   for (const status of [204, 304]) {
-    const answer = await sent(t, { status, headers: { etag: '"v1"' }, text: 'not sent' });
-    t.equal(answer.status, status);
-    t.equal(answer.headers.etag, '"v1"');
-    t.equal(answer.body, '');
-    t.notOk('content-type' in answer.headers);
+    const reply = await sent(t, { status, headers: { etag: '"v1"' }, text: 'not sent' });
+    t.equal(reply.status, status);
+    t.equal(reply.headers.etag, '"v1"');
+    t.equal(reply.body, '');
+    t.notOk('content-type' in reply.headers);
   }
 });
 
