@@ -16,8 +16,10 @@ export type Span = {
   /** Does the work as a part of the span: spans that the work starts are its children. */
   run<T>(work: () => T): T;
   /** Of an error only the name is recorded, since messages may quote anything. */
-  end(result?: { name?: string | undefined; attributes?: SpanAttributes | undefined; error?: unknown }): void;
+  end(result?: SpanEnd): void;
 };
+
+export type SpanEnd = { name?: string | undefined; attributes?: SpanAttributes | undefined; error?: unknown };
 
 /** What records spans: OpenTelemetry, see open-telemetry.ts. */
 export type Tracer = {

@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
-import type { Span, SpanOptions, Tracer } from '@gatehouse/core/tracing';
+import type { Span, SpanEnd, SpanOptions, Tracer } from '@gatehouse/core/tracing';
 import {
   type Context,
   DiagLogLevel,
   diag,
   type Span as OpenTelemetrySpan,
   ROOT_CONTEXT,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
@@ -17,11 +18,10 @@ import { parseKeyPairsIntoRecord, parseTraceParent, setGlobalErrorHandler } from
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
+  RandomIdGenerator,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -42,8 +42,7 @@ const LATE_MS = 30_000;
 const FLUSH_MS = 3000;
 const WARN_EVERY_MS = 60_000;
 
-/** A span that work is a part of, and when it ended. */
-type Active = { span: OpenTelemetrySpan; endedAt: number };
+const ids = new RandomIdGenerator();
 
 /**
  * Records spans by the SDK of OpenTelemetry and sends them to a collector by OTLP over HTTP, in the background. At most 2,048
@@ -66,6 +65,8 @@ export function createTracer(
     url: `${endpoint.replace(/\/$/, '')}/v1/traces`,
     headers: parseKeyPairsIntoRecord(otlpHeaders),
   });
+  /** The id of the trace that was sampled last. The SDK, which is asked for its first span at once, would make one of its own. */
+  let sampledId = '';
   const provider = new TracerProvider({
     resource: defaultResource().merge(
       resourceFromAttributes({
@@ -73,58 +74,41 @@ export function createTracer(
         'service.name': serviceName,
       }),
     ),
-    sampler: samplerOf(settings),
+    // It is asked only for spans of traces that are sampled: for others it would do most of the work, too.
+    sampler: new AlwaysOnSampler(),
+    idGenerator: { generateTraceId: () => sampledId, generateSpanId: ids.generateSpanId },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
   const spans = provider.getTracer('gatehouse');
-  const active = new AsyncLocalStorage<Active>();
+  const isSampled = samplerOf(settings);
+  const active = new AsyncLocalStorage<ActiveSpan>();
 
-  function start(name: string, { kind, attributes = {} }: SpanOptions, parent: Context): Span {
-    const span = spans.startSpan(name, { kind: KINDS[kind] }, parent);
-    // The SDK would check them before it knows whether it keeps them.
-    if (isSampled(span)) span.setAttributes(attributes);
-    const own: Active = { span, endedAt: Number.POSITIVE_INFINITY };
-    return {
-      get traceparent() {
-        return traceparentOf(span);
-      },
-      run: (work) => active.run(own, work),
-      end({ name, attributes = {}, error } = {}) {
-        own.endedAt = performance.now();
-        if (!isSampled(span)) return;
-        if (name !== undefined) span.updateName(name);
-        span.setAttributes(attributes);
-        if (error !== undefined) {
-          span.setAttribute('error.type', error instanceof Error ? error.name : String(error));
-          span.setStatus({ code: SpanStatusCode.ERROR });
-        }
-        span.end();
-      },
-    };
+  function record(name: string, { kind, attributes = {} }: SpanOptions, parent: Context): Span {
+    const span = spans.startSpan(name, { kind: KINDS[kind] }, parent).setAttributes(attributes);
+    return new ActiveSpan(active, span.spanContext().traceId, span);
   }
 
-  function current(): OpenTelemetrySpan | undefined {
+  function current(): ActiveSpan | undefined {
     const found = active.getStore();
-    return found === undefined || performance.now() - found.endedAt > LATE_MS ? undefined : found.span;
+    return found === undefined || performance.now() - found.endedAt > LATE_MS ? undefined : found;
   }
 
   return {
     tracer: {
       continueTrace(traceparent, name, options) {
-        const remote = traceparent === undefined ? null : parseTraceParent(traceparent);
+        const caller = traceparent === undefined ? null : parseTraceParent(traceparent);
+        const traceId = caller?.traceId ?? ids.generateTraceId();
+        if (!isSampled(traceId, caller)) return new ActiveSpan(active, traceId);
+        sampledId = traceId;
         const parent =
-          remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
-        return start(name, options, parent);
+          caller === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...caller, isRemote: true });
+        return record(name, options, parent);
       },
       startSpan(name, options) {
-        const parent = current();
-        if (parent === undefined || !isSampled(parent)) return undefined;
-        return start(name, options, trace.setSpan(ROOT_CONTEXT, parent));
+        const parent = current()?.recorded;
+        return parent && record(name, options, trace.setSpan(ROOT_CONTEXT, parent));
       },
-      current() {
-        const span = current();
-        return span && { traceId: span.spanContext().traceId, traceparent: traceparentOf(span) };
-      },
+      current,
     },
     async stop() {
       const flushed = provider.shutdown().catch((error: unknown) => warn({ err: error }));
@@ -133,24 +117,55 @@ export function createTracer(
   };
 }
 
-function isSampled(span: OpenTelemetrySpan): boolean {
-  return (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
+/** A span that work can be a part of. Of a trace that is not sampled nothing is recorded: it has the ids that are passed on. */
+class ActiveSpan implements Span {
+  readonly traceId: string;
+  readonly recorded: OpenTelemetrySpan | undefined;
+  endedAt = Number.POSITIVE_INFINITY;
+  readonly #active: AsyncLocalStorage<ActiveSpan>;
+  #spanId: string | undefined;
+
+  constructor(active: AsyncLocalStorage<ActiveSpan>, traceId: string, recorded?: OpenTelemetrySpan) {
+    this.#active = active;
+    this.traceId = traceId;
+    this.recorded = recorded;
+  }
+
+  get traceparent(): string {
+    this.#spanId ??= this.recorded?.spanContext().spanId ?? ids.generateSpanId();
+    return `00-${this.traceId}-${this.#spanId}-${this.recorded === undefined ? '00' : '01'}`;
+  }
+
+  run<T>(work: () => T): T {
+    return this.#active.run(this, work);
+  }
+
+  end({ name, attributes = {}, error }: SpanEnd = {}): void {
+    this.endedAt = performance.now();
+    const { recorded } = this;
+    if (recorded === undefined) return;
+    if (name !== undefined) recorded.updateName(name);
+    recorded.setAttributes(attributes);
+    if (error !== undefined) {
+      recorded.setAttribute('error.type', error instanceof Error ? error.name : String(error));
+      recorded.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    recorded.end();
+  }
 }
 
-function traceparentOf(span: OpenTelemetrySpan): string {
-  const { traceId, spanId } = span.spanContext();
-  return `00-${traceId}-${spanId}-${isSampled(span) ? '01' : '00'}`;
-}
-
-/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
-function samplerOf({ sampler, samplerArg }: TracingSettings): Sampler {
-  const roots = {
-    always_on: new AlwaysOnSampler(),
-    always_off: new AlwaysOffSampler(),
-    traceidratio: new TraceIdRatioBasedSampler(samplerArg),
-  };
-  const name = sampler.replace('parentbased_', '') as keyof typeof roots;
-  return sampler === name ? roots[name] : new ParentBasedSampler({ root: roots[name] });
+/**
+ * Whether a trace is recorded, by its id and by its caller, which is null where it begins.
+ * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration
+ */
+function samplerOf({ sampler, samplerArg }: TracingSettings) {
+  const shares = { always_on: 1, always_off: 0, traceidratio: samplerArg };
+  const name = sampler.replace('parentbased_', '') as keyof typeof shares;
+  const byId = new TraceIdRatioBasedSampler(shares[name]);
+  return (traceId: string, caller: SpanContext | null): boolean =>
+    caller === null || sampler === name
+      ? byId.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED
+      : (caller.traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 /** Logs that spans were lost, once a minute: all of them have the same cause. */

@@ -139,6 +139,37 @@ t.test('which traces are recorded', async (t) => {
   }
 });
 
+t.test('a share of the traces is recorded, the same ones in every service', async (t) => {
+  const { collector, send } = await record(t, {
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.5',
+  });
+  const receive = (from: string | undefined) => {
+    const span = continueTrace(from, 'request', { kind: 'server' });
+    t.equal(span?.traceparent, span?.traceparent);
+    const below = span?.run(() => startSpan('below', { kind: 'client' }));
+    t.equal(below !== undefined, span?.traceparent.endsWith('01'));
+    span?.end();
+    return span?.traceparent ?? '';
+  };
+  const first = Array.from({ length: 200 }, () => receive(undefined));
+  const second = first.map(receive);
+  const traceOf = (traceparent: string) => traceparent.split('-')[1] ?? '';
+  const idsOf = (traceparents: string[]) =>
+    traceparents
+      .filter((traceparent) => traceparent.endsWith('01'))
+      .map(traceOf)
+      .sort();
+  const recorded = idsOf(first);
+  t.ok(recorded.length > 50 && recorded.length < 150, `${recorded.length} of 200`);
+  t.equal(new Set(first.map(traceOf)).size, 200);
+  t.same(idsOf(second), recorded);
+  await send();
+  const spans = collector.spans();
+  t.same([...new Set(spans.map(({ traceId }) => traceId))].sort(), recorded);
+  t.equal(spans.length, 2 * recorded.length);
+});
+
 t.test('work at the same time has parents of its own, and errors show their kind only', async (t) => {
   const { collector, send } = await record(t);
   const begin = (name: string) =>
