@@ -12,14 +12,14 @@ import { docsRoutes } from './docs/docs-routes.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
 import { createRepeatedForms } from './http/repeated-forms.ts';
+import { dashboardSections } from './navigation.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
 import { createDashboardRouter } from './routes/dashboard-router.ts';
 import { landingRoutes } from './routes/landing-routes.ts';
-import { addPages } from './routes/pages.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
 import { createSessionsModule } from './sessions/module.ts';
 
-/** The developer dashboard: pages for people, made of what the public API answers them. */
+/** The developer dashboard: pages for people, made of what the public API returns to them. */
 export function createDashboardService(config: DashboardConfig, parentLogger: Logger): Service {
   const logger = parentLogger.child({ service: DASHBOARD });
   const { publicUrl, serviceUrls, masterKeys, migrateAtStart } = config;
@@ -37,15 +37,13 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
     api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };
-  const pages = createDashboardRouter(common);
-  addPages(pages, config);
   const app = createDashboardApp({
     routers: [
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
       assetRoutes(),
       landingRoutes({ publicUrl, signUp: config.signUp === 'on' }),
       docsRoutes(config),
-      pages.router,
+      createDashboardRouter({ ...common, sections: dashboardSections(config) }),
     ],
     unavailable: database.unavailable,
     logger,

@@ -260,7 +260,11 @@ async function inChromium(path: string): Promise<void> {
   async function servePlots(t: Test, plots: readonly Plot[]): Promise<string> {
     const person = { id: 'usr_1', name: 'Ann', role: 'admin' as const };
     const body = [rangePicker('/dashboard', '1h'), plotGrid(plots)];
-    const html = layout({ title: 'Plots', section: 'overview', charts: true, body }, { person, csrf: 'x' });
+    const html = layout(
+      { title: 'Plots', section: 'overview', charts: true, body },
+      { person, csrf: 'x' },
+      [],
+    );
     const policy =
       (await fetch(url('/'), { headers: { accept: 'text/html' } })).headers.get('content-security-policy') ??
       '';

@@ -217,6 +217,15 @@ t.test('pages of the dashboard', async (t) => {
     t.same(await people(`q=${built.people.ann.id}`), ['ann'], 'by id');
     t.same(await people('role=admin'), ['admin']);
     t.same(await people('status=inactive'), []);
+    const { html: list } = await admin.browser.get('/dashboard/users?role=admin');
+    t.match(list, 'Last sign-in');
+    t.equal(
+      list.split('<tbody>')[1]?.match(/<time /g)?.length,
+      2,
+      'the times of the last sign-in and the creation',
+    );
+    const editor = await built.signedIn('editor');
+    t.notMatch((await editor.browser.get('/dashboard/users')).html, 'Last sign-in', 'for admins only');
     t.match((await admin.browser.get('/dashboard/users?q=nobody')).html, 'Nothing matches this search.');
 
     for (let i = 0; i < 21; i += 1) {

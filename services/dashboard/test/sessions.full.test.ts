@@ -1,7 +1,7 @@
 import { createConnection } from 'mongoose';
 import t from 'tap';
+import { dashboardSections } from '../src/navigation.ts';
 import { createDashboardRouter } from '../src/routes/dashboard-router.ts';
-import { addPages } from '../src/routes/pages.ts';
 import { signInRoutes } from '../src/routes/sign-in-routes.ts';
 import { build, heading, PASSWORD } from './build.ts';
 
@@ -9,9 +9,10 @@ const COOKIE = 'gatehouse_dashboard_session';
 
 /** The paths of all routes that take something other than GET, which only look at what they are made of when asked. */
 function postPaths(): string[] {
-  const pages = createDashboardRouter({} as never);
-  addPages(pages, { publicUrl: 'http://127.0.0.1' });
-  const layers = [pages.router, signInRoutes({} as never)].flatMap(({ stack }) => stack);
+  const sections = dashboardSections({ publicUrl: 'http://127.0.0.1' });
+  const layers = [createDashboardRouter({ sections } as never), signInRoutes({} as never)].flatMap(
+    ({ stack }) => stack,
+  );
   return layers.flatMap(({ methods, path }) => (methods.includes('GET') ? [] : [String(path)]));
 }
 

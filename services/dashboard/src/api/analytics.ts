@@ -1,7 +1,7 @@
 import type { Api } from './api.ts';
 import { attempt, type Outcome } from './attempt.ts';
 
-/** A metric over time, as the API answers it. */
+/** A metric over time, as the API returns it. */
 export type Series = {
   metric: string;
   from: string;

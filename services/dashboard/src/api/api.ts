@@ -16,7 +16,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  */
 export type Connect = (tokens: TokenSource, cause: Cause, idempotencyKey?: string) => Api;
 
-/** The public API, as one person. All throw ApiError for answers other than a success. */
+/** The public API, as one person. All throw ApiError for responses other than a success. */
 export type Api = {
   get<T>(path: string, query?: Query): Promise<T>;
   /** A thing with its entity tag, for `send`. */
@@ -127,14 +127,14 @@ export function createApi(options: {
       const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
       try {
         const response = await ask('POST', '/oauth/token', undefined, grant);
-        return (await reply<{ access_token: string }>(response)).access_token;
+        return (await parsedBody<{ access_token: string }>(response)).access_token;
       } catch (error) {
         if (error instanceof ApiError && error.code === 'invalid_client') return undefined;
         throw error;
       }
     }
 
-    async function reply<T>(response: Response): Promise<T> {
+    async function parsedBody<T>(response: Response): Promise<T> {
       const text = await response.text();
       if (!response.ok) throw apiErrorOf(response, text);
       try {
@@ -145,12 +145,12 @@ export function createApi(options: {
     }
 
     return {
-      get: async (path, query) => reply(await request('GET', path + queryText(query))),
+      get: async (path, query) => parsedBody(await request('GET', path + queryText(query))),
       async read<T>(path: string) {
         const response = await request('GET', path);
-        return { value: await reply<T>(response), etag: response.headers.get('etag') };
+        return { value: await parsedBody<T>(response), etag: response.headers.get('etag') };
       },
-      send: async (method, path, body, ifMatch) => reply(await write(method, path, body, { ifMatch })),
+      send: async (method, path, body, ifMatch) => parsedBody(await write(method, path, body, { ifMatch })),
       async probe(path, as) {
         const token = as === undefined ? undefined : await tokenOf(as);
         if (as !== undefined && token === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A lane of a queue, as the API answers it (docs/guides/notifications-api.md). */
+/** A lane of a queue, as the API returns it (docs/guides/notifications-api.md). */
 export type Lane = {
   queue: string;
   lane: string;

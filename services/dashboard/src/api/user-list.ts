@@ -1,9 +1,10 @@
 import { isId } from '@gatehouse/core/ids';
 import type { Api } from './api.ts';
+import { attempt } from './attempt.ts';
 import { type ApiPage, beginsWith, filters } from './pages.ts';
 
 /** A user as the lists of the dashboard show them. */
-export type ListedUser = {
+export type ApiUser = {
   id: string;
   username?: string;
   name?: string;
@@ -11,6 +12,10 @@ export type ListedUser = {
   role?: string;
   status?: string;
   createdAt?: string;
+  /** In the list of an admin, as far back as the audit log goes. */
+  lastSignIn?: string;
+  /** Of one user by itself. */
+  profile?: { first_name: string | null; last_name: string | null };
 };
 
 /** The orders of the list, by their names in the URL. */
@@ -27,16 +32,15 @@ const NEWEST_FIRST = { sortBy: 'createdAt', sortOrder: 'desc' };
  */
 export async function listUsers(
   api: Api,
-  search: { q: string; role: string; status: string; sort: string; cursor: string },
-): Promise<ApiPage<ListedUser>> {
-  const { q, role, status, sort, cursor } = search;
+  { q = '', sort = '', cursor, ...equal }: Readonly<Record<string, string>>,
+): Promise<ApiPage<ApiUser>> {
   const order = SORTS.get(sort) ?? NEWEST_FIRST;
-  const query = { cursor, ...findBy(q), ...filters({ role, status }), ...order };
-  const page = await api.get<ApiPage<ListedUser>>('/kb/api/v1/users', query);
+  const query = { cursor, ...findBy(q), ...filters(equal), ...order };
+  const page = await api.get<ApiPage<ApiUser>>('/kb/api/v1/users', query);
   if (page.data.length === 0) return page;
   const ids = { cursor: '', 'filter[id][in]': page.data.map(({ id }) => id).join(',') };
   const others = await Promise.all(
-    ['/v2/users', '/users'].map((path) => api.get<ApiPage<ListedUser>>(path, ids)),
+    ['/v2/users', '/users'].map((path) => api.get<ApiPage<ApiUser>>(path, ids)),
   );
   const rows = new Map(page.data.map((user) => [user.id, user]));
   for (const { id, ...more } of others.flatMap(({ data }) => data)) {
@@ -46,6 +50,23 @@ export async function listUsers(
   return { ...page, data: [...rows.values()] };
 }
 
+/** A page of users with the times of their last sign-ins, which only admins may see; without them if identity is away. */
+export async function withLastSignIns(api: Api, page: ApiPage<ApiUser>): Promise<ApiPage<ApiUser>> {
+  if (page.data.length === 0) return page;
+  const user_id = page.data.map(({ id }) => id).join();
+  const { value } = await attempt(
+    api.get<{ data: { user_id: string; signed_in_at: string }[] }>('/api/v1/audit/last-sign-ins', {
+      user_id,
+    }),
+  );
+  const times = new Map(value?.data.map((it) => [it.user_id, it.signed_in_at]));
+  const data = page.data.map((user) => {
+    const lastSignIn = times.get(user.id);
+    return lastSignIn === undefined ? user : { ...user, lastSignIn };
+  });
+  return { ...page, data };
+}
+
 function findBy(q: string): Record<string, string> {
   if (q === '') return {};
   if (isId('usr', q)) return filters({ id: q });
@@ -53,16 +74,10 @@ function findBy(q: string): Record<string, string> {
 }
 
 /** One user, with the role and the entity tag. */
-export async function findUser(
-  api: Api,
-  id: string,
-): Promise<ListedUser & { profile?: UserProfile; etag: string | null }> {
+export async function findUser(api: Api, id: string): Promise<ApiUser & { etag: string | null }> {
   const [{ value: user, etag }, { data }] = await Promise.all([
-    api.read<ListedUser & { created_at: string; profile: UserProfile }>(
-      `/v2/users/${encodeURIComponent(id)}`,
-    ),
-    api.get<ApiPage<ListedUser>>('/kb/api/v1/users', { cursor: '', ...filters({ id }) }),
+    api.read<ApiUser & { created_at: string }>(`/v2/users/${encodeURIComponent(id)}`),
+    api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor: '', ...filters({ id }) }),
   ]);
   return { ...data[0], ...user, createdAt: user.created_at, etag };
 }
-type UserProfile = { first_name: string | null; last_name: string | null };

@@ -52,8 +52,8 @@ function addresses(
   values: ApplicationValues,
   problems: ApiError['details'],
 ): Html {
-  return html`${textArea({ name: 'redirect_uris', label: 'Redirect URIs', value: values.redirectUris, rows: 3, problems, required: true, hint: REDIRECT_HINT[type] })}
-${textArea({ name: 'post_logout_redirect_uris', label: 'Post-logout redirect URIs', value: values.postLogoutRedirectUris, rows: 2, problems, hint: 'Where people may be sent after they sign out. Enter one URI per line.' })}`;
+  return html`${textArea({ name: 'redirect_uris', label: 'Redirect URIs', value: values.redirect_uris, rows: 3, problems, required: true, hint: REDIRECT_HINT[type] })}
+${textArea({ name: 'post_logout_redirect_uris', label: 'Post-logout redirect URIs', value: values.post_logout_redirect_uris, rows: 2, problems, hint: 'Where people may be sent after they sign out. Enter one URI per line.' })}`;
 }
 
 function scopeChoice(type: AppType, chosen: readonly string[], problems: ApiError['details']): Html {
@@ -63,13 +63,13 @@ function scopeChoice(type: AppType, chosen: readonly string[], problems: ApiErro
       ...{ name: 'scopes', label: 'Permissions', problems },
       hint: `The scopes that the application can request. ${asked}Choose only the scopes that it needs. You can add more later. The application never has more permissions than your own role.`,
     },
-    SCOPES.filter(({ personal }) => type !== 'machine' || !personal).map(({ name, what }) =>
+    SCOPES.filter(({ personal }) => type !== 'machine' || !personal).map(({ name, description }) =>
       checkbox({
         name: 'scopes',
         value: name,
         checked: chosen.includes(name),
         label: html`<code>${name}</code>`,
-        hint: what,
+        hint: description,
       }),
     ),
   );
@@ -80,6 +80,6 @@ export function typeChoice(path: string): Html {
   return html`<p>The type decides how people sign in and whether the application has a secret. It cannot be changed later.</p>
 <ul class="choices">${(Object.keys(TYPES) as AppType[]).map(
     (type) =>
-      html`<li><a class="choice" href="${path}?type=${type}"><strong>${TYPES[type].name}</strong><span>${TYPES[type].what}</span><span class="hint">${TYPES[type].how}</span></a></li>`,
+      html`<li><a class="choice" href="${path}?type=${type}"><strong>${TYPES[type].name}</strong><span>${TYPES[type].description}</span><span class="hint">${TYPES[type].how}</span></a></li>`,
   )}</ul>`;
 }

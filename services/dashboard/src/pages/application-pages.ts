@@ -66,7 +66,10 @@ ${formProblem(it.error, [])}
 ${form(
   it.target,
   html`${Object.entries(PINS).map(
-    ([pin, { path, what, profiles }]) => html`<fieldset><legend>${path}</legend><p class="hint">${what}</p>
+    ([
+      pin,
+      { path, description, profiles },
+    ]) => html`<fieldset><legend>${path}</legend><p class="hint">${description}</p>
 ${checkbox({ type: 'radio', name: pin, value: '', checked: it.pinned[pin] === undefined, label: 'No pin', hint: 'The request selects the profile, or else the default of the deployment applies.' })}
 <div class="shapes">${Object.entries(profiles).map(
       ([name, { title, shape }]) =>

@@ -54,7 +54,7 @@ export function settingsPage(it: {
     })}</section>
 ${application.type === 'machine' && trustSection(it)}
 ${transferSection(it)}
-${deletionSection({ path, what: 'application', lost: LOST_WITH_APPLICATION })}`,
+${deletionSection({ path, noun: 'application', lost: LOST_WITH_APPLICATION })}`,
   });
 }
 

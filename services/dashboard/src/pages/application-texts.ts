@@ -2,35 +2,36 @@ import { OIDC_SCOPES, SCOPE_MEANINGS } from '@gatehouse/tokens/scopes';
 import type { AppType } from '../api/application-types.ts';
 
 /** The types of applications, in words. */
-export const TYPES: Record<AppType, { name: string; short: string; what: string; how: string }> = {
+export const TYPES: Record<AppType, { name: string; short: string; description: string; how: string }> = {
   web: {
     name: 'Web application',
     short: 'web',
-    what: 'It runs on a server of yours, and people use it in a browser: Express, Django, Rails, Laravel.',
+    description:
+      'It runs on a server of yours, and people use it in a browser: Express, Django, Rails, Laravel.',
     how: 'People sign in by authorization code, and your server keeps a client secret.',
   },
   spa: {
     name: 'Single-page application',
     short: 'single-page',
-    what: 'It runs in the browser, without a server of its own: React, Vue, Angular.',
+    description: 'It runs in the browser, without a server of its own: React, Vue, Angular.',
     how: 'People sign in by authorization code with PKCE. There is no secret, as a browser cannot keep one.',
   },
   native: {
     name: 'Mobile or desktop application',
     short: 'native',
-    what: 'It is installed on a device: iOS, Android, Windows, a command-line tool.',
+    description: 'It is installed on a device: iOS, Android, Windows, a command-line tool.',
     how: 'People sign in by authorization code with PKCE in the system’s browser. There is no secret.',
   },
   machine: {
     name: 'Machine-to-machine application',
     short: 'machine',
-    what: 'It runs without a person who signs in: a job, a daemon, another service.',
+    description: 'It runs without a person who signs in: a job, a daemon, another service.',
     how: 'It gets tokens with a client secret (client credentials) or uses API keys.',
   },
   resource: {
     name: 'Resource server',
     short: 'resource server',
-    what: 'Your own API, which clients call with access tokens of this deployment.',
+    description: 'Your own API, which clients call with access tokens of this deployment.',
     how: 'It authenticates with a client secret and checks tokens by introspection. It gets no tokens itself.',
   },
 };
@@ -39,8 +40,8 @@ export const TYPES: Record<AppType, { name: string; short: string; what: string;
 const OF_PERSON: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
 
 /** What an application may ask for, and what it means. */
-export const SCOPES = Object.entries(SCOPE_MEANINGS).map(([name, what]) => {
-  return { name, what, personal: OF_PERSON.includes(name) };
+export const SCOPES = Object.entries(SCOPE_MEANINGS).map(([name, description]) => {
+  return { name, description, personal: OF_PERSON.includes(name) };
 });
 
 /** What a new application of each type asks for unless it is changed. */
@@ -52,14 +53,14 @@ export const USUAL_SCOPES: Record<AppType, readonly string[]> = {
   resource: [],
 };
 
-/** What the choice of a profile changes, by the name of its pin; examples as the API answers. */
+/** What the choice of a profile changes, by the name of its pin; examples as the API returns them. */
 export const PINS: Record<
   string,
-  { path: string; what: string; profiles: Record<string, { title: string; shape: string }> }
+  { path: string; description: string; profiles: Record<string, { title: string; shape: string }> }
 > = {
   v1_users: {
     path: '/v1/users',
-    what: 'The format of a user under /v1, and the paging of the list.',
+    description: 'The format of a user under /v1, and the paging of the list.',
     profiles: {
       A: {
         title: 'A: usernames, by offset',
@@ -98,7 +99,7 @@ answer as profile A)`,
   },
   v2_users: {
     path: '/v2/users',
-    what: 'The paging of the list of users under /v2.',
+    description: 'The paging of the list of users under /v2.',
     profiles: {
       B2: {
         title: 'B2: by page',
@@ -123,7 +124,7 @@ answer as profile A)`,
   },
   items: {
     path: '/api/v1/items',
-    what: 'The paging of the list of items.',
+    description: 'The paging of the list of items.',
     profiles: {
       offset: {
         title: 'offset: an array',
@@ -147,7 +148,7 @@ answer as profile A)`,
   },
   userinfo: {
     path: '/userinfo',
-    what: 'The claims about a person, and the format of the time of the last change.',
+    description: 'The claims about a person, and the format of the time of the last change.',
     profiles: {
       interface: {
         title: 'interface: a timestamp as text',

@@ -154,13 +154,13 @@ ${form(
   html`${textField({ name: 'name', label: 'Name', value: values?.name ?? '', required: true, maxlength: 200, hint: 'Where the key is used, such as “nightly export”.', problems: error?.details ?? [] })}
 ${choices(
   { name: 'scopes', label: 'Scopes', problems: error?.details ?? [] },
-  offered.map(({ name, what }) =>
+  offered.map(({ name, description }) =>
     checkbox({
       name: 'scopes',
       value: name,
       checked: values?.scopes.includes(name) ?? false,
       label: html`<code>${name}</code>`,
-      hint: what,
+      hint: description,
     }),
   ),
 )}

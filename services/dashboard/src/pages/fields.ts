@@ -11,6 +11,9 @@ type Common = {
   required?: boolean;
 };
 
+/** What can be chosen: values, each with a text where the text is another. */
+export type Options = readonly (string | readonly [value: string, text: string])[];
+
 /** What the values of a field are called one by one. */
 const ENTRIES: Record<string, string> = {
   redirect_uris: 'Redirect URI',
@@ -77,18 +80,21 @@ ${value}</textarea>`,
   );
 }
 
-export function selectField(
-  it: Common & { value?: string; options: readonly (readonly [value: string, text: string])[] },
-): Html {
+export function selectField(it: Common & { value?: string; options: Options }): Html {
   const { name, value, options } = it;
   return labelled(
     it,
     (attributes) =>
-      html`<select id="${name}" name="${name}"${attributes}>${options.map(
-        ([option, text]) =>
-          html`<option value="${option}"${option === value && html` selected`}>${text}</option>`,
-      )}</select>`,
+      html`<select id="${name}" name="${name}"${attributes}>${optionTags(options, value)}</select>`,
   );
+}
+
+/** The options of a choice, of which one may be chosen. */
+export function optionTags(options: Options, chosen?: string): Html[] {
+  return options.map((option) => {
+    const [value, text] = typeof option === 'string' ? [option, option] : option;
+    return html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`;
+  });
 }
 
 /** Boxes of which at least one is to be ticked, with what is wrong with the choice. */

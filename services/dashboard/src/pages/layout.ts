@@ -1,48 +1,28 @@
+import type { Role } from '@gatehouse/tokens/scopes';
 import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
 import { form, notice } from '@gatehouse/web/form';
-import { type Html, html } from '@gatehouse/web/html';
+import { type Content, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
-import type { Person } from '../sessions/session.ts';
+import { hasRole, type Person } from '../sessions/session.ts';
 import { HEAD, HEAD_WITH_CHARTS } from './assets.ts';
-import type { Section, View } from './view.ts';
+import type { View } from './view.ts';
+
+/** An entry of the navigation, at the path of its name. */
+export type NavigationEntry = {
+  name: string;
+  title: string;
+  /** The lowest role that sees it. */
+  role?: Role;
+};
+
+/** The entries of the navigation under their headings. */
+export type Navigation = readonly (readonly [heading: string, entries: readonly NavigationEntry[]])[];
 
 /** Who looks at a page, and the token for the forms on it. */
 export type Viewer = { person: Person; csrf: string };
 
-type Entry = [section: Section, title: string, role?: 'editor' | 'admin'];
-const NAVIGATION: [heading: string, entries: Entry[]][] = [
-  [
-    'Develop',
-    [
-      ['overview', 'Overview'],
-      ['applications', 'Applications'],
-      ['reports', 'Reports', 'editor'],
-    ],
-  ],
-  [
-    'Data',
-    [
-      ['items', 'Items'],
-      ['products', 'Products'],
-      ['orders', 'Orders'],
-      ['notifications', 'Notifications', 'editor'],
-    ],
-  ],
-  [
-    'Administer',
-    [
-      ['users', 'Users', 'editor'],
-      ['audit', 'Audit log', 'admin'],
-      ['signing-keys', 'Signing keys', 'admin'],
-      ['queues', 'Queues', 'admin'],
-      ['dead-letters', 'Dead letters', 'admin'],
-    ],
-  ],
-];
-const RANK = { user: 0, editor: 1, admin: 2 };
-
 /** A page with the navigation around it. */
-export function layout(view: View, { person, csrf }: Viewer): string {
+export function layout(view: View, { person, csrf }: Viewer, navigation: Navigation): string {
   const { title, trail = [], actions, failed } = view;
   // Tabs and bookmarks tell a page from those beside it by what it is part of.
   const parts = [view.part, title, trail.at(-1)?.title].filter((part) => part !== undefined);
@@ -56,7 +36,7 @@ export function layout(view: View, { person, csrf }: Viewer): string {
 <div class="menu-panel"><p class="hint">${roleText(person)}</p><a href="/account">Your account</a>
 ${form({ action: '/dashboard/sign-out', csrf }, html`<button class="secondary small">Sign out</button>`)}</div></details></header>
 <div class="frame">
-<nav class="side" aria-label="Dashboard"><details class="side-fold"><summary>Menu</summary>${navigation(view.section, person)}</details></nav>
+<nav class="side" aria-label="Dashboard"><details class="side-fold"><summary>Menu</summary>${navigationLinks(navigation, view.section, person)}</details></nav>
 <main id="main" tabindex="-1">
 ${trail.length > 0 && html`<nav class="trail" aria-label="Where you are"><ol>${trail.map((above) => html`<li><a href="${above.href}">${above.title}</a></li>`)}</ol></nav>`}
 <div class="heading"><h1>${title}</h1>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>
@@ -70,22 +50,22 @@ ${view.body}
   );
 }
 
-function navigation(current: Section | undefined, person: Person): Html {
-  const groups = NAVIGATION.map(([heading, entries]) => ({
-    heading,
-    entries: entries.filter(([, , role = 'user']) => RANK[person.role] >= RANK[role as keyof typeof RANK]),
-  })).filter(({ entries }) => entries.length > 0);
-  return html`${groups.map(
-    ({ heading, entries }) =>
+function navigationLinks(navigation: Navigation, current: string | undefined, person: Person): Content {
+  const visible = navigation.map(
+    ([heading, entries]) => [heading, entries.filter(({ role }) => hasRole(person, role))] as const,
+  );
+  return visible.map(
+    ([heading, entries]) =>
+      entries.length > 0 &&
       html`<h2>${heading}</h2><ul>${entries.map(
-        ([section, title]) =>
-          html`<li><a href="${pathOf(section)}"${section === current && html` aria-current="page"`}>${title}</a></li>`,
+        ({ name, title }) =>
+          html`<li><a href="${pathOf(name)}"${name === current && html` aria-current="page"`}>${title}</a></li>`,
       )}</ul>`,
-  )}`;
+  );
 }
 
-function pathOf(section: Section): string {
-  return section === 'overview' ? '/dashboard' : `/dashboard/${section}`;
+function pathOf(name: string): string {
+  return name === 'overview' ? '/dashboard' : `/dashboard/${name}`;
 }
 
 function roleText({ role }: Person): string {

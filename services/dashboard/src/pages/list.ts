@@ -1,24 +1,32 @@
+import type { Role } from '@gatehouse/tokens/scopes';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
 import type { Outcome } from '../api/attempt.ts';
+import type { Names } from '../api/names.ts';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
-import { notAvailable, number } from './parts.ts';
+import { type Options, optionTags } from './fields.ts';
+import { capital, notAvailable, number } from './parts.ts';
 
-export type Column<T> = { title: string; number?: boolean; show(row: T): Content };
+/** A column of a table; `names` are those of the people in its rows, by their ids. */
+export type Column<T> = {
+  title: string;
+  number?: boolean;
+  /** The lowest role that sees it. */
+  role?: Role;
+  show(row: T, names: Names): Content;
+};
 
-/** One field of the search above a list. */
-export type SearchField =
-  | { kind: 'text'; name: string; label: string; hint?: string }
-  | {
-      kind: 'choice';
-      name: string;
-      label: string;
-      options: readonly (readonly [value: string, text: string])[];
-      /** What no choice means, for an order of the rows, which is no search. */
-      none?: string;
-    }
-  | { kind: 'day'; name: string; label: string };
+/** One field of the search above a list: a choice where it has options, else a date or a text. */
+export type SearchField = {
+  name: string;
+  label: string;
+  hint?: string;
+  type?: 'date';
+  options?: Options | undefined;
+  /** What no choice means, for an order of the rows, which is no search. */
+  none?: string;
+};
 
 export type ListModel<T> = {
   /** The path of the page. */
@@ -33,6 +41,7 @@ export type ListModel<T> = {
   /** The first one is the name of the row. */
   columns: readonly Column<T>[];
   outcome: Outcome<ApiPage<T>>;
+  names?: Names | undefined;
   /** What to say when there is nothing at all. */
   empty: Content;
 };
@@ -58,23 +67,17 @@ ${fields.map((field) => searchField(field, values[field.name] ?? ''))}
 </form>`;
 }
 
-function searchField(field: SearchField, value: string): Html {
-  const { kind, name, label } = field;
+function searchField({ name, label, hint, type, options, none = 'Any' }: SearchField, value: string): Html {
   const id = `search-${name}`;
-  if (kind === 'choice') {
-    return html`<div class="field narrow"><label for="${id}">${label}</label><select id="${id}" name="${name}"><option value="">${field.none ?? 'Any'}</option>${field.options.map(
-      ([option, text]) =>
-        html`<option value="${option}"${option === value && html` selected`}>${text}</option>`,
-    )}</select></div>`;
-  }
-  if (kind === 'day') {
-    return html`<div class="field narrow"><label for="${id}">${label}</label><input id="${id}" name="${name}" type="date" value="${value}"></div>`;
-  }
-  return html`<div class="field"><label for="${id}">${label}</label><input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${field.hint !== undefined && html` placeholder="${field.hint}"`}></div>`;
+  const input =
+    options !== undefined
+      ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${optionTags(options, value)}</select>`
+      : type === 'date'
+        ? html`<input id="${id}" name="${name}" type="date" value="${value}">`
+        : html`<input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${hint !== undefined && html` placeholder="${hint}"`}>`;
+  const isNarrow = options !== undefined || type !== undefined;
+  return html`<div class="field${isNarrow ? ' narrow' : ''}"><label for="${id}">${label}</label>${input}</div>`;
 }
-
-/** Options whose texts are their values. */
-export const choicesOf = (names: readonly string[]) => names.map((name) => [name, name] as const);
 
 function isSearched({ search, values }: ListModel<never>): boolean {
   return search.some((field) => !('none' in field) && (values[field.name] ?? '') !== '');
@@ -112,19 +115,19 @@ function rows<T>(model: ListModel<T>, page: ApiPage<T>): Html {
           : model.empty
     }</div>`;
   }
-  return html`${table(columns, page.data)}${pager(model, page)}`;
+  return html`${table(columns, page.data, model.names)}${pager(model, page)}`;
 }
 
 /** A table whose rows become blocks where the screen is narrow. */
-export function table<T>(columns: readonly Column<T>[], data: readonly T[]): Html {
+export function table<T>(columns: readonly Column<T>[], data: readonly T[], names: Names = new Map()): Html {
   const [name, ...others] = columns;
   return html`<div class="table"><table class="stacked"><thead><tr>${columns.map(
     (column) => html`<th scope="col"${column.number && html` class="number"`}>${column.title}</th>`,
   )}</tr></thead><tbody>${data.map(
     (row) =>
-      html`<tr><th scope="row"><div>${name?.show(row)}</div></th>${others.map(
+      html`<tr><th scope="row"><div>${name?.show(row, names)}</div></th>${others.map(
         (column) =>
-          html`<td data-label="${column.title}"${column.number && html` class="number"`}><div>${column.show(row)}</div></td>`,
+          html`<td data-label="${column.title}"${column.number && html` class="number"`}><div>${column.show(row, names)}</div></td>`,
       )}</tr>`,
   )}</tbody></table></div>`;
 }
@@ -142,8 +145,4 @@ function pager<T>(model: ListModel<T>, { links }: ApiPage<T>): Html | false {
   const [previous, next] = [cursorOf(links?.prev), cursorOf(links?.next)];
   if (previous === undefined && next === undefined) return false;
   return html`<nav class="pager" aria-label="Pages">${link(previous, 'Previous page')}${link(next, 'Next page')}</nav>`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

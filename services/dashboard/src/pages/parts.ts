@@ -25,6 +25,11 @@ export function entryOf<T>(table: Readonly<Record<string, T>>, key: string): T |
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
+/** A text that begins a sentence. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A state in one word. */
 export function statusTag(status: string): Html {
   const look = GOOD.has(status)
@@ -102,11 +107,11 @@ export function facts(entries: readonly (readonly [name: string, value: Content]
  * to ask for something else, where what was asked for may be what is refused or missing.
  */
 export function notAvailable(
-  what: string,
+  subject: string,
   error: ApiError,
   { again, otherwise = false }: { again?: string; otherwise?: Content } = {},
 ): Html {
-  return html`<div class="unavailable" role="status"><p><strong>${what} cannot be shown.</strong> ${whyNot(error, again, otherwise)}</p></div>`;
+  return html`<div class="unavailable" role="status"><p><strong>${subject} cannot be shown.</strong> ${whyNot(error, again, otherwise)}</p></div>`;
 }
 
 function whyNot(error: ApiError, again: string | undefined, otherwise: Content): Content {
@@ -117,6 +122,14 @@ function whyNot(error: ApiError, again: string | undefined, otherwise: Content):
     return html`${error.message} ${again === undefined ? 'Try again' : html`<a href="${again}">Try again</a>`} in a moment.`;
   }
   return html`${error.message} ${otherwise}`;
+}
+
+/** A part of a page, which is loaded again every few seconds where there are any. Its id must be unique on the page. */
+export function refreshed(
+  { id, path, seconds, stack }: { id: string; path: string; seconds?: number | undefined; stack?: boolean },
+  content: Html,
+): Html {
+  return html`<div id="${id}"${stack && html` class="stack"`}${seconds !== undefined && html` hx-get="${path}" hx-select="#${id}" hx-swap="outerHTML" hx-trigger="every ${seconds}s"`}>${content}</div>`;
 }
 
 /** Links to the parts of one thing. */

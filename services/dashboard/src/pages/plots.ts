@@ -104,11 +104,6 @@ function rate(failures: readonly Outcome<Series>[], requests: Outcome<Series>): 
   return `${NUMBER.format((failed.reduce<number>((sum, total) => sum + (total ?? 0), 0) / all) * 100)} %`;
 }
 
-/** A part of a page that is loaded again every few seconds. Its id must be unique on the page. */
-export function refreshed(id: string, address: string, content: Html): Html {
-  return html`<div id="${id}" hx-get="${address}" hx-select="#${id}" hx-swap="outerHTML" hx-trigger="every 5s">${content}</div>`;
-}
-
 /** Plots of metrics: bars, or lines for latencies. A script draws each from its table, which remains for those who do not see it. */
 export function plotGrid(plots: readonly Plot[]): Html {
   return html`<div class="plots">${plots.map(onePlot)}</div>`;

@@ -8,7 +8,7 @@ import type { Sample } from './quick-start-sample.ts';
 import { snippetsOf } from './quick-start-snippets.ts';
 
 /** A request that was made for somebody to see, without its credential. */
-export type Exchange = { request: string; status: number; ms: number; response: string };
+export type Exchange = { request: string; status: number; ms: number; body: string };
 
 /** The requests that can be tried. */
 export const TRIES: Readonly<Record<string, { title: string; path: string }>> = {
@@ -72,5 +72,5 @@ ${isMachine && textField({ name: 'client_secret', label: 'Client secret', type: 
 <div class="buttons"><button class="primary">Send the request</button></div>`,
   { class: 'wide-form' },
 )}
-${exchange !== undefined && html`<div class="exchange" role="status"><div><h3>Request</h3><pre tabindex="0" aria-label="Request"><code>${exchange.request}</code></pre></div><div><h3>Response: ${exchange.status}, after ${exchange.ms} ms</h3><pre tabindex="0" aria-label="Response"><code>${exchange.response}</code></pre></div></div>`}</section>`;
+${exchange !== undefined && html`<div class="exchange" role="status"><div><h3>Request</h3><pre tabindex="0" aria-label="Request"><code>${exchange.request}</code></pre></div><div><h3>Response: ${exchange.status}, after ${exchange.ms} ms</h3><pre tabindex="0" aria-label="Response"><code>${exchange.body}</code></pre></div></div>`}</section>`;
 }

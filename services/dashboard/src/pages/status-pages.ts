@@ -9,7 +9,7 @@ import type { View } from './view.ts';
 
 const HOME = { href: '/dashboard', title: 'Go to the overview' };
 
-function gate(title: string, body: Content, link: { href: string; title: string }): string {
+function linkPage(title: string, body: Content, link: { href: string; title: string }): string {
   return centeredPage(
     {
       title,
@@ -22,7 +22,7 @@ ${body}
 }
 
 export function signedOutPage(): string {
-  return gate('You are signed out', html`<p>You have signed out of the ${PRODUCT} dashboard.</p>`, {
+  return linkPage('You are signed out', html`<p>You have signed out of the ${PRODUCT} dashboard.</p>`, {
     href: '/dashboard/sign-in',
     title: 'Sign in again',
   });
@@ -30,7 +30,7 @@ export function signedOutPage(): string {
 
 /** The session ended while a form was being filled in. */
 export function sessionEndedPage(): string {
-  return gate(
+  return linkPage(
     'Your session has ended',
     html`<p>Your change was not saved. Sign in and submit the form again.</p>`,
     { href: '/dashboard/sign-in', title: 'Sign in' },
@@ -69,7 +69,7 @@ ${body}
 }
 
 export function signInFailedPage(): string {
-  return gate(
+  return linkPage(
     'You are not signed in',
     html`<p>The sign-in was cancelled, took too long, or was started in another tab.</p>`,
     { href: '/dashboard/sign-in', title: 'Sign in' },
@@ -79,10 +79,14 @@ export function signInFailedPage(): string {
 /** Before anybody is known: something is wrong or missing. */
 export function errorPage(error: { status: number; message: string }, requestId: string): string {
   if (error.status === 404) {
-    return gate('Page not found', html`<p>The address may be mistyped, or the page was removed.</p>`, HOME);
+    return linkPage(
+      'Page not found',
+      html`<p>The address may be mistyped, or the page was removed.</p>`,
+      HOME,
+    );
   }
   const title = error.status === 503 ? 'The dashboard is temporarily unavailable' : 'Something went wrong';
-  return gate(title, html`<p>${error.message}</p><p class="small-print">Request ${requestId}</p>`, HOME);
+  return linkPage(title, html`<p>${error.message}</p><p class="small-print">Request ${requestId}</p>`, HOME);
 }
 
 /** What the API's refusal of a page comes to, inside the navigation. */

@@ -1,27 +1,12 @@
 import type { Content } from '@gatehouse/web/html';
 
-/** The pages of the navigation. */
-export type Section =
-  | 'overview'
-  | 'applications'
-  | 'reports'
-  | 'items'
-  | 'products'
-  | 'orders'
-  | 'notifications'
-  | 'users'
-  | 'audit'
-  | 'signing-keys'
-  | 'queues'
-  | 'dead-letters';
-
 /** A page of the dashboard, without what surrounds it. */
 export type View = {
   title: string;
   /** Which of several pages with this title it is, for the title of the document. */
   part?: string;
-  /** The entry of the navigation that it belongs to; none on pages outside of it. */
-  section?: Section;
+  /** The name of the entry of the navigation that it belongs to; none on pages outside of it. */
+  section?: string;
   /** The pages above it, the topmost first. */
   trail?: readonly { href: string; title: string }[];
   /** What can be done on this page, beside its heading. */

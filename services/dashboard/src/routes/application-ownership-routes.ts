@@ -87,7 +87,7 @@ export function addApplicationOwnershipRoutes(router: DashboardRouter): void {
     const lost = html`${LOST_WITH_APPLICATION} The application was ${lastUseText(application)}.`;
     const { section, trail } = { ...common(application), trail: TRAIL };
     return {
-      ...deletionQuestion({ path: pathOf(application), what: 'application', name, lost, section, trail }),
+      ...deletionQuestion({ path: pathOf(application), noun: 'application', name, lost, section, trail }),
       async act() {
         await visit.api.send('DELETE', applicationPath(id));
         return `${APPLICATIONS}?done=deleted`;

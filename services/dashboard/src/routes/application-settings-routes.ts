@@ -4,11 +4,11 @@ import { type Names, namesOfUsers } from '../api/names.ts';
 import type { ApiTransfer } from '../api/transfers.ts';
 import { changes, shownFields } from '../http/changes.ts';
 import { type RefusedSettings, settingsPage } from '../pages/application-settings-page.ts';
+import { currentSettings, currentValues, sentValues, settingsOf } from '../pages/application-values.ts';
 import { errorOf } from '../pages/fields.ts';
 import { entryOf } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import { pathOf, readApplication } from './application-routes.ts';
-import { currentSettings, currentValues, sentValues, settingsOf } from './application-values.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 const NOTICES: Record<string, string> = {

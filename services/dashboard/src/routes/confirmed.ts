@@ -7,7 +7,7 @@ import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
 /** A form of the page that was sent and did not lead to the act. */
-export type SentResponse = { fields: Fields; error?: ApiError };
+export type SentForm = { fields: Fields; error?: ApiError };
 
 /** What is asked before an act that cannot be undone, and the act, which returns the page to go on to. */
 export type Question = Confirmation &
@@ -25,7 +25,7 @@ export type Question = Confirmation &
 export function addConfirmed(
   { get, postOnce }: Pick<DashboardRouter, 'get' | 'postOnce'>,
   path: string,
-  ask: (visit: Visit, sent?: SentResponse) => Promise<Question>,
+  ask: (visit: Visit, sent?: SentForm) => Promise<Question>,
 ): void {
   get(path, async (visit) => view(visit, await ask(visit)));
 
@@ -41,7 +41,7 @@ export function addConfirmed(
   });
 }
 
-function view({ ctx, csrf }: Visit, question: Question, sent?: SentResponse): View {
+function view({ ctx, csrf }: Visit, question: Question, sent?: SentForm): View {
   const { title, section, trail, hidden = {}, names = [] } = question;
   const isUnconfirmed = sent !== undefined && sent.error === undefined;
   return {

@@ -1,12 +1,6 @@
 import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
-import {
-  type ApiApplication,
-  type ApiKey,
-  type ApiSecret,
-  applicationPath,
-  isConfidential,
-} from '../api/application-types.ts';
+import { type ApiKey, type ApiSecret, applicationPath, isConfidential } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
 import {
   ending,
@@ -19,6 +13,7 @@ import {
 import { errorOf, selectField } from '../pages/fields.ts';
 import { entryOf, exactTime, lastUseText } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
+import { readApplication } from './application-routes.ts';
 import { addConfirmed } from './confirmed.ts';
 import { type DashboardRouter, notFound, type Visit } from './dashboard-router.ts';
 
@@ -57,7 +52,7 @@ export function addCredentialRoutes(router: DashboardRouter): void {
   });
 
   addConfirmed(router, '/applications/:id/credentials/secrets/:credential/remove', async (visit) => {
-    const [{ name }, secrets] = await Promise.all([applicationOf(visit), secretsOf(visit)]);
+    const [{ name }, secrets] = await Promise.all([readApplication(visit), secretsOf(visit)]);
     const secret = named(visit, secrets);
     const isLast = secrets.length === 1;
     return {
@@ -88,7 +83,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
   const keyPath = (visit: Visit, { id }: ApiKey) => `${apiPath(visit)}/api-keys/${encodeURIComponent(id)}`;
 
   addConfirmed(router, '/applications/:id/credentials/keys/:credential/rotate', async (visit, sent) => {
-    const [{ name }, keys] = await Promise.all([applicationOf(visit), keysOf(visit)]);
+    const [{ name }, keys] = await Promise.all([readApplication(visit), keysOf(visit)]);
     const key = named(visit, keys);
     return {
       ...common(visit, name),
@@ -108,7 +103,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
   });
 
   addConfirmed(router, '/applications/:id/credentials/keys/:credential/revoke', async (visit) => {
-    const [{ name }, keys] = await Promise.all([applicationOf(visit), keysOf(visit)]);
+    const [{ name }, keys] = await Promise.all([readApplication(visit), keysOf(visit)]);
     const key = named(visit, keys);
     return {
       ...common(visit, name),
@@ -122,7 +117,6 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
     };
   });
 
-  const applicationOf = (visit: Visit) => visit.api.get<ApiApplication>(apiPath(visit));
   const secretsOf = async (visit: Visit) =>
     (await visit.api.get<{ data: ApiSecret[] }>(`${apiPath(visit)}/secrets`)).data;
   const keysOf = async (visit: Visit) =>
@@ -156,11 +150,11 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${name}</bdi></strong>
   ): Promise<View> {
     const { secretError, keyError, values, label } = shown;
     const [application, secrets, keys] = await Promise.all([
-      applicationOf(visit),
+      readApplication(visit),
       secretsOf(visit),
       keysOf(visit),
     ]);
-    const fresh = (await visit.takeFlash()).map((text) => JSON.parse(text) as NewCredential);
+    const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
     const target = { application, action: path(visit), csrf: visit.csrf, fresh };
     const section = {
       ...target,

@@ -10,7 +10,7 @@ import type { Cookies } from '../http/cookies.ts';
 import { CsrfError, type Fields, type Forms, type SentFields } from '../http/forms.ts';
 import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
-import { layout } from '../pages/layout.ts';
+import { layout, type NavigationEntry } from '../pages/layout.ts';
 import { errorView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
@@ -36,7 +36,7 @@ export type Visit = {
   /** Keeps a text, such as a new secret, for the next view of the page at this path. */
   putFlash(path: string, text: string): Promise<void>;
   /** What was kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
-  takeFlash(): Promise<string[]>;
+  takeFlashes(): Promise<string[]>;
   /** Keeps the response to a form for the page that follows; returns its name in the query of that page. */
   putRefused(page: RefusedPage): Promise<string>;
 };
@@ -45,24 +45,28 @@ type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
 
 /** Pages and forms for those who are signed in. */
 export type DashboardRouter = {
-  router: Router;
   get(path: string, show: (visit: Visit) => Promise<View> | View): void;
   /** A form: returns the page to go on to, or one that says what has to be corrected. */
   post(path: string, act: Act): void;
   /** A form that the API does not take once, however often it is sent: see RepeatedForms. */
   postOnce(path: string, act: Act): void;
   /** Something other than a page, such as a download. */
-  raw(path: string, response: (visit: Visit) => Promise<void>): void;
+  raw(path: string, respond: (visit: Visit) => Promise<void>): void;
 };
 
+/** A part of the dashboard: its entry in the navigation, and its pages and forms. */
+export type Section = NavigationEntry & { addRoutes(router: DashboardRouter): void };
+
+/** The pages of all sections, under the headings of the navigation. */
 export function createDashboardRouter(options: {
+  sections: readonly (readonly [heading: string, sections: readonly Section[]])[];
   sessions: Sessions;
   forms: Forms;
   repeatedForms: RepeatedForms;
   cookies: Cookies;
   api: Connect;
-}): DashboardRouter {
-  const { sessions, forms, repeatedForms, cookies, api } = options;
+}): Router {
+  const { sections, sessions, forms, repeatedForms, cookies, api } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
@@ -99,7 +103,7 @@ export function createDashboardRouter(options: {
         return typeof value === 'string' ? value : '';
       },
       putFlash: (path, text) => sessions.putFlash(session, path, text),
-      takeFlash: async () => (ctx.method === 'GET' ? sessions.takeFlash(session, ctx.path) : []),
+      takeFlashes: async () => (ctx.method === 'GET' ? sessions.takeFlashes(session, ctx.path) : []),
       putRefused: (page) => sessions.putRefused(session, page),
     };
   }
@@ -108,7 +112,7 @@ export function createDashboardRouter(options: {
   async function show(visit: Visit, view: View): Promise<void> {
     const { person, csrf, ctx } = visit;
     const status = view.status ?? (view.failed ? 400 : 200);
-    const html = layout(view, { person, csrf });
+    const html = layout(view, { person, csrf }, sections);
     if (ctx.method !== 'POST') return sendPage(ctx, html, status);
     seeOther(ctx, `${pageOf(ctx.path)}?${REFUSED}=${await visit.putRefused({ status, html })}`);
   }
@@ -154,7 +158,7 @@ export function createDashboardRouter(options: {
     } else seeOther(ctx, location);
   }
 
-  function reading(path: string, response: (visit: Visit) => Promise<void>): void {
+  function reading(path: string, respond: (visit: Visit) => Promise<void>): void {
     router.get(path, async (ctx) => {
       const session = await sessionOf(ctx);
       if (session === undefined) return askToSignIn(ctx);
@@ -163,7 +167,7 @@ export function createDashboardRouter(options: {
       const kept = refused === '' ? undefined : await sessions.takeRefused(session, refused);
       if (kept !== undefined) return sendPage(ctx, kept.html, kept.status);
       try {
-        await response(visit);
+        await respond(visit);
       } catch (error) {
         await refuse(visit, error, () => askToSignIn(ctx));
       }
@@ -189,14 +193,15 @@ export function createDashboardRouter(options: {
     });
   }
 
-  return {
-    router,
+  const pages: DashboardRouter = {
     raw: reading,
     get: (path, toView) => reading(path, async (visit) => show(visit, await toView(visit))),
     post,
     postOnce: (path, act) =>
       post(path, (visit, fields) => repeatedForms.once(fields.idempotencyKey, () => act(visit, fields))),
   };
+  for (const { addRoutes } of sections.flatMap(([, inside]) => inside)) addRoutes(pages);
+  return router;
 }
 
 /** Whether a page loads anew by itself, which page.js says. It neither keeps a session nor begins another. */

@@ -1,15 +1,12 @@
 import { form } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
-import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
-import type { ApiPage } from '../api/pages.ts';
 import type { Lane } from '../api/queues.ts';
-import { errorOf, formProblem } from '../pages/fields.ts';
-import { list } from '../pages/list.ts';
-import { entryOf, exactTime } from '../pages/parts.ts';
-import type { View } from '../pages/view.ts';
+import { errorOf } from '../pages/fields.ts';
+import { exactTime } from '../pages/parts.ts';
 import { addConfirmed } from './confirmed.ts';
-import type { DashboardRouter, Visit } from './dashboard-router.ts';
+import type { DashboardRouter } from './dashboard-router.ts';
+import { listView, type ResourceList } from './resource-list.ts';
 
 type DeadLetter = {
   id: string;
@@ -24,17 +21,51 @@ type DeadLetter = {
 
 const PATH = '/dashboard/dead-letters';
 const API = '/api/v1/dead-letters';
-const NOTICES: Record<string, string> = {
-  replayed: 'The job is back in its queue and starts with a full set of attempts.',
-  removed: 'The dead letter is removed.',
-  gone: 'Somebody else has already replayed or removed this dead letter.',
+const DEAD_LETTERS: ResourceList<DeadLetter> = {
+  name: 'dead-letters',
+  noun: ['dead letter', 'dead letters'],
+  api: API,
+  introduction: html`<p>A dead letter is a job that failed in every attempt. Replay the job when the cause is fixed.</p>`,
+  notices: {
+    replayed: 'The job is back in its queue and starts with a full set of attempts.',
+    removed: 'The dead letter is removed.',
+    gone: 'Somebody else has already replayed or removed this dead letter.',
+  },
+  filters: [
+    {
+      name: 'queue',
+      label: 'Queue',
+      async options(api) {
+        const { value } = await attempt(api.get<Lane[]>('/api/v1/queues'));
+        return [...new Set(value?.map(({ queue }) => queue))];
+      },
+    },
+  ],
+  find: ({ api }, { queue, cursor }) =>
+    api.get(API, { cursor: cursor || undefined, queue: queue || undefined }),
+  columns: ({ csrf }) => [
+    { title: 'Job', show: ({ id, data }) => html`<code>${id}</code>${about(data)}` },
+    { title: 'Queue', show: ({ queue: name, lane, priority }) => `${name} / ${lane}, ${priority}` },
+    { title: 'Last error', show: ({ error }) => error },
+    { title: 'Attempts', number: true, show: ({ attempts }) => attempts },
+    { title: 'Failed', show: ({ failed_at: at }) => exactTime(at) },
+    {
+      title: 'Change',
+      show: ({ id }) =>
+        html`<div class="row-buttons">${form(
+          { action: `${PATH}/replay`, csrf, hidden: { id } },
+          html`<button class="secondary" aria-label="${`Replay ${id}`}">Replay</button>`,
+        )}<a class="button danger" href="${`${PATH}/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove ${id}`}">Remove</a></div>`,
+    },
+  ],
+  empty: html`<p><strong>There are no dead letters.</strong> Every job has succeeded or is still being tried. <a href="/dashboard/queues">See the queues</a>.</p>`,
 };
 
 /** Jobs whose attempts all failed, for admins: replaying and removing them. */
 export function addDeadLetterRoutes(router: DashboardRouter): void {
   const { get, post } = router;
 
-  get('/dead-letters', (visit) => view(visit, { notice: entryOf(NOTICES, visit.query('done')) }));
+  get('/dead-letters', (visit) => listView(DEAD_LETTERS, visit));
 
   post('/dead-letters/replay', async (visit, fields) => {
     try {
@@ -42,7 +73,7 @@ export function addDeadLetterRoutes(router: DashboardRouter): void {
       const { replayed } = await visit.api.send<{ replayed: number }>('POST', API, body);
       return `${PATH}?done=${replayed === 0 ? 'gone' : 'replayed'}`;
     } catch (error) {
-      return view(visit, { error: errorOf(error) });
+      return listView(DEAD_LETTERS, visit, errorOf(error));
     }
   });
 
@@ -60,58 +91,6 @@ export function addDeadLetterRoutes(router: DashboardRouter): void {
       },
     };
   });
-}
-
-async function view(
-  { api, csrf, query }: Visit,
-  shown: { notice?: string | undefined; error?: ApiError },
-): Promise<View> {
-  const [queue, cursor] = [query('queue'), query('cursor')];
-  const search = { cursor: cursor || undefined, queue: queue || undefined };
-  const [outcome, lanes] = await Promise.all([
-    attempt(api.get<ApiPage<DeadLetter>>(API, search)),
-    attempt(api.get<Lane[]>('/api/v1/queues')),
-  ]);
-  const queues = [...new Set(lanes.value?.map((it) => it.queue))];
-  return {
-    title: 'Dead letters',
-    section: 'dead-letters',
-    notice: shown.notice,
-    failed: shown.error !== undefined,
-    body: html`<p>A dead letter is a job that failed in every attempt. Replay the job when the cause is fixed.</p>
-${formProblem(shown.error, [])}
-${list<DeadLetter>({
-  path: PATH,
-  noun: ['dead letter', 'dead letters'],
-  search: [
-    {
-      kind: 'choice',
-      name: 'queue',
-      label: 'Queue',
-      options: queues.map((name) => [name, name] as const),
-    },
-  ],
-  values: { queue },
-  cursor,
-  outcome,
-  columns: [
-    { title: 'Job', show: ({ id, data }) => html`<code>${id}</code>${about(data)}` },
-    { title: 'Queue', show: ({ queue: name, lane, priority }) => `${name} / ${lane}, ${priority}` },
-    { title: 'Last error', show: ({ error }) => error },
-    { title: 'Attempts', number: true, show: ({ attempts }) => attempts },
-    { title: 'Failed', show: ({ failed_at: at }) => exactTime(at) },
-    {
-      title: 'Change',
-      show: ({ id }) =>
-        html`<div class="row-buttons">${form(
-          { action: `${PATH}/replay`, csrf, hidden: { id } },
-          html`<button class="secondary" aria-label="${`Replay ${id}`}">Replay</button>`,
-        )}<a class="button danger" href="${`${PATH}/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove ${id}`}">Remove</a></div>`,
-    },
-  ],
-  empty: html`<p><strong>There are no dead letters.</strong> Every job has succeeded or is still being tried. <a href="/dashboard/queues">See the queues</a>.</p>`,
-})}`,
-  };
 }
 
 /** What a job is about, by its ids. */

@@ -5,6 +5,7 @@ import type { ApplicationPage } from '../api/application-types.ts';
 import { attempt } from '../api/attempt.ts';
 import type { ApiPage } from '../api/pages.ts';
 import { createSampleData } from '../api/sample-data.ts';
+import { refreshed } from '../pages/parts.ts';
 import {
   figures,
   freshness,
@@ -12,7 +13,6 @@ import {
   plotGrid,
   REQUEST_METRICS,
   rangePicker,
-  refreshed,
   requestFigures,
   requestPlots,
   totalText,
@@ -59,8 +59,7 @@ export function addOverviewRoutes(
     const usage = html`${rangePicker('/dashboard', range)}
 <p>${whose} in the ${RANGES[range].title.toLowerCase()}.</p>
 ${refreshed(
-  'figures',
-  `/dashboard?range=${range}`,
+  { id: 'figures', path: `/dashboard?range=${range}`, seconds: 5 },
   html`${
     !isAway &&
     figures([
@@ -85,12 +84,12 @@ ${freshness(series.requests)}`,
       body: html`${isNew && welcome()}${products?.value?.data.length === 0 && sampleOffer(csrf)}
 ${!(isNew && person.role === 'user') && usage}
 <section><h2>Shortcuts</h2>
-<ul class="choices">${SHORTCUTS.map(([href, title, what]) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${what}</span></a></li>`)}</ul></section>`,
+<ul class="choices">${SHORTCUTS.map(([href, title, description]) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${description}</span></a></li>`)}</ul></section>`,
     };
   });
 }
 
-const SHORTCUTS: [href: string, title: string, what: string][] = [
+const SHORTCUTS: [href: string, title: string, description: string][] = [
   ['/dashboard/applications/new', 'New application', 'Sign people in, or give a server access to the API.'],
   [
     '/dashboard/applications',

@@ -6,7 +6,7 @@ import { attempt } from '../api/attempt.ts';
 import type { Lane } from '../api/queues.ts';
 import { errorOf, formProblem } from '../pages/fields.ts';
 import { type Column, table } from '../pages/list.ts';
-import { entryOf, notAvailable, number, statusTag, time } from '../pages/parts.ts';
+import { entryOf, notAvailable, number, refreshed, statusTag, time } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
@@ -44,11 +44,12 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
 ${formProblem(error, [])}
 ${
   outcome.error === undefined
-    ? html`<div id="queues" hx-get="${PATH}" hx-select="#queues" hx-swap="outerHTML" hx-trigger="every 5s">${
+    ? refreshed(
+        { id: 'queues', path: PATH, seconds: 5 },
         outcome.value.length === 0
           ? html`<p class="empty">This deployment has no queues.</p>`
-          : table(columns(csrf), outcome.value)
-      }</div>`
+          : table(columns(csrf), outcome.value),
+      )
     : notAvailable('Queues', outcome.error, { again: PATH })
 }`,
   };

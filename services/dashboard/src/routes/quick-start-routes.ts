@@ -1,13 +1,14 @@
-import { type ApiApplication, applicationPath } from '../api/application-types.ts';
+import type { ApiApplication } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
 import { errorOf } from '../pages/fields.ts';
 import { entryOf } from '../pages/parts.ts';
 import { type Exchange, quickStart, TRIES } from '../pages/quick-start-pages.ts';
 import type { View } from '../pages/view.ts';
+import { pathOf, readApplication } from './application-routes.ts';
 import type { DashboardRouter, Visit } from './dashboard-router.ts';
 
-/** Longer answers are cut for the page. */
-const MAX_RESPONSE = 4000;
+/** Longer bodies are cut for the page. */
+const MAX_BODY = 4000;
 
 const BOUND =
   'The tokens of this application are bound to its own key (DPoP). The dashboard cannot use them.';
@@ -17,10 +18,12 @@ export function addQuickStartRoutes(
   { get, post }: DashboardRouter,
   { publicUrl }: { publicUrl: string },
 ): void {
-  get('/applications/:id/quick-start', async (visit) => view(visit, await read(visit), { chosen: 'items' }));
+  get('/applications/:id/quick-start', async (visit) =>
+    view(visit, await readApplication(visit), { chosen: 'items' }),
+  );
 
   post('/applications/:id/quick-start', async (visit, fields) => {
-    const application = await read(visit);
+    const application = await readApplication(visit);
     const chosen = fields.text('request');
     const refuse = (problem: string) => view(visit, application, { chosen, problem });
     const path = entryOf(TRIES, chosen)?.path ?? '/userinfo';
@@ -39,12 +42,10 @@ export function addQuickStartRoutes(
       request: `GET ${path} HTTP/1.1\nHost: ${new URL(publicUrl).host}\nAuthorization: Bearer …`,
       status: tried.status,
       ms: Math.round(performance.now() - began),
-      response: `${pretty(tried.text).slice(0, MAX_RESPONSE)}`,
+      body: `${pretty(tried.text).slice(0, MAX_BODY)}`,
     };
     return view(visit, application, { chosen, exchange });
   });
-
-  const read = ({ api, param }: Visit) => api.get<ApiApplication>(applicationPath(param('id')));
 
   function view(
     { csrf }: Visit,
@@ -52,7 +53,7 @@ export function addQuickStartRoutes(
     shown: { chosen: string; exchange?: Exchange; problem?: string },
   ): View {
     const { client_id: clientId, redirect_uris: uris, scopes } = application;
-    const action = `/dashboard/applications/${encodeURIComponent(clientId)}/quick-start`;
+    const action = `${pathOf(application)}/quick-start`;
     const sample = { base: publicUrl, clientId, redirectUri: uris[0] ?? '', scope: scopes.join(' ') };
     return applicationView(application, {
       path: '/quick-start',

@@ -1,27 +1,27 @@
 import { html } from '@gatehouse/web/html';
 import { loadSeries, RANGES, rangeOf } from '../api/analytics.ts';
-import { type ApiApplication, applicationPath } from '../api/application-types.ts';
 import { applicationView } from '../pages/application-pages.ts';
+import { refreshed } from '../pages/parts.ts';
 import {
   figures,
   freshness,
   plotGrid,
   REQUEST_METRICS,
   rangePicker,
-  refreshed,
   requestFigures,
   requestPlots,
   totalText,
 } from '../pages/plots.ts';
+import { pathOf, readApplication } from './application-routes.ts';
 import type { DashboardRouter } from './dashboard-router.ts';
 
 /** What one application did, over time. */
 export function addUsageRoutes({ get }: DashboardRouter): void {
-  get('/applications/:id/usage', async ({ api, param, query }) => {
-    const application = await api.get<ApiApplication>(applicationPath(param('id')));
-    const range = rangeOf(query('range'));
-    const series = await loadSeries(api, REQUEST_METRICS, { range, clientId: application.client_id });
-    const path = `/dashboard/applications/${encodeURIComponent(application.client_id)}/usage`;
+  get('/applications/:id/usage', async (visit) => {
+    const application = await readApplication(visit);
+    const range = rangeOf(visit.query('range'));
+    const series = await loadSeries(visit.api, REQUEST_METRICS, { range, clientId: application.client_id });
+    const path = `${pathOf(application)}/usage`;
     const isAway = series.requests.error !== undefined;
     const plots = requestPlots(series);
     return applicationView(application, {
@@ -30,8 +30,7 @@ export function addUsageRoutes({ get }: DashboardRouter): void {
       body: html`${rangePicker(path, range)}
 <p>Usage of this application in the ${RANGES[range].title.toLowerCase()}.</p>
 ${refreshed(
-  'usage',
-  `${path}?range=${range}`,
+  { id: 'usage', path: `${path}?range=${range}`, seconds: 5 },
   html`${
     !isAway &&
     figures([...requestFigures(series), ['Tokens issued', totalText(series.tokens_issued, 'count')]])

@@ -23,7 +23,7 @@ export type OAuthClient = {
   /** A request for a sign-in: where to send the browser, and what to keep until it comes back. */
   begin(returnTo: string): Promise<{ url: string; pending: PendingSignIn }>;
   /** Exchanges the code in the response. Throws SignInRefused. */
-  finish(reply: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
+  finish(response: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** New tokens. Throws SignInEnded. */
   refresh(tokens: Tokens, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** Ends what the tokens were issued under. */
@@ -70,28 +70,28 @@ export function createOAuthClient(options: {
 
   /** A request to identity. Throws `unavailable` unless it is answered, be it with an error. */
   async function ask(url: string, init: OutboundInit, cause: Cause): Promise<Response> {
-    let reply: Response;
+    let received: Response;
     try {
       const headers = { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) };
       const response = await outbound.fetch(url, { ...init, headers });
-      reply = new Response(await response.arrayBuffer(), response);
+      received = new Response(await response.arrayBuffer(), response);
     } catch (error) {
       throw unavailable(AWAY, error);
     }
-    if (reply.status !== 429 && reply.status < 500) return reply;
-    const seconds = Number(reply.headers.get('retry-after')) || undefined;
-    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${reply.status}`), seconds);
+    if (received.status !== 429 && received.status < 500) return received;
+    const seconds = Number(received.headers.get('retry-after')) || undefined;
+    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${received.status}`), seconds);
   }
 
   async function signedIn(
-    reply: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
+    response: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
     refresh: string,
     cause: Cause,
   ): Promise<{ person: Person; tokens: Tokens }> {
     const tokens = {
-      access: reply.access_token,
+      access: response.access_token,
       refresh,
-      expiresAt: Date.now() + (reply.expiresIn() ?? 60) * 1000,
+      expiresAt: Date.now() + (response.expiresIn() ?? 60) * 1000,
     };
     return { person: await whoIs(tokens, cause), tokens };
   }
@@ -133,10 +133,10 @@ export function createOAuthClient(options: {
       });
       return { url: url.href, pending };
     },
-    async finish(reply, { state, nonce, verifier }, cause) {
+    async finish(response, { state, nonce, verifier }, cause) {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
       // The redirect URI is sent along as it was, whatever host the request came by.
-      const url = new URL(redirectUri + reply.search);
+      const url = new URL(redirectUri + response.search);
       const exchange = oauth.authorizationCodeGrant(configure(cause), url, checks);
       const granted = await exchange.catch((error: unknown) => {
         const away = unavailability(error);

@@ -68,7 +68,7 @@ export function createSessionStore(connection: Connection): SessionStore & { col
       const entries = { $each: [{ page, sealed }], $slice: -MAX_SHOWN_ONCE };
       await sessions.updateOne({ _id: id }, { $push: { shown_once: entries } });
     },
-    async takeFlash(id, page) {
+    async takeFlashes(id, page) {
       const before = await sessions.findOneAndUpdate(
         { _id: id, 'shown_once.page': page },
         { $pull: { shown_once: { page } } },

@@ -11,6 +11,13 @@ export type Tokens = {
 /** The person who has signed in, as they were when their token was issued. */
 export type Person = { id: string; name: string; role: Role };
 
+const RANK: Readonly<Record<Role, number>> = { user: 0, editor: 1, admin: 2 };
+
+/** Whether somebody has a role or a higher one; without a role, it is for everybody. */
+export function hasRole(person: Pick<Person, 'role'>, role: Role = 'user'): boolean {
+  return RANK[person.role] >= RANK[role];
+}
+
 /** Somebody's sign-in in one browser. */
 export type Session = {
   /** The hash of the cookie's value. */
@@ -48,5 +55,5 @@ export type SessionStore = {
   /** Keeps a text for the next view of a page in the session, beside those that it has already. */
   putFlash(id: string, page: string, sealed: string): Promise<void>;
   /** The texts for that page, the oldest first; of several calls, one gets them. */
-  takeFlash(id: string, page: string): Promise<string[]>;
+  takeFlashes(id: string, page: string): Promise<string[]>;
 };

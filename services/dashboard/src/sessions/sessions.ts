@@ -27,7 +27,7 @@ export type Sessions = {
   /** Keeps a text, such as a new secret, for the next view of a page; it can be taken once. */
   putFlash(session: Session, page: string, text: string): Promise<void>;
   /** What was kept for a page, the oldest first. */
-  takeFlash(session: Session, page: string): Promise<string[]>;
+  takeFlashes(session: Session, page: string): Promise<string[]>;
   /** Keeps a page that refused a form, in place of any other of the session; returns the name by which it can be taken once. */
   putRefused(session: Session, page: RefusedPage): Promise<string>;
   takeRefused(session: Session, name: string): Promise<RefusedPage | undefined>;
@@ -169,8 +169,8 @@ export function createSessions(options: {
         ? undefined
         : (JSON.parse(sealer.open(sealed, `${id} refused`)) as RefusedPage);
     },
-    async takeFlash({ id }, page) {
-      const texts = await store.takeFlash(id, page);
+    async takeFlashes({ id }, page) {
+      const texts = await store.takeFlashes(id, page);
       return texts.map((sealed) => sealer.open(sealed, `${id} once ${page}`));
     },
   };

@@ -19,17 +19,17 @@ import { fieldView, type Place, schemaView, typeText } from './schema-view.ts';
 export type Located = { method: string; path: string; operation: Operation };
 type Shape = { name: string; schema: Schema; example: unknown };
 
-/** One operation: what it takes and answers on one side, a request and its response on the other. */
+/** One operation: what it takes and returns on one side, a request and its response on the other. */
 export function operationView(document: OpenApiDocument, located: Located): Html {
   const { method, path, operation } = located;
   const { operationId: id, description, parameters = [], requestBody, responses } = operation;
   const { summary, profiles } = profilesOf(operation);
-  const replies = Object.entries(responses).map(([status, it]) => ({
+  const documented = Object.entries(responses).map(([status, it]) => ({
     status,
     response: resolve<Response>(document, it),
   }));
-  const errors = replies.filter(({ status }) => Number(status) >= 400);
-  const successes = replies.filter(({ status }) => Number(status) < 400);
+  const errors = documented.filter(({ status }) => Number(status) >= 400);
+  const successes = documented.filter(({ status }) => Number(status) < 400);
   return html`<section class="operation">
 <div class="operation-text">
 <h2 id="${id}"><a class="anchor" href="#${id}">${summary}</a></h2>
@@ -123,7 +123,7 @@ function responseView(
 ): Html {
   const names = Object.keys(headers);
   return html`<div class="answer"><p><span class="status is-good">${status}</span> ${description}</p>
-${content !== undefined && shapesView({ document, side: 'answered' }, content)}
+${content !== undefined && shapesView({ document, side: 'returned' }, content)}
 ${names.length > 0 && html`<details class="nested"><summary>Headers (${names.length})</summary><ul class="fields-of">${Object.entries(headers).map(([name, it]) => html`<li><code class="field-name">${name}</code><p class="field-text">${it.description}</p></li>`)}</ul></details>`}</div>`;
 }
 

@@ -10,8 +10,8 @@ const MAX_PATTERN = 60;
 const MAX_CHOICES = 12;
 const MAX_SHOWN = 8;
 
-/** Where a schema stands: in what is sent, or in what is answered. */
-export type Place = { document: OpenApiDocument; side: 'sent' | 'answered' };
+/** Where a schema stands: in what is sent, or in what is returned. */
+export type Place = { document: OpenApiDocument; side: 'sent' | 'returned' };
 
 /** The fields of a value, and theirs below them. */
 export function schemaView(place: Place, schema: Schema, seen: readonly string[] = []): Content {

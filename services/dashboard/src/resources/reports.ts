@@ -3,67 +3,71 @@ import type { ReadableStream } from 'node:stream/web';
 import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
-import { type ApiPage, filters } from '../api/pages.ts';
+import { filters } from '../api/pages.ts';
 import { errorOf } from '../pages/fields.ts';
-import { choicesOf, list } from '../pages/list.ts';
-import { notAvailable } from '../pages/parts.ts';
+import { capital, notAvailable, number, statusTag, time } from '../pages/parts.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
 import {
   endOfDay,
-  FORMATS,
   filterField,
-  REPORT_COLUMNS,
+  isRunning,
+  period,
   REPORTS,
   type Report,
   type ReportType,
   type ReportValues,
   reportChoice,
   reportForm,
-  reportState,
-  reportTitle,
-} from '../pages/report-pages.ts';
-import type { View } from '../pages/view.ts';
-import type { DashboardRouter, Visit } from './dashboard-router.ts';
+  reportPage,
+  size,
+} from './report-page.ts';
+import { resourcePages } from './resource-pages.ts';
 
 const API = '/v2/reports';
-const TRAIL = [{ href: REPORTS, title: 'Reports' }];
 const TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage'];
 const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled', 'expired'];
-/** What a download keeps of the API's answer. */
+const FORMATS = ['csv', 'json', 'pdf'];
+/** What a download keeps of the API's response. */
 const DOWNLOAD_HEADERS = ['content-type', 'content-length', 'content-disposition'];
 
 /** Reports: starting one, following its progress, downloading it. */
-export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
-  const apiPath = ({ id }: Visit) => `${API}/${id('rpt')}`;
+export const reports = resourcePages<Report>({
+  name: 'reports',
+  noun: ['report', 'reports'],
+  api: API,
+  idPrefix: 'rpt',
+  role: 'editor',
+  filters: [
+    { name: 'type', label: 'Type', options: TYPES },
+    { name: 'status', label: 'Status', options: STATUSES },
+    { name: 'format', label: 'Format', options: FORMATS.map((name) => [name, name.toUpperCase()]) },
+  ],
+  find: ({ api }, { cursor, ...equal }) =>
+    api.get(API, { view: 'mine', cursor, sort: 'created_at', order: 'desc', ...filters(equal) }),
+  columns: [
+    { title: 'Report', show: titleOf },
+    { title: 'Status', show: (it) => html`${statusTag(it.status)}${isRunning(it) && ` ${it.progress} %`}` },
+    { title: 'Period', show: period },
+    { title: 'Rows', number: true, show: ({ rows }) => number(rows) },
+    { title: 'Size', number: true, show: ({ bytes }) => size(bytes) },
+    { title: 'Requested', show: ({ created_at: at }) => time(at) },
+    { title: 'Kept until', show: ({ expires_at: at }) => time(at) },
+  ],
+  empty: html`<p><strong>You have not requested any reports yet.</strong> A report collects orders, products, users, notifications or usage over a period as CSV, JSON or PDF.</p>`,
+  title: titleOf,
+  view: reportPage,
+  create: { invitation: 'Make a report' },
+  routes: addReportRoutes,
+});
 
-  get('/reports', async ({ api, query }) => {
-    const values = { type: query('type'), status: query('status'), format: query('format') };
-    const cursor = query('cursor');
-    const newest = { view: 'mine', cursor, sort: 'created_at', order: 'desc' };
-    return {
-      title: 'Reports',
-      section: 'reports',
-      actions: html`<a class="primary" href="${REPORTS}/new">New report</a>`,
-      body: list<Report>({
-        path: REPORTS,
-        noun: ['report', 'reports'],
-        search: [
-          { kind: 'choice', name: 'type', label: 'Type', options: choicesOf(TYPES) },
-          { kind: 'choice', name: 'status', label: 'Status', options: choicesOf(STATUSES) },
-          {
-            kind: 'choice',
-            name: 'format',
-            label: 'Format',
-            options: FORMATS.map(([name]) => [name, name.toUpperCase()] as const),
-          },
-        ],
-        values,
-        cursor,
-        outcome: await attempt(api.get<ApiPage<Report>>(API, { ...newest, ...filters(values) })),
-        columns: REPORT_COLUMNS,
-        empty: html`<p><strong>You have not requested any reports yet.</strong> A report collects orders, products, users, notifications or usage over a period as CSV, JSON or PDF.</p><p><a class="button primary" href="${REPORTS}/new">Make a report</a></p>`,
-      }),
-    };
-  });
+function titleOf({ type, format }: Report): string {
+  return `${capital(type)}, ${format.toUpperCase()}`;
+}
+
+/** The forms of the types, which the API describes; and what becomes of a report. */
+function addReportRoutes({ get, post, raw }: DashboardRouter): void {
+  const apiPathOf = ({ id }: Visit) => `${API}/${id('rpt')}`;
 
   get('/reports/new', (visit) => {
     const { query } = visit;
@@ -94,23 +98,13 @@ export function addReportRoutes({ get, post, raw }: DashboardRouter): void {
     }
   });
 
-  get('/reports/:id', async (visit) => {
-    const report = await visit.api.get<Report>(apiPath(visit));
-    return {
-      title: reportTitle(report),
-      section: 'reports',
-      trail: TRAIL,
-      body: reportState(report, visit.csrf),
-    };
-  });
-
   post('/reports/:id/cancel', async (visit) => {
-    await visit.api.send('DELETE', apiPath(visit));
+    await visit.api.send('DELETE', apiPathOf(visit));
     return `${REPORTS}/${visit.id('rpt')}`;
   });
 
   raw('/reports/:id/download', async (visit) => {
-    const response = await visit.api.fetch(`${apiPath(visit)}/download`);
+    const response = await visit.api.fetch(`${apiPathOf(visit)}/download`);
     for (const name of DOWNLOAD_HEADERS) {
       const value = response.headers.get(name);
       if (value !== null) visit.ctx.set(name, value);
@@ -139,7 +133,8 @@ async function newView(
   error?: ApiError,
 ): Promise<View> {
   const { value, error: missing } = await attempt(typesOf(visit));
-  const common = { section: 'reports', trail: TRAIL, failed: error !== undefined } as const;
+  const trail = [{ href: REPORTS, title: 'Reports' }];
+  const common = { section: 'reports', trail, failed: error !== undefined } as const;
   if (missing !== undefined) {
     return {
       ...common,

@@ -1,14 +1,12 @@
 import { type Content, html } from '@gatehouse/web/html';
 import { describeProgram } from '@gatehouse/web/user-agent';
-import type { Api } from '../api/api.ts';
-import { attempt } from '../api/attempt.ts';
 import { clientIdsOf, USER_HINT, userIdOf } from '../api/lookups.ts';
 import { type Names, namesOfApplications, namesOfUsers } from '../api/names.ts';
 import { type ApiPage, filters } from '../api/pages.ts';
 import { ACTIONS } from '../pages/audit-texts.ts';
-import { list } from '../pages/list.ts';
 import { applicationLink, exactTime, userLink } from '../pages/parts.ts';
-import type { DashboardRouter } from './dashboard-router.ts';
+import type { Visit } from '../routes/dashboard-router.ts';
+import { type ListQuery, listSection } from '../routes/resource-list.ts';
 
 type Entry = {
   id: string;
@@ -23,63 +21,46 @@ type Entry = {
   details: Record<string, unknown>;
 };
 
-const PATH = '/dashboard/audit';
-
 /** The audit log, for admins: who did what to whom and what, when and from where. */
-export function addAuditRoutes({ get }: DashboardRouter): void {
-  get('/audit', async ({ api, query }) => {
-    const values = {
-      action: query('action'),
-      actor: query('actor'),
-      subject: query('subject'),
-      client: query('client'),
-      address: query('address'),
-      from: query('from'),
-      to: query('to'),
-    };
-    const cursor = query('cursor');
-    const outcome = await attempt(entriesOf(api, values, cursor));
-    const ids = (outcome.value?.data ?? []).flatMap(({ actor, subject }) => [actor, subject]);
-    const [people, applications] = await Promise.all([namesOfUsers(api, ids), namesOfApplications(api)]);
-    return {
-      title: 'Audit log',
-      section: 'audit',
-      body: html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>
-${list({
-  path: PATH,
+export const auditLog = listSection<Entry>({
+  name: 'audit',
   noun: ['entry', 'entries'],
-  search: [
-    { kind: 'choice', name: 'action', label: 'Action', options: Object.entries(ACTIONS) },
-    { kind: 'text', name: 'actor', label: 'Actor', hint: USER_HINT },
-    { kind: 'text', name: 'subject', label: 'Account', hint: USER_HINT },
-    { kind: 'text', name: 'client', label: 'Application', hint: 'Name or client ID' },
-    { kind: 'text', name: 'address', label: 'Address', hint: 'IP address' },
-    { kind: 'day', name: 'from', label: 'Since (UTC)' },
-    { kind: 'day', name: 'to', label: 'Until (UTC)' },
+  title: 'Audit log',
+  role: 'admin',
+  api: '/api/v1/audit',
+  introduction: html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>`,
+  filters: [
+    { name: 'action', label: 'Action', options: Object.entries(ACTIONS) },
+    { name: 'actor', label: 'Actor', hint: USER_HINT },
+    { name: 'subject', label: 'Account', hint: USER_HINT },
+    { name: 'client', label: 'Application', hint: 'Name or client ID' },
+    { name: 'address', label: 'Address', hint: 'IP address' },
+    { name: 'from', label: 'Since (UTC)', type: 'date' },
+    { name: 'to', label: 'Until (UTC)', type: 'date' },
   ],
-  values,
-  cursor,
-  outcome,
+  find: entriesOf,
+  async names({ api }, rows) {
+    const ids = rows.flatMap(({ actor, subject }) => [actor, subject]);
+    const [people, applications] = await Promise.all([namesOfUsers(api, ids), namesOfApplications(api)]);
+    return new Map([...people, ...applications]);
+  },
   columns: [
     { title: 'Action', show: ({ action }) => ACTIONS[action] ?? action },
     { title: 'Time', show: ({ created_at: at }) => exactTime(at) },
-    { title: 'Actor', show: ({ actor }) => (actor === null ? '–' : userLink(actor, people)) },
-    { title: 'Object', show: (entry) => objectOf(entry, { people, applications }) },
+    { title: 'Actor', show: ({ actor }, names) => (actor === null ? '–' : userLink(actor, names)) },
+    { title: 'Object', show: objectOf },
     {
       title: 'Application',
-      show: ({ client }) => (client === null ? '–' : applicationLink(client, applications)),
+      show: ({ client }, names) => (client === null ? '–' : applicationLink(client, names)),
     },
     { title: 'Address', show: where },
     { title: 'Details', show: details },
   ],
   empty: html`<p><strong>There are no entries yet.</strong></p>`,
-})}`,
-    };
-  });
-}
+});
 
-async function entriesOf(api: Api, values: Record<string, string>, cursor: string): Promise<ApiPage<Entry>> {
-  const { from, to, actor = '', subject = '', client = '', ...equal } = values;
+async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entry>> {
+  const { from, to, actor = '', subject = '', client = '', cursor, ...equal } = query;
   const [actorId, subjectId, clients] = await Promise.all([
     userIdOf(api, actor),
     userIdOf(api, subject),
@@ -102,13 +83,10 @@ async function entriesOf(api: Api, values: Record<string, string>, cursor: strin
 const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
 
 /** What was acted on: an application, an account, or neither. */
-function objectOf(
-  { action, subject, actor, client }: Entry,
-  { people, applications }: { people: Names; applications: Names },
-): Content {
-  if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, applications);
+function objectOf({ action, subject, actor, client }: Entry, names: Names): Content {
+  if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, names);
   if (subject === null) return '–';
-  return subject === actor ? 'own account' : userLink(subject, people);
+  return subject === actor ? 'own account' : userLink(subject, names);
 }
 
 function where({ address, user_agent: agent }: Entry): Content {

@@ -3,9 +3,9 @@ import { moment } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
-import { formProblem, selectField, textField } from './fields.ts';
-import type { Column } from './list.ts';
-import { copyable, facts, number, statusTag, time } from './parts.ts';
+import { formProblem, selectField, textField } from '../pages/fields.ts';
+import { capital, copyable, facts, number, refreshed, statusTag, time } from '../pages/parts.ts';
+import type { ResourceView } from './resource.ts';
 
 export type Report = {
   id: string;
@@ -39,37 +39,24 @@ const FILTER_NAMES: Record<string, string> = {
   ...{ user_id: 'User id', client_id: 'Client id', currency: 'Currency', status: 'Status' },
   ...{ category: 'Category', role: 'Role', type: 'Type' },
 };
-export const FORMATS = [
+const FORMATS = [
   ['csv', 'CSV: for spreadsheets'],
   ['json', 'JSON: for programs'],
   ['pdf', 'PDF: for people, with a chart'],
 ] as const;
 
-const pathOf = ({ id }: Report) => `${REPORTS}/${encodeURIComponent(id)}`;
-const isOpen = ({ status }: Report) => status === 'queued' || status === 'running';
+/** Whether it is still being made. */
+export const isRunning = ({ status }: Report) => status === 'queued' || status === 'running';
 const filterName = (name: string) => FILTER_NAMES[name] ?? name;
 /** The name that the API gives to a filter in its errors, and the id of its field. */
 export const filterField = (name: string) => `filters.${name}`;
-
-export const reportTitle = ({ type, format }: Report) =>
-  `${type.charAt(0).toUpperCase()}${type.slice(1)}, ${format.toUpperCase()}`;
-
-export const REPORT_COLUMNS: Column<Report>[] = [
-  { title: 'Report', show: (it) => html`<a href="${pathOf(it)}">${reportTitle(it)}</a>` },
-  { title: 'Status', show: (it) => html`${statusTag(it.status)}${isOpen(it) && ` ${it.progress} %`}` },
-  { title: 'Period', show: period },
-  { title: 'Rows', number: true, show: ({ rows }) => number(rows) },
-  { title: 'Size', number: true, show: ({ bytes }) => size(bytes) },
-  { title: 'Requested', show: ({ created_at: at }) => time(at) },
-  { title: 'Kept until', show: ({ expires_at: at }) => time(at) },
-];
 
 /** What can be reported. */
 export function reportChoice(types: readonly ReportType[]): Html {
   return html`<p>Reports are made in the background and contain only data that you can see.</p>
 <ul class="choices">${types.map(
     ({ type, description, columns }) =>
-      html`<li><a class="choice" href="${REPORTS}/new?type=${type}"><strong>${type.charAt(0).toUpperCase() + type.slice(1)}</strong><span>${description}</span><span class="hint">${columns.join(', ')}</span></a></li>`,
+      html`<li><a class="choice" href="${REPORTS}/new?type=${type}"><strong>${capital(type)}</strong><span>${description}</span><span class="hint">${columns.join(', ')}</span></a></li>`,
   )}</ul>`;
 }
 
@@ -95,45 +82,48 @@ ${textField({ name: 'to', label: 'To', type: 'date', value: values.to, hint: 'Th
 ${Object.entries(parameters.filters).map(([name, allowed]) => {
   const common = { name: filterField(name), label: filterName(name), value: values.filters[name] ?? '' };
   if (allowed.length === 0) return textField({ ...common, problems });
-  const options = [['', 'Any'] as const, ...allowed.map((value) => [value, value] as const)];
-  return selectField({ ...common, options, problems });
+  return selectField({ ...common, options: [['', 'Any'], ...allowed], problems });
 })}</fieldset>
 <div class="buttons"><button class="primary">Start the report</button></div>`,
   { class: 'wide-form' },
 )}`;
 }
 
-/** The state of a report; loaded anew while it is being made. */
-export function reportState(report: Report, csrf: string): Html {
-  const path = pathOf(report);
-  const { status, error, filters } = report;
-  const again = html`<a class="button secondary" href="${againPath(report)}">Repeat report</a>`;
-  const button = (text: string, look: string) =>
-    form({ action: `${path}/cancel`, csrf }, html`<button class="${look}" id="end">${text}</button>`);
-  return html`<div id="report" class="stack"${isOpen(report) && html` hx-get="${path}" hx-select="#report" hx-swap="outerHTML" hx-trigger="every 1s"`}>
-${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is unknown.'}</p>`)}
-${status === 'expired' && html`<p class="empty">The file has expired.</p>`}
-<section class="panel">${facts([
+/** The state of a report; loaded again while it is being made. */
+export function reportPage({ value: report, path, visit }: ResourceView<Report>): Html {
+  const { status, error, filters, progress, bytes, completed_at: completed, expires_at: expires } = report;
+  const isOpen = isRunning(report);
+  const end = (text: string) =>
+    form(
+      { action: `${path}/cancel`, csrf: visit.csrf },
+      html`<button class="danger" id="end">${text}</button>`,
+    );
+  const entries: (readonly [string, Content])[] = [
     ['Status', statusTag(status)],
-    ...(isOpen(report)
-      ? ([
-          [
-            'Progress',
-            html`<progress max="100" value="${report.progress}" aria-label="Progress">${report.progress} %</progress> ${report.progress} %`,
-          ],
-        ] as const)
-      : []),
+    [
+      'Progress',
+      isOpen &&
+        html`<progress max="100" value="${progress}" aria-label="Progress">${progress} %</progress> ${progress} %`,
+    ],
     ['Rows', number(report.rows)],
-    ...(report.bytes === null ? [] : ([['Size', size(report.bytes)]] as const)),
+    ['Size', bytes !== null && size(bytes)],
     ['Period', period(report)],
     ...Object.entries(filters).map(([name, value]) => [filterName(name), value] as const),
     ['Requested', time(report.created_at)],
-    ...(report.completed_at === null ? [] : ([['Completed', time(report.completed_at)]] as const)),
-    ...(report.expires_at === null ? [] : ([['Kept until', time(report.expires_at)]] as const)),
+    ['Completed', completed !== null && time(completed)],
+    ['Kept until', expires !== null && time(expires)],
     ['Report ID', copyable('report-id', report.id)],
-  ])}</section>
-<div class="row-buttons">${status === 'completed' && html`<a class="button primary" href="${`${path}/download`}">Download</a>${button('Remove the file', 'danger')}`}${isOpen(report) ? button('Cancel', 'danger') : status !== 'completed' && again}</div>
-${isOpen(report) && html`<noscript><p class="hint">Load this page again to see the progress.</p></noscript>`}</div>`;
+  ];
+  const content = html`${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is unknown.'}</p>`)}
+${status === 'expired' && html`<p class="empty">The file has expired.</p>`}
+<section class="panel">${facts(entries.filter(([, value]) => value !== false))}</section>
+<div class="row-buttons">${status === 'completed' && html`<a class="button primary" href="${path}/download">Download</a>${end('Remove the file')}`}${isOpen && end('Cancel')}${
+    !isOpen &&
+    status !== 'completed' &&
+    html`<a class="button secondary" href="${againPath(report)}">Repeat report</a>`
+  }</div>
+${isOpen && html`<noscript><p class="hint">Load this page again to see the progress.</p></noscript>`}`;
+  return refreshed({ id: 'report', path, seconds: isOpen ? 1 : undefined, stack: true }, content);
 }
 
 function againPath({ type, format, from, to, filters }: Report): string {
@@ -142,7 +132,8 @@ function againPath({ type, format, from, to, filters }: Report): string {
   return `${REPORTS}/new${queryText({ type, format, ...days, ...Object.fromEntries(fields) })}`;
 }
 
-function period({ from, to }: Report): Content {
+/** The days that a report is about. */
+export function period({ from, to }: Report): Content {
   if (from === null && to === null) return 'all time';
   const day = (iso: string) => moment(new Date(iso), 'day');
   return html`${from === null ? 'the beginning' : day(from)} – ${to === null ? 'now' : day(dayBefore(to))}`;
@@ -162,7 +153,7 @@ export function endOfDay(day: string): string {
 }
 
 /** A number of bytes in words. */
-function size(bytes: number | null): string {
+export function size(bytes: number | null): string {
   if (bytes === null) return '–';
   if (bytes < 1000) return `${bytes} bytes`;
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -1,12 +1,15 @@
 import { form } from '@gatehouse/web/form';
 import { ago } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import { describeProgram } from '@gatehouse/web/user-agent';
 import type { Outcome } from '../api/attempt.ts';
-import type { ListedUser } from '../api/user-list.ts';
+import type { ApiUser } from '../api/user-list.ts';
 import { shownFields } from '../http/changes.ts';
-import { selectField } from './fields.ts';
-import { type Column, table } from './list.ts';
-import { copyable, facts, notAvailable, statusTag, time } from './parts.ts';
+import { selectField } from '../pages/fields.ts';
+import { type Column, table } from '../pages/list.ts';
+import { copyable, facts, notAvailable, statusTag, time } from '../pages/parts.ts';
+import { hasRole } from '../sessions/session.ts';
+import type { ResourceView } from './resource.ts';
 
 export type ApiSession = {
   id: string;
@@ -17,29 +20,20 @@ export type ApiSession = {
   last_used_at: string;
 };
 
-export const ROLE_CHOICES = [
+/** A user, with the sessions for admins. */
+export type User = ApiUser & { sessions?: Outcome<{ data: ApiSession[] }> | undefined };
+
+export const ROLES = [
   ['user', 'user: manages their own data and applications'],
   ['editor', 'editor: manages all data'],
   ['admin', 'admin: manages all data, users and settings'],
 ] as const;
 
-export const USER_COLUMNS: Column<ListedUser>[] = [
-  {
-    title: 'Username',
-    show: ({ id, username }) =>
-      html`<a href="/dashboard/users/${encodeURIComponent(id)}"><bdi>${username ?? id}</bdi></a>`,
-  },
-  { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
-  { title: 'Email', show: ({ email }) => (email === null ? 'none' : html`<bdi>${email}</bdi>`) },
-  { title: 'Role', show: ({ role }) => role },
-  { title: 'Status', show: ({ status }) => status !== undefined && statusTag(status) },
-  { title: 'Created', show: ({ createdAt }) => time(createdAt) },
-];
-
-export function userFacts(
-  user: ListedUser & { profile?: { first_name: string | null; last_name: string | null } },
-): Html {
+/** What is known of a user, and for admins what they decide about the account. */
+export function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Html {
+  const { csrf, person } = visit;
   const { first_name: first, last_name: last } = user.profile ?? {};
+  const isSelf = user.id === person.id;
   return html`<section class="panel">${facts([
     ['User ID', copyable('user-id', user.id)],
     ['Email', user.email ?? 'none'],
@@ -47,12 +41,33 @@ export function userFacts(
     ['Role', user.role ?? '–'],
     ['Status', user.status === undefined ? '–' : statusTag(user.status)],
     ['Created', time(user.createdAt)],
-  ])}</section>`;
+  ])}</section>
+${
+  hasRole(person, 'admin') &&
+  html`${links(user.id)}
+${authority(user, { path, csrf, isSelf })}`
+}
+${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
+${!isSelf && deletion}`;
+}
+
+/** What there is about a user on other pages. */
+function links(id: string): Html {
+  const pages = [
+    ['audit', 'subject', 'Audit log of this account'],
+    ['audit', 'actor', 'Actions of this user'],
+    ['orders', 'q', 'Orders of this user'],
+    ['notifications/new', 'user', 'Send a notification'],
+  ] as const;
+  return html`<p>${pages.map(
+    ([page, name, title], i) =>
+      html`${i > 0 && ' · '}<a href="/dashboard/${page}?${name}=${id}">${title}</a>`,
+  )}</p>`;
 }
 
 /** What an admin decides about somebody. */
-export function authority(
-  user: ListedUser,
+function authority(
+  user: User,
   { path, csrf, isSelf }: { path: string; csrf: string; isSelf: boolean },
 ): Html {
   const isActive = user.status === 'active';
@@ -64,7 +79,7 @@ export function authority(
 <p>A change takes effect at once: tokens with the earlier role no longer work, and the person may have to sign in again.</p>
 ${form(
   { action: `${path}/role`, csrf, hidden: shownFields({ role: user.role }) },
-  html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLE_CHOICES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
+  html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
   { class: 'inline-form' },
 )}
 ${
@@ -85,10 +100,12 @@ export function openText({ value }: Outcome<{ data: readonly ApiSession[] }>): C
   return html`${open.length === 1 ? '1 open session ends' : html`${open.length} open sessions end`}. The last use was ${ago(new Date(last))}.`;
 }
 
+const describe = (userAgent: string | null) => describeProgram(userAgent ?? undefined);
+
 /** Where somebody is signed in. */
-export function sessionSection(
+function sessionSection(
   outcome: Outcome<{ data: ApiSession[] }>,
-  { path, csrf, describe }: { path: string; csrf: string; describe(userAgent: string | null): string },
+  { path, csrf }: { path: string; csrf: string },
 ): Html {
   if (outcome.error !== undefined) {
     return html`<section><h2>Sessions</h2>${notAvailable('Sessions', outcome.error, { again: path })}</section>`;
