@@ -42,6 +42,8 @@ const TIMEOUTS = {
 };
 /** How often the connection is checked, and how long the driver has to reconnect by itself. */
 const WATCH = { everyMs: 2000, reconnectAfterMs: 6000 };
+/** How often the driver asks the server how it is, where nobody else does; as long as its default. */
+const HEARTBEAT_MS = 10_000;
 const RETRY_DELAY_MS = { first: 200, max: 5000 };
 
 /**
@@ -64,6 +66,8 @@ export function createDatabase(options: {
   const stopping = new AbortController();
   let unreachableSince: number | undefined;
   let heardAt = Number.NEGATIVE_INFINITY;
+  /** Whether an operation is under way, which a hung server would not answer. */
+  let isUsed = () => false;
   let appliesMigrations = migrateAtStart === 'on';
   let isMigrated = false;
   let poolMetrics: (() => MetricFamily[]) | undefined;
@@ -84,16 +88,25 @@ export function createDatabase(options: {
       connectTimeoutMS: TIMEOUTS.connect,
       waitQueueTimeoutMS: TIMEOUTS.waitQueue,
       socketTimeoutMS: TIMEOUTS.socket,
-      // The default heartbeat of 10 s would be slow to notice that a server is back.
-      heartbeatFrequencyMS: 1000,
+      heartbeatFrequencyMS: HEARTBEAT_MS,
+      // An operation that waits for a server that is away makes the driver look for it this often.
       minHeartbeatFrequencyMS: 100,
       writeConcern: writeConcernOf(uri),
       maxPoolSize: 50,
     });
     poolMetrics = observePool(connection.getClient());
-    connection.getClient().on('serverHeartbeatSucceeded', () => {
+    const client = connection.getClient();
+    heardAt = performance.now();
+    client.on('serverHeartbeatSucceeded', () => {
       heardAt = performance.now();
     });
+    client.on('serverHeartbeatFailed', () => {
+      heardAt = Number.NEGATIVE_INFINITY;
+    });
+    const using = new Set<number>();
+    client.on('connectionCheckedOut', ({ connectionId }) => using.add(Number(connectionId)));
+    client.on('connectionCheckedIn', ({ connectionId }) => using.delete(Number(connectionId)));
+    isUsed = () => using.size > 0;
     // Before the indexes: a unique one may need what they change.
     isMigrated = false;
     if (migrations !== undefined) {
@@ -131,8 +144,11 @@ export function createDatabase(options: {
 
   /** Reconnects when the driver has not done so by itself. */
   async function watch(): Promise<void> {
+    // At rest the heartbeats are enough.
+    const isAtRest = !isUsed() && performance.now() - heardAt < HEARTBEAT_MS + TIMEOUTS.connect;
+    const isWell = isAtRest || (await responds());
     // Heartbeats have a connection of their own: the ping may wait for others that have all connections of the pool.
-    if ((await responds()) || performance.now() - heardAt < WATCH.everyMs) {
+    if (isWell || performance.now() - heardAt < WATCH.everyMs) {
       unreachableSince = undefined;
       return;
     }

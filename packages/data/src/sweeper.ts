@@ -4,10 +4,11 @@ import type { Connection } from 'mongoose';
 
 /** The number of documents removed at a time: few, so that a sweep does not block other writes for long. */
 const BATCH = 500;
+const REST = 6;
 
 /**
  * Removes documents whose `expires_at` has passed. The embedded engine has no TTL indexes. Readers must check `expires_at`
- * themselves, since a sweep is up to `everySeconds` late. Each collection needs an index on `expires_at`.
+ * themselves, since a sweep is up to `everySeconds` late, and REST times that when the one before has found nothing. Each collection needs an index on `expires_at`.
  */
 export function createSweeper(
   connection: Connection,
@@ -18,6 +19,8 @@ export function createSweeper(
   const warn = (error: unknown, collection?: string) =>
     logger.warn({ err: error, collection }, 'a sweep failed; the next one continues');
 
+  let hasRemoved = true;
+
   async function sweep(name: string, signal: AbortSignal): Promise<void> {
     const collection = connection.collection(name);
     for (let isFull = true; isFull && !signal.aborted; ) {
@@ -27,6 +30,7 @@ export function createSweeper(
         .toArray();
       // Checked again, since a document may have been renewed in the meantime.
       if (expired.length > 0) {
+        hasRemoved = true;
         await collection.deleteMany({ ...expiredFilter, _id: { $in: expired.map(({ _id }) => _id) } });
       }
       isFull = expired.length === BATCH;
@@ -35,10 +39,11 @@ export function createSweeper(
 
   return createPeriodicTask({
     async run(signal) {
+      hasRemoved = false;
       // A failure in one collection must not prevent the sweep of the others.
       for (const name of collections) await sweep(name, signal).catch((error: unknown) => warn(error, name));
     },
-    everyMs: everySeconds * 1000,
+    everyMs: () => everySeconds * 1000 * (hasRemoved ? 1 : REST),
     onError: warn,
   });
 }

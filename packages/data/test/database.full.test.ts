@@ -261,6 +261,38 @@ function isAlive(pid: number): boolean {
   }
 }
 
+t.test('the server is not pinged while it answers', parallel(), async (t) => {
+  const { database } = open(t, `${await testDatabase(t)}&monitorCommands=true`);
+  await database.start();
+  const commands: string[] = [];
+  database.connection.getClient().on('commandStarted', ({ commandName }) => void commands.push(commandName));
+  await sleep(3000);
+  await database.connection.collection('things').findOne({});
+  await sleep(3000);
+  t.same(commands, ['find']);
+});
+
+for (const [use, limitMs] of [
+  ['in use', 14_000],
+  ['at rest', 25_000],
+] as const) {
+  t.test(`a server that hangs ${use} is noticed`, parallel(), async (t) => {
+    const mongo = await ownMongo(t, await temporaryDirectory(t));
+    const { database, lines } = open(t, mongo.uri);
+    await database.start();
+    const pid = mongo.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    t.teardown(() => isAlive(pid) && process.kill(pid, 'SIGCONT'));
+    const things = database.connection.collection('things');
+    const found = use === 'in use' ? outcomes(database, [things.findOne({})]) : undefined;
+    const isNoticed = () => lines.some(({ msg }) => /has been unreachable for a while/.test(String(msg)));
+    await until(isNoticed, limitMs);
+    process.kill(pid, 'SIGCONT');
+    await until(() => isReady(database), 10_000);
+    t.strictSame((await found)?.untold ?? [], []);
+  });
+}
+
 t.test('stop while start is waiting', parallel(), async (t) => {
   const port = await freePort();
   const { database, lines } = open(t, `mongodb://127.0.0.1:${port}/?directConnection=true`);

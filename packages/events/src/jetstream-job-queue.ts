@@ -23,6 +23,8 @@ import { encode } from './listeners.ts';
 
 /** Messages that may be worked on or wait for their next attempt at the same time, in one lane and priority. */
 const MAX_ACK_PENDING = 1_000_000;
+/** A pull that a server has lost, such as with the leader of a stream, is made again after this time. */
+const WAIT_MS = 5000;
 
 type Service = { connection: () => NatsConnection | undefined; name: string; logger: Logger };
 
@@ -105,6 +107,7 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
   const dead = createJetStreamDeadLetters({ use, service: service.name, queue: name });
   const store: JobStore = {
     leaseMs,
+    waitMs: WAIT_MS,
     async put({ id, at, data, priority, lane, traceparent }, key) {
       const json = encode({ id, at, data });
       const message = { subject: subjectOf(priority, lane), json, id: key, traceparent };

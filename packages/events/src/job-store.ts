@@ -17,6 +17,8 @@ export type Delivery = {
 /** Where the jobs of one queue are kept; what a transport brings. */
 export type JobStore = {
   leaseMs: number;
+  /** How long a worker's pull waits for a job, in milliseconds: for longer, the fewer pulls there are at rest. */
+  waitMs: number;
   /** Resolves when the job is stored. The same key again, while the job is there, changes nothing. */
   put(job: Job, key: string): Promise<void>;
   /**

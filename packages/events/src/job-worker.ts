@@ -10,8 +10,6 @@ import { backoff, type RunningJob, runJob } from './run-job.ts';
 const DEFAULT_WEIGHTS = { high: 6, normal: 3, low: 1 };
 const DEFAULT_BACKOFF_MS = { first: 1000, max: 15 * 60_000 };
 const DEFAULT_MAX_ATTEMPTS = 8;
-/** How long one request to the store waits for a job. */
-const WAIT_MS = 5000;
 /** How often a paused worker looks whether it still is. */
 const PAUSED_POLL_MS = 100;
 /** How long stop() waits before it aborts the attempts under way. */
@@ -125,7 +123,7 @@ export function createJobWorker(
   }
 
   async function waitFor(priority: Priority, result: 'empty' | 'failed'): Promise<void> {
-    const failed = result === 'failed' || (await pull(priority, 1, WAIT_MS)) === 'failed';
+    const failed = result === 'failed' || (await pull(priority, 1, store.waitMs)) === 'failed';
     if (failed) await pause(backoff(failures, STORE_RETRY_MS));
     waiting.delete(priority);
     wake();

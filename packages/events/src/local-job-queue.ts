@@ -9,6 +9,9 @@ import { jobSubject } from './job-subject.ts';
 import { encode } from './listeners.ts';
 import { createLocalDeadLetters, defineDeadLetters } from './local-dead-letters.ts';
 
+/** What is put wakes those who wait for it, in this process; so they look again only to be on the safe side. */
+const WAIT_MS = 300_000;
+
 /** The collection of the jobs that wait or are worked on. */
 export const JOBS = 'jobs';
 
@@ -112,6 +115,7 @@ function createLocalJobQueue(
 
   const store: JobStore = {
     leaseMs,
+    waitMs: WAIT_MS,
     async put(job, key) {
       const subject = jobSubject(service, job);
       const document: JobDocument = {

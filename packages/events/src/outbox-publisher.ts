@@ -67,7 +67,11 @@ export function createOutboxPublisher(options: {
       const published = writes.map((name) => [
         name,
         async (target: string | { id: string }, ...rest: unknown[]) => {
-          const result: unknown = await Reflect.apply(store[name], store, [target, ...rest]);
+          const write = async (): Promise<unknown> => Reflect.apply(store[name], store, [target, ...rest]);
+          const result = await write().catch((error: unknown) => {
+            relay.suspect();
+            throw error;
+          });
           relay.send(typeof target === 'string' ? target : target.id, '');
           return result;
         },

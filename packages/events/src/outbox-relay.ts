@@ -11,7 +11,7 @@ export type OutboxRelayOptions = {
   logger: Logger;
   /** The lane of an event, which must not change; without it, all events share one. */
   lane?: (event: OutboxEvent) => string;
-  /** The interval between searches for documents with undelivered events. */
+  /** The interval between searches for documents with events that others were to deliver, such as killed processes. */
   sweepSeconds?: number;
   /** The time after which a delivery counts as failed. */
   deliverSeconds?: number;
@@ -27,6 +27,8 @@ export type OutboxRelay = {
   start(): void;
   /** Starts no more deliveries, and resolves when those under way have ended. */
   stop(): Promise<void>;
+  /** A write has failed, and was perhaps made all the same: its events are searched for soon. */
+  suspect(): void;
   /**
    * Delivers the events of this document now, those of one lane or all. Resolves to true when they are delivered, and
    * to false when that fails or takes longer than `waitMs` (the delivery continues, and a sweep does the rest). Never
@@ -40,6 +42,8 @@ export type OutboxRelay = {
 const BATCH_SIZE = 100;
 /** The greatest share of the time that is spent on searching. */
 const MAX_SEARCH_SHARE = 0.1;
+/** The pause between two searches while events wait that this process knows of. */
+const RETRY_SECONDS = 2;
 /** The longest pause between two searches, for one that was held up and succeeded after all. */
 const MAX_PAUSE_MS = 30_000;
 
@@ -51,18 +55,29 @@ const MAX_PAUSE_MS = 30_000;
  * and lane.
  */
 export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
-  const { collection, deliver, logger, sweepSeconds = 2, deliverSeconds = 10, tombstone } = options;
+  const { collection, deliver, logger, sweepSeconds = 30, deliverSeconds = 10, tombstone } = options;
   const laneOf = options.lane ?? (() => '');
   const stopping = new AbortController();
   const { signal } = stopping;
   const logFailure = createFailureLog(logger, UNDELIVERED, signal);
   const lanes = new Map<string, OutboxLane>();
+  /** Whether events may be waiting that this process knows of. */
+  let isUnsettled = true;
+  let searchAt = 0;
   const searching = createPeriodicTask({
-    run: search,
+    async run() {
+      if (isUnsettled || performance.now() >= searchAt) await search();
+    },
     everyMs: (lastRunMs) =>
-      Math.max(sweepSeconds * 1000, Math.min(lastRunMs / MAX_SEARCH_SHARE, MAX_PAUSE_MS)),
+      Math.max(
+        Math.min(sweepSeconds, RETRY_SECONDS) * 1000,
+        Math.min(lastRunMs / MAX_SEARCH_SHARE, MAX_PAUSE_MS),
+      ),
     immediately: true,
-    onError: (error) => logFailure(error, {}),
+    onError(error) {
+      isUnsettled = true;
+      logFailure(error, {});
+    },
   });
 
   function laneNamed(name: string): OutboxLane {
@@ -97,7 +112,10 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
 
   /** Starts a sweep of every lane that has waiting events. */
   async function search(): Promise<void> {
+    isUnsettled = false;
+    searchAt = performance.now() + sweepSeconds * 1000;
     for await (const { outbox } of waiting()) {
+      isUnsettled = true;
       if (signal.aborted) return;
       for (const event of outbox) laneNamed(laneOf(event)).sweep();
       // With a single lane, there is no other to search for.
@@ -108,8 +126,13 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
   /** Starts the deliveries of one lane or all; undefined if that has to be left to a sweep. */
   function begin(id: string, lane: string | undefined): Promise<boolean> | undefined {
     if (signal.aborted) return undefined;
-    if (options.lane === undefined) return laneNamed('').push(id);
-    return lane === undefined ? pushAll(id) : laneNamed(lane).push(id);
+    const name = options.lane === undefined ? '' : lane;
+    const pushed = name === undefined ? pushAll(id) : laneNamed(name).push(id);
+    if (pushed === undefined) isUnsettled = true;
+    return pushed?.then((isDelivered) => {
+      if (!isDelivered) isUnsettled = true;
+      return isDelivered;
+    });
   }
 
   async function pushAll(id: string): Promise<boolean> {
@@ -131,6 +154,9 @@ export function createOutboxRelay(options: OutboxRelayOptions): OutboxRelay {
       stopping.abort();
       await searching.stop();
       await Promise.all([...lanes.values()].map((lane) => lane.ended()));
+    },
+    suspect() {
+      isUnsettled = true;
     },
     async push(documentId, waitMs = 1000, lane) {
       const pushed = begin(documentId, lane);

@@ -314,6 +314,26 @@ t.test('stop ends the wait for a receiver that is away, and a relay that was nev
   t.ok(performance.now() - begin < 1000);
 });
 
+t.test('what this process knows of is delivered long before the next sweep', async (t) => {
+  const { taken, receiver, relay, write } = await setUp(t);
+  const sender = relay({ sweepSeconds: 60 });
+  sender.start();
+  await write('sent', 'sent');
+  t.equal(await sender.push('sent'), true);
+  await write('refused', 'refused');
+  receiver.refuses = () => true;
+  t.equal(await sender.push('refused'), false);
+  receiver.refuses = () => false;
+  await until(() => taken.includes('refused'), 6000);
+  // It looks once more, and then not for a minute.
+  await sleep(4500);
+  await write('unknown', 'unknown');
+  await sleep(2500);
+  t.notOk(taken.includes('unknown'), 'nobody has said that it is there');
+  sender.suspect();
+  await until(() => taken.includes('unknown'), 6000);
+});
+
 t.test('a tombstone goes with its last event, and never before', async (t) => {
   const { things, taken, receiver, relay, waiting } = await setUp(t);
   const tombstone = { deleted_at: { $gt: new Date(0) } };

@@ -100,6 +100,7 @@ export function createIdentityService(
     broadcast,
     tokenLifetime,
     staleAfterSeconds: config.staleAfterSeconds,
+    isOnlyWriter: ownBroadcast === undefined,
     onClientChange: (id) => managed.forget(id),
     logger,
   });

@@ -22,7 +22,7 @@ t.test('a lane stays paused when what was read before comes after it', async (t)
       async record() {},
       async add() {},
     },
-    { logger, async deliver() {} },
+    { isShared: true, logger, async deliver() {} },
   );
   const before = lanes.load();
   const pausing = lanes.setPaused('messages', 'email', true, by);

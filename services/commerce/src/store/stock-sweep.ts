@@ -3,10 +3,11 @@ import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic'
 import type { DocumentCollection } from '@gatehouse/data/collection';
 import { LEASE_MS, type OrderWithStock, type Phase, type StockReservation } from './stock-reservation.ts';
 
-const SWEEP_MS = 5000;
+/** The pause between two sweeps, and that after one that has found nothing. */
+const SWEEP_MS = { next: 5000, rest: 20_000 };
 const BATCH = 100;
 
-/** Finishes or undoes what a process that died has left of orders and reservations; runs every five seconds. */
+/** Finishes or undoes what a process that died has left of orders and reservations. */
 export function createStockSweep(options: {
   stock: StockReservation;
   products: DocumentCollection;
@@ -22,6 +23,8 @@ export function createStockSweep(options: {
     returned: stock.forgetReturn,
   };
 
+  let hasFound = true;
+
   /** From the side of the orders: those whose lease has ended. Returns whether there may be more. */
   async function sweepOrders(signal: AbortSignal): Promise<boolean> {
     const due = await orders
@@ -31,6 +34,7 @@ export function createStockSweep(options: {
       )
       .limit(BATCH)
       .toArray();
+    if (due.length > 0) hasFound = true;
     for (const { _id, lines, stock: state } of due) {
       if (signal.aborted) return false;
       if (state === undefined) continue;
@@ -54,6 +58,7 @@ export function createStockSweep(options: {
       )
       .limit(BATCH)
       .toArray();
+    if (due.length > 0) hasFound = true;
     for (const { _id, reservations } of due) {
       for (const { order_id: id, quantity, at } of reservations) {
         if (signal.aborted) return;
@@ -68,10 +73,11 @@ export function createStockSweep(options: {
 
   return createPeriodicTask({
     async run(signal) {
+      hasFound = false;
       while (await sweepOrders(signal));
       await sweepProducts(signal);
     },
-    everyMs: SWEEP_MS,
+    everyMs: () => (hasFound ? SWEEP_MS.next : SWEEP_MS.rest),
     immediately: true,
     onError: (error) => logger.warn({ err: error }, 'a sweep of stock failed; the next one continues'),
   });

@@ -10,6 +10,7 @@ export function createRevocationsModule(options: {
   connection: Connection;
   broadcast: Broadcast;
   tokenLifetime: number;
+  isOnlyWriter: boolean;
   staleAfterSeconds: number | undefined;
   /** An application was revoked or changed, perhaps by another replica. */
   onClientChange(id: string): void;

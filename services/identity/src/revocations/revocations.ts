@@ -11,6 +11,8 @@ import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 /** How often listeners hear that all is well, and how soon a missed announcement is repeated. */
 const HEARTBEAT_MS = 2000;
 const REPEAT_MS = 1000;
+/** How often it is looked for announcements that were missed, when this process has made them all. */
+const LOOK_MS = 60_000;
 /** How far a listener's query reaches back beyond what it has seen, as writes of other replicas may overtake. */
 const OVERLAP_MS = 5000;
 const PAGE = 5000;
@@ -52,12 +54,17 @@ export function createRevocations(options: {
   store: RevocationStore;
   broadcast: Broadcast;
   tokenLifetime: number;
+  /** Whether no other process writes revocations; by default some do. */
+  isOnlyWriter?: boolean;
   pageSize?: number;
   logger: Logger;
 }): Revocations {
-  const { store, broadcast, tokenLifetime, pageSize = PAGE, logger } = options;
+  const { store, broadcast, tokenLifetime, isOnlyWriter = false, pageSize = PAGE, logger } = options;
   const from = randomUUID();
   let count = 0;
+  /** Whether this process may have written what is not announced. */
+  let isPending = true;
+  let lookedAt = Number.NEGATIVE_INFINITY;
 
   function send(revocation?: Revocation): Promise<void> {
     count += 1;
@@ -77,15 +84,26 @@ export function createRevocations(options: {
     }
   }
 
+  /** Announces what was written and not announced, by this process or another one. */
+  async function repeat(): Promise<void> {
+    if (isOnlyWriter && !isPending && performance.now() - lookedAt < LOOK_MS) return;
+    isPending = false;
+    const entries = await store.pending().catch((error: unknown) => {
+      isPending = true;
+      throw error;
+    });
+    lookedAt = performance.now();
+    if (entries.length > 0) isPending = true;
+    for (const entry of entries) await announce(entry);
+  }
+
   const onError = (error: unknown) => logger.debug({ err: error }, 'the revocation feed could not be served');
   const issuing = () => store.issuingUntil(new Date(Date.now() + tokenLifetime * 1000 + 2 * ISSUING_MS));
   const tasks = [
     createPeriodicTask({ run: issuing, everyMs: ISSUING_MS, onError }),
     createPeriodicTask({ run: () => send(), everyMs: HEARTBEAT_MS, onError }),
     createPeriodicTask({
-      run: async () => {
-        for (const entry of await store.pending()) await announce(entry);
-      },
+      run: repeat,
       everyMs: REPEAT_MS,
       onError,
     }),
@@ -98,7 +116,10 @@ export function createRevocations(options: {
     // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
     const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
     const expiresAt = new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
-    const written = await store.put({ kind, id, epoch, expiresAt });
+    // Also when it fails, since it may be stored all the same.
+    const written = await store.put({ kind, id, epoch, expiresAt }).finally(() => {
+      isPending = true;
+    });
     // Not awaited: it is stored, and a failed announcement is repeated.
     void announce(written);
     return written;

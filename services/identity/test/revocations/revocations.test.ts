@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { createRevocationStore } from '../../src/revocations/revocation-store.ts';
 import { createRevocations, type RevocationPage } from '../../src/revocations/revocations.ts';
@@ -58,6 +60,44 @@ t.test('a position that cannot be read is the beginning', async (t) => {
   for (const text of ['', 'yesterday', ' ', `${now} yesterday token a`]) {
     t.same((await read(text)).ids, all, text);
   }
+});
+
+t.test('alone, it looks for what was not announced only after it has written', async (t) => {
+  let looks = 0;
+  let isAway = false;
+  const announced: unknown[] = [];
+  const exclusive = createRevocations({
+    ...options,
+    isOnlyWriter: true,
+    store: {
+      ...store,
+      pending() {
+        looks += 1;
+        return store.pending();
+      },
+    },
+    broadcast: {
+      ...broadcast,
+      async publish(_subject, message) {
+        const { revocation } = Object(message) as { revocation?: { id: string } };
+        if (isAway && revocation !== undefined) throw new Error('away');
+        announced.push(revocation?.id);
+      },
+    },
+  });
+  t.teardown(() => exclusive.stop());
+  await exclusive.start();
+  await until(() => looks > 0, 5000);
+  await sleep(2500);
+  const before = looks;
+  await sleep(2500);
+  t.equal(looks, before, 'not at rest');
+  isAway = true;
+  await exclusive.write([{ kind: 'token', id: 'missed' }]);
+  await until(() => looks > before, 5000);
+  t.notOk(announced.includes('missed'));
+  isAway = false;
+  await until(() => announced.includes('missed'), 5000);
 });
 
 t.test('every query uses an index', (t) =>

@@ -37,16 +37,18 @@ export function createRepublisher(options: {
 
   return createPeriodicTask({
     async run(signal) {
-      const [unended, depth] = await Promise.all([attempts.countOpen(), queue.depth()]);
+      const open = await attempts.countOpen();
+      if (open === 0) return;
+      const depth = await queue.depth();
       const queued = depth.reduce((sum, { waiting, inFlight }) => sum + waiting + inFlight, 0);
-      const missing = unended - queued;
+      const missing = open - queued;
       const limit = Math.min(Math.max(missing, BATCH.min), BATCH.max);
       // When fewer jobs are there than notifications, those that were to be checked later may be lost, too.
       const aheadMs = missing > BATCH.min ? MAX_PAUSE_MS : -overdueMs;
       const overdue = await attempts.overdue(new Date(Date.now() + aheadMs), limit, MAX_PAUSE_MS);
       if (overdue.length === 0) return;
       await publishAll(overdue, signal);
-      logger.info({ count: overdue.length, unended, queued }, 'jobs that are overdue were published again');
+      logger.info({ count: overdue.length, open, queued }, 'jobs that are overdue were published again');
     },
     everyMs,
     onError: (error) =>

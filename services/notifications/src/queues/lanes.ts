@@ -5,6 +5,8 @@ import { type LaneState, type LaneStore, laneKey, type QueueAction } from './lan
 
 /** How soon a process knows what an operator did at another, and the others know its counts. */
 const EVERY_MS = 1000;
+/** How often the states are read where no other process changes them. */
+const REREAD_MS = 60_000;
 const NEW: LaneState = { paused: false, outcomes: {} };
 
 /** The states of the lanes, as this process knows them. */
@@ -21,11 +23,15 @@ export type Lanes = PeriodicTask & {
   stateOf(queue: string, lane: string): LaneState;
 };
 
-/** @param options.deliver takes what was written down of a lane to identity; never rejects */
+/**
+ * @param options.isShared whether other processes change the states, too
+ * @param options.deliver takes what was written down of a lane to identity; never rejects
+ */
 export function createLanes(
   store: LaneStore,
-  { logger, deliver }: { logger: Logger; deliver(lane: string): Promise<unknown> },
+  options: { isShared: boolean; logger: Logger; deliver(lane: string): Promise<unknown> },
 ): Lanes {
+  const { isShared, logger, deliver } = options;
   let states: ReadonlyMap<string, LaneState> = new Map();
   /** What is not in the store yet. */
   let counts = new Map<string, Record<string, number>>();
@@ -33,6 +39,7 @@ export function createLanes(
   let lastRead = 0;
   /** The read that the states are from. */
   let known = 0;
+  let readAt = Number.NEGATIVE_INFINITY;
 
   /** What is read first may come last, and is older then: with it, a lane that was paused meanwhile would run again. */
   async function load(): Promise<void> {
@@ -42,18 +49,21 @@ export function createLanes(
     if (turn < known) return;
     known = turn;
     states = read;
+    readAt = performance.now();
   }
 
-  async function flush(): Promise<void> {
+  /** Returns whether there was anything to save. */
+  async function flush(): Promise<boolean> {
     const unsaved = counts;
     counts = new Map();
     for (const [lane, outcomes] of unsaved) await store.add(lane, outcomes);
+    return unsaved.size > 0;
   }
 
   const task = createPeriodicTask({
     async run() {
-      await flush();
-      await load();
+      const isSaved = await flush();
+      if (isShared || isSaved || performance.now() - readAt >= REREAD_MS) await load();
     },
     everyMs: EVERY_MS,
     onError: (error) => logger.warn({ err: error }, 'the states of the lanes are not known; trying again'),
@@ -71,6 +81,8 @@ export function createLanes(
     async setPaused(queue, lane, paused, by) {
       const key = laneKey(queue, lane);
       const action = paused ? 'queue.paused' : 'queue.resumed';
+      // Read again in any case, also when it is not known whether it was written.
+      readAt = Number.NEGATIVE_INFINITY;
       await store.setPaused(key, paused, { action, details: { queue, lane }, by });
       await load();
       await deliver(key);

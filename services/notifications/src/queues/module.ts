@@ -23,21 +23,28 @@ export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
  * often: for a tenth of the time at most.
  */
 const DEPTH_EVERY_MS = 10_000;
+/** For how long after a scrape it goes on. */
+const SCRAPED_MS = 180_000;
 
 /** What operators see of queues, and do about them. `operate` is called when all queues are made. */
 export function createQueuesModule(context: ResourceContext) {
   const actions = createQueueActions(context);
-  const lanes = createLanes(createLaneStore(context.connection), { ...context, deliver: actions.deliver });
+  const lanes = createLanes(createLaneStore(context.connection), {
+    isShared: context.nats !== undefined,
+    logger: context.logger,
+    deliver: actions.deliver,
+  });
   return {
     lanes,
     operate(queues: readonly QueueAdmin[]): ResourceParts {
       const service = createQueueService(queues, lanes);
       let failing = false;
+      let scrapedAt = Number.NEGATIVE_INFINITY;
+      const isScraped = () => performance.now() - scrapedAt < SCRAPED_MS;
       const observing = createPeriodicTask({
-        immediately: true,
         everyMs: (lastRunMs) => Math.max(DEPTH_EVERY_MS, 10 * lastRunMs),
         async run() {
-          await service.observe();
+          if (isScraped()) await service.observe();
           failing = false;
         },
         onError(error) {
@@ -53,7 +60,14 @@ export function createQueuesModule(context: ResourceContext) {
           mountDeadLetters(app, { queues: service, authenticate });
         },
         prepare: lanes.load,
-        metrics: () => queueMetrics(service.observed()),
+        metrics() {
+          const status = service.observed();
+          const known = isScraped() ? status : status.map((lane) => ({ ...lane, depth: [] }));
+          // The first of several scrapes has no depth yet, or an old one.
+          if (!isScraped()) observing.wake();
+          scrapedAt = performance.now();
+          return queueMetrics(known);
+        },
         background: [lanes, actions, observing],
       };
     },
