@@ -8,16 +8,16 @@ import { requestInfo } from '@gatehouse/server/requests';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { PASSWORDS, REQUESTS } from './anonymous/bounds.ts';
+import { PASSWORDS, REQUESTS } from './core/limits/bounds.ts';
+import { oauthErrors } from './core/oidc/oauth-errors.ts';
+import type { ReloadableProvider } from './core/oidc/reloadable-provider.ts';
 import { apiErrors, bearerError } from './http/api-errors.ts';
 import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
-import { oauthErrors } from './oidc/oauth-errors.ts';
-import type { ReloadableProvider } from './oidc/reloadable-provider.ts';
-import type { BrowserCookie } from './sign-in/browser-cookie.ts';
-import type { PageErrors } from './sign-in/page-errors.ts';
-import { providerPageHeaders } from './sign-in/page-response.ts';
+import type { BrowserCookie } from './pages/browser-cookie.ts';
+import type { PageErrors } from './pages/page-errors.ts';
+import { providerPageHeaders } from './pages/page-response.ts';
 
 export type AppOptions = {
   issuer: string;

@@ -13,8 +13,8 @@ import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createUsersService } from '@gatehouse/users';
-import type { FirstApplication } from '../src/applications/first-applications.ts';
-import type { IdentityConfig } from '../src/config.ts';
+import type { FirstApplication } from '../src/core/applications/first-applications.ts';
+import type { IdentityConfig } from '../src/core/identity-config.ts';
 import { createIdentityService } from '../src/service.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };

@@ -4,7 +4,6 @@ import { formsOf } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-
 import { rotateSigningKeys } from '../src/keys/key-rotation.ts';
 import { createSigningKeyStore } from '../src/keys/signing-key-store.ts';
 import { createSigningKeySealer } from '../src/keys/signing-keys.ts';

@@ -31,25 +31,34 @@ export type Authentication = {
 /** Verifies as the other services do, except that keys and API keys need not be fetched. */
 export function createAuthentication(options: {
   issuer: string;
-  provider: { publicKeys: JWTVerifyGetKey };
+  publicKeys: JWTVerifyGetKey;
   feed: RevocationFeed;
-  apiKeys: Pick<Parameters<typeof createApiKeyResolver>[0], 'resolve'>;
+  applicationKeys: readonly Pick<Parameters<typeof createApiKeyResolver>[0], 'resolve'>[];
   rateLimit: boolean;
   /** Called for each caller of the API. */
   onCaller(caller: Caller): void;
   sharedLimits: RateLimitStore | undefined;
 }): Authentication {
-  const { issuer, provider, feed, apiKeys } = options;
+  const { issuer, publicKeys, feed, applicationKeys } = options;
+  async function resolve(...key: Parameters<(typeof applicationKeys)[number]['resolve']>) {
+    for (const keys of applicationKeys) {
+      const found = await keys.resolve(...key);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
   const verifierFor = (audience: string) =>
-    createTokenVerifier({ issuer, audience, keys: provider.publicKeys, revocations: feed.set });
+    createTokenVerifier({ issuer, audience, keys: publicKeys, revocations: feed.set });
   const tokens = verifierFor(apiAudience(issuer));
   const signatures = createTokenVerifier({
-    ...{ issuer, audience: apiAudience(issuer), keys: provider.publicKeys },
+    issuer,
+    audience: apiAudience(issuer),
+    keys: publicKeys,
     cacheSize: 100,
   });
   const credentials = createCredentialVerifier({
     tokens,
-    apiKeys: createApiKeyResolver({ resolve: apiKeys.resolve, set: feed.set }),
+    apiKeys: createApiKeyResolver({ resolve, set: feed.set }),
     feed,
     publicUrl: issuer,
   });

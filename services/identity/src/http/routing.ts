@@ -13,9 +13,9 @@ export function mount(app: Koa, router: Router): void {
   if (router.opts.sensitive !== true) throw new Error('a router must be made with sensitive: true');
   const dispatch = router.routes() as Middleware;
   // What the paths of its routes begin with, up to a parameter: far cheaper than to match them all.
-  const beginnings = [...new Set(router.stack.filter(isRoute).map(({ path }) => beginningOf(path)))];
+  const prefixes = [...new Set(router.stack.filter(isRoute).map(({ path }) => prefixOf(path)))];
   app.use((ctx, next) => {
-    if (!beginnings.some((beginning) => ctx.path.startsWith(beginning))) return next();
+    if (!prefixes.some((prefix) => ctx.path.startsWith(prefix))) return next();
     const { path: layers, pathAndMethod } = router.match(ctx.path, ctx.method);
     const routes = layers.filter(isRoute);
     if (routes.length === 0) return next();
@@ -34,7 +34,7 @@ function isRoute({ methods }: { methods: readonly string[] }): boolean {
 }
 
 /** All of a path before its first parameter or wildcard. */
-function beginningOf(path: string | RegExp): string {
+function prefixOf(path: string | RegExp): string {
   return typeof path === 'string' ? (/^[^:*{(]*/.exec(path)?.[0] ?? '') : '';
 }
 

@@ -1,15 +1,10 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import type { Sealer } from '@gatehouse/core/sealing';
-import type { Audit, Origin } from '../audit/audit.ts';
+import type { Audit, Origin } from '../core/audit/audit.ts';
+import type { SigningAlgorithm } from '../core/oidc/signing-algorithms.ts';
 import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys } from './key-rotation.ts';
-import {
-  type KeyRing,
-  type KeyState,
-  keyIn,
-  type SigningAlgorithm,
-  type SigningKeyStore,
-} from './signing-keys.ts';
+import { type KeyRing, type KeyState, keyIn, type SigningKeyStore } from './signing-keys.ts';
 
 /** A signing key as admins see it, without the key itself. One that was dropped after a compromise is `retired`. */
 export type ListedKey = {

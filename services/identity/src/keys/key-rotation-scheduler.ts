@@ -133,7 +133,9 @@ export function createKeyRotationScheduler(options: KeyRotationSchedulerOptions)
     metrics() {
       const now = new Date();
       const gauge = (name: string, help: string, of: (ring: KeyRing) => number): MetricFamily => ({
-        ...{ name, help, type: 'gauge' },
+        name,
+        help,
+        type: 'gauge',
         samples: (keys?.rings ?? []).map((ring) => ({
           labels: { algorithm: ring.algorithm },
           value: of(ring),

@@ -1,12 +1,11 @@
 import type { Sealer } from '@gatehouse/core/sealing';
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../core/oidc/signing-algorithms.ts';
 import {
   type KeyRing,
   keyIn,
   loadSigningKeys,
   makeKey,
   openRing,
-  SIGNING_ALGORITHMS,
-  type SigningAlgorithm,
   type SigningKeyStore,
   type StoredKey,
 } from './signing-keys.ts';

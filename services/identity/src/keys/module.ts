@@ -1,39 +1,39 @@
-import type { Logger } from '@gatehouse/core/logger';
-import type { KeyList } from '@gatehouse/core/sealing';
-import type { Connection } from 'mongoose';
-import type { Audit } from '../audit/audit.ts';
-import type { Revocations } from '../revocations/revocations.ts';
-import { createKeyAdministration, type KeyAdministration } from './key-administration.ts';
-import { createKeyRotationScheduler, type KeyRotationScheduler } from './key-rotation-scheduler.ts';
+import type { Audit } from '../core/audit/audit.ts';
+import type { Core } from '../core/core.ts';
+import type { IdentityModule } from '../identity-module.ts';
+import { createKeyAdministration } from './key-administration.ts';
+import { createKeyRotationScheduler } from './key-rotation-scheduler.ts';
+import { signingKeyOperations } from './signing-key-operations.ts';
+import { signingKeyRoutes } from './signing-key-routes.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
-import { createSigningKeySealer, type SigningKeySet } from './signing-keys.ts';
+import type { SigningKeySet } from './signing-keys.ts';
+import { createSigningKeySealer } from './signing-keys.ts';
 
-/** The signing keys of this service, and their rotation. */
-export function createKeysModule(options: {
-  connection: Connection;
-  masterKeys: KeyList;
-  rotateKeysEveryDays: number;
-  previousForSeconds: number;
-  provider: { reload(keys: SigningKeySet): Promise<void> };
-  revocations: Pick<Revocations, 'write'>;
-  audit: Audit;
-  logger: Logger;
-}): { scheduler: KeyRotationScheduler; administration: KeyAdministration } {
-  const { connection, masterKeys, provider, revocations, audit } = options;
+/** The signing keys of this service, their rotation, and the API by which admins rotate them. */
+export function keys(core: Core): IdentityModule {
+  const { provider, revocations, audit, logger } = core;
   const recordRotation = createRotationAudit(audit);
-  const store = createSigningKeyStore(connection);
-  const sealer = createSigningKeySealer(masterKeys);
+  const store = createSigningKeyStore(core.connection);
+  const sealer = createSigningKeySealer(core.masterKeys);
   const scheduler = createKeyRotationScheduler({
-    ...{ ...options, store, sealer },
-    rotateEveryDays: options.rotateKeysEveryDays,
-    async onChange(keys) {
-      await provider.reload(keys);
-      await recordRotation(keys);
+    store,
+    sealer,
+    rotateEveryDays: core.config.rotateKeysEveryDays,
+    previousForSeconds: core.longestTokenSeconds,
+    async onChange(set) {
+      await provider.reload(set);
+      await recordRotation(set);
     },
     onDropped: (kid) => revocations.write([{ kind: 'key', id: kid }]),
+    logger,
   });
   const administration = createKeyAdministration({ store, sealer, audit, onRotated: scheduler.wake });
-  return { scheduler, administration };
+  return {
+    routers: [signingKeyRoutes({ ...core, keys: administration })],
+    operations: signingKeyOperations,
+    parts: [scheduler],
+    metrics: scheduler.metrics,
+  };
 }
 
 /** Records when this replica begins to sign with other keys; the first that it gets are no change. */

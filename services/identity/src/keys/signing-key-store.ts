@@ -1,10 +1,10 @@
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { type Connection, Schema } from 'mongoose';
-import type { KeyRing, KeyState, SigningAlgorithm, SigningKeyStore } from './signing-keys.ts';
+import type { KeyRing, KeyState, SigningKeyStore } from './signing-keys.ts';
 
 /** As stored: the keys of one algorithm. */
 type KeyRingDocument = {
-  _id: SigningAlgorithm;
+  _id: KeyRing['algorithm'];
   version: number;
   keys: {
     kid: string;

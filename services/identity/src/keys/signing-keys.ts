@@ -1,10 +1,11 @@
 import { newId } from '@gatehouse/core/ids';
 import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
-
-/** ES256 signs access tokens; OpenID Connect Discovery §3 requires RS256 of every provider. */
-export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const;
-export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
+import {
+  type PrivateKeys,
+  SIGNING_ALGORITHMS,
+  type SigningAlgorithm,
+} from '../core/oidc/signing-algorithms.ts';
 
 /** Seals the private keys for storage under the deployment's master keys. */
 export function createSigningKeySealer(masterKeys: KeyList): Sealer {
@@ -50,13 +51,7 @@ export type SigningKeyStore = {
   replace(ring: KeyRing): Promise<boolean>;
 };
 
-export type SigningKeySet = {
-  /**
-   * Private keys: of each algorithm the current one, the next, then the previous ones. The order matters: oidc-provider
-   * signs with the first that fits the algorithm (selectForSign of its keystore, called without a kid).
-   */
-  keys: JWK[];
-  currentKid: Record<SigningAlgorithm, string>;
+export type SigningKeySet = PrivateKeys & {
   /** Different whenever the set is. */
   version: string;
   rings: readonly KeyRing[];

@@ -4,19 +4,9 @@ import { openApiDocument, type Route } from '@gatehouse/api/openapi/document';
 import { ABOUT_VERSION, INTERFACE } from '@gatehouse/api/openapi/interface';
 import { isUnder } from '@gatehouse/core/services';
 import Router from '@koa/router';
-import { administrationOperations, authOperations } from './administration-operations.ts';
-import { applicationOperations } from './application-operations.ts';
-import { oauthOperations } from './oauth-operations.ts';
 import type { Operations } from './operations.ts';
 
 const PATH = '/openapi/identity.json';
-
-const OPERATIONS: Operations = {
-  ...oauthOperations,
-  ...authOperations,
-  ...applicationOperations,
-  ...administrationOperations,
-};
 
 /** For people, for other services, or no endpoint of its own. */
 const UNDOCUMENTED = [
@@ -30,11 +20,15 @@ const UNDOCUMENTED = [
 ];
 
 /** GET /openapi/identity.json: the OpenAPI 3.1 document of what third parties use. Throws when a router has a route that is not in it. */
-export function openApiRoutes(options: { origin: string; routers: readonly Router[] }): Router {
-  const { origin, routers } = options;
-  const problems = differences(OPERATIONS, routers);
+export function openApiRoutes(options: {
+  origin: string;
+  operations: Operations;
+  routers: readonly Router[];
+}): Router {
+  const { origin, operations, routers } = options;
+  const problems = differences(operations, routers);
   if (problems.length > 0) throw new Error(problems.join('; '));
-  const routes = Object.entries(OPERATIONS).map(([key, operation]): Route => {
+  const routes = Object.entries(operations).map(([key, operation]): Route => {
     const [method = '', url = ''] = key.split(' ');
     return { method, url, operation };
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { createOneTimeLinks } from '../../src/accounts/one-time-link.ts';
-import { createOneTimeLinkStore } from '../../src/accounts/one-time-link-store.ts';
+import { createOneTimeLinks } from '../../src/core/accounts/one-time-link.ts';
+import { createOneTimeLinkStore } from '../../src/core/accounts/one-time-link-store.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
 const { connection, store } = await withStores(t, (it) => ({ store: createOneTimeLinkStore(it) }));

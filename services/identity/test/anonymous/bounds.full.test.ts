@@ -5,7 +5,7 @@ import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { mongo } from 'mongoose';
 import t from 'tap';
-import { BOUNDS, MAX_REQUEST } from '../../src/anonymous/bounds.ts';
+import { BOUNDS, MAX_REQUEST } from '../../src/core/limits/bounds.ts';
 import { build, codeFor, SPA, WEB } from '../build.ts';
 import { dpopKey, pkce } from '../oidc/actions.ts';
 import { openDatabase } from '../store-set-up.ts';

@@ -3,7 +3,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { LOGIN_CLIENT } from '../../src/logins/logins.ts';
+import { LOGIN_CLIENT } from '../../src/features/login/logins.ts';
 import { build, MACHINE, PASSWORD, SPA, WEB } from '../build.ts';
 import { dpopKey, refresh, signerOf, statusesOf, tokensFor } from '../oidc/actions.ts';
 import { openDatabase } from '../store-set-up.ts';

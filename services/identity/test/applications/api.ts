@@ -8,23 +8,25 @@ import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import Koa, { type Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
-import type { ApiKeyStore } from '../../src/applications/api-key.ts';
-import { createApiKeyStore } from '../../src/applications/api-key-store.ts';
-import { createApiKeys } from '../../src/applications/api-keys.ts';
-import type { ApplicationStore } from '../../src/applications/application.ts';
-import { applicationRoutes } from '../../src/applications/application-routes.ts';
-import { createApplicationStore } from '../../src/applications/application-store.ts';
-import { createApplicationWrites } from '../../src/applications/application-writes.ts';
-import { createApplications } from '../../src/applications/applications.ts';
-import { transferRoutes } from '../../src/applications/transfer-routes.ts';
-import { createTransferStore } from '../../src/applications/transfer-store.ts';
-import { createTransfers, RECEIVED, RECIPIENTS } from '../../src/applications/transfers.ts';
-import { createAudit } from '../../src/audit/audit.ts';
-import { createAuditStore } from '../../src/audit/audit-store.ts';
+import type { ApplicationStore } from '../../src/core/applications/application.ts';
+import { createApplicationWrites } from '../../src/core/applications/application-writes.ts';
+import { createApplications } from '../../src/core/applications/applications.ts';
+import { createApplicationStore } from '../../src/core/applications/store/application-store.ts';
+import { createAudit } from '../../src/core/audit/audit.ts';
+import { createAuditStore } from '../../src/core/audit/audit-store.ts';
+import { createRevocationStore } from '../../src/core/revocations/revocation-store.ts';
+import { createRevocations, type RevocationEntry } from '../../src/core/revocations/revocations.ts';
+import type { ApiKeyStore } from '../../src/features/api-keys/api-key.ts';
+import { apiKeyRoutes } from '../../src/features/api-keys/api-key-routes.ts';
+import { createApiKeyStore } from '../../src/features/api-keys/api-key-store.ts';
+import { createApiKeys } from '../../src/features/api-keys/api-keys.ts';
+import { applicationRoutes } from '../../src/features/applications/application-routes.ts';
+import { secretRoutes } from '../../src/features/client-secrets/secret-routes.ts';
+import { transferRoutes } from '../../src/features/transfers/transfer-routes.ts';
+import { createTransferStore } from '../../src/features/transfers/transfer-store.ts';
+import { createTransfers, RECEIVED, RECIPIENTS } from '../../src/features/transfers/transfers.ts';
 import { apiErrors } from '../../src/http/api-errors.ts';
 import { createToServiceError } from '../../src/http/service-error.ts';
-import { createRevocationStore } from '../../src/revocations/revocation-store.ts';
-import { createRevocations, type RevocationEntry } from '../../src/revocations/revocations.ts';
 import { withStores } from '../store-set-up.ts';
 
 type Body = Record<string, unknown> & { data: Record<string, unknown>[] };
@@ -106,9 +108,10 @@ export async function buildApi(t: Test) {
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};
-  const dependencies = { store, keys, accounts, revocations, audit, notifyCredential, endGrants, logger };
-  const applications = createApplications(dependencies);
-  const apiKeys = createApiKeys(dependencies);
+  const dependencies = { store, accounts, revocations, audit, notifyCredential, endGrants, logger };
+  const apiKeys = createApiKeys({ ...dependencies, keys });
+  const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });
+  const applications = createApplications({ ...dependencies, keys: [apiKeys], writes });
   const notified: string[] = [];
   const participant = async (id: string) => {
     const person = people.get(id);
@@ -118,7 +121,7 @@ export async function buildApi(t: Test) {
     ...dependencies,
     transfers: stores.transferStore,
     accounts: { find: participant, lookUp: (login) => participant(`usr_${login}`) },
-    writes: createApplicationWrites(dependencies),
+    writes,
     attempts: createRateLimiter(RECIPIENTS),
     received: createRateLimiter(RECEIVED),
     notify: (userId, kind) => void notified.push(`${kind} ${userId}`),
@@ -154,16 +157,13 @@ export async function buildApi(t: Test) {
       v2Body,
     ),
   );
-  app.use(
-    applicationRoutes({
-      applications,
-      keys: apiKeys,
-      transfers,
-      authenticate,
-      concurrency: createConcurrencyLimit(),
-    }).routes(),
-  );
-  app.use(transferRoutes({ transfers, authenticate }).routes());
+  const routers = [
+    applicationRoutes({ applications, authenticate, concurrency: createConcurrencyLimit() }),
+    secretRoutes({ applications, authenticate }),
+    apiKeyRoutes({ keys: apiKeys, authenticate }),
+    ...transferRoutes({ transfers, authenticate }),
+  ];
+  for (const router of routers) app.use(router.routes());
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');

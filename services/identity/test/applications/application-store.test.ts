@@ -12,9 +12,9 @@ import {
   MAX_APPLICATIONS,
   makeSecret,
   newApplication,
-} from '../../src/applications/application.ts';
-import { createApplicationStore } from '../../src/applications/application-store.ts';
-import { IDENTITY_MIGRATIONS } from '../../src/migrations.ts';
+} from '../../src/core/applications/application.ts';
+import { createApplicationStore } from '../../src/core/applications/store/application-store.ts';
+import { IDENTITY_MIGRATIONS } from '../../src/core/migrations.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
 const { connection, store } = await withStores(t, (it) => ({

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
-import { hashSecret } from '../../src/applications/application.ts';
+import { hashSecret } from '../../src/core/applications/application.ts';
 import { latestEntries } from '../audit/entries.ts';
 import { buildApi, MACHINE, WEB } from './api.ts';
 

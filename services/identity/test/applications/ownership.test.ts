@@ -1,6 +1,6 @@
 import { API_SCOPES, ceilingOf, MANAGE_APPS, OIDC_SCOPES, ROLES } from '@gatehouse/tokens/scopes';
 import t from 'tap';
-import { ownerPermissions, roleIn, withinCeiling } from '../../src/applications/ownership.ts';
+import { ownerPermissions, roleIn, withinCeiling } from '../../src/core/applications/ownership.ts';
 
 const SCOPES = [...OIDC_SCOPES, ...API_SCOPES, MANAGE_APPS];
 const owned = { owner: 'usr_ann', trusted: false };

@@ -1,11 +1,11 @@
 import t from 'tap';
-import type { ApplicationType } from '../../src/applications/application.ts';
+import type { ApplicationType } from '../../src/core/applications/application.ts';
 import {
   logoutUriProblem,
   originsOf,
   postLogoutUriProblem,
   redirectUriProblem,
-} from '../../src/applications/redirect-uris.ts';
+} from '../../src/core/applications/redirect-uris.ts';
 
 type Row = [uri: string, type: ApplicationType, problem: RegExp | undefined];
 const fine = undefined;

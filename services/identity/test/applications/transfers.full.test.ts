@@ -1,7 +1,7 @@
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
-import { MAX_APPLICATIONS } from '../../src/applications/application.ts';
-import { MAX_PENDING, RECEIVED, TRANSFER_SECONDS } from '../../src/applications/transfers.ts';
+import { MAX_APPLICATIONS } from '../../src/core/applications/application.ts';
+import { MAX_PENDING, RECEIVED, TRANSFER_SECONDS } from '../../src/features/transfers/transfers.ts';
 import { latestEntries } from '../audit/entries.ts';
 import { buildApi, MACHINE, WEB } from './api.ts';
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import t from 'tap';
-import { createAudit, hashLogin } from '../../src/audit/audit.ts';
-import { createAuditStore } from '../../src/audit/audit-store.ts';
+import { createAudit, hashLogin } from '../../src/core/audit/audit.ts';
+import { createAuditStore } from '../../src/core/audit/audit-store.ts';
 import { withStores } from '../store-set-up.ts';
 import { latestEntries } from './entries.ts';
 

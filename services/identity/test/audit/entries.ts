@@ -1,4 +1,4 @@
-import type { AuditField, AuditRecord, AuditStore } from '../../src/audit/audit.ts';
+import type { AuditField, AuditRecord, AuditStore } from '../../src/core/audit/audit.ts';
 
 /** The latest entries of the log with these values. */
 export async function latestEntries(

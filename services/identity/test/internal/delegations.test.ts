@@ -1,7 +1,7 @@
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { createDelegations, type Delegation } from '../../src/delegations/delegations.ts';
+import { createDelegations, type Delegation } from '../../src/features/internal/delegations.ts';
 import { build, MACHINE, PASSWORD, WEB } from '../build.ts';
 import { tokensFor } from '../oidc/actions.ts';
 

@@ -11,8 +11,9 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { internalAudience } from '@gatehouse/tokens/scopes';
 import t from 'tap';
-import { internalRoutes } from '../../src/internal/internal-routes.ts';
-import type { TokenDraft } from '../../src/oidc/token-signer.ts';
+import type { TokenDraft } from '../../src/core/oidc/token-signer.ts';
+import { apiKeyResolution } from '../../src/features/api-keys/api-key-routes.ts';
+import { internalRoutes } from '../../src/features/internal/internal-routes.ts';
 import { build, MACHINE, PASSWORD, SPA } from '../build.ts';
 import { signerOf, tokensFor } from '../oidc/actions.ts';
 import { openDatabase } from '../store-set-up.ts';
@@ -181,7 +182,6 @@ t.test('every route that is mounted has an entry', async (t) => {
   const router = internalRoutes({
     authenticate: unused,
     revocations: { list: unused },
-    resolveApiKey: unused,
     verifyCredential: unused,
     delegations: { create: unused, token: unused, find: unused },
     applicationNames: unused,
@@ -191,7 +191,9 @@ t.test('every route that is mounted has an entry', async (t) => {
     requestErasure: unused,
     ownedBy: unused,
   });
-  const mounted = router.stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
+  const ofKeys = apiKeyResolution({ authenticate: unused, keys: { resolve: unused } });
+  const stack = [...router.stack, ...ofKeys.stack];
+  const mounted = stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
   const patterns = ROUTES.map(([, path]) => PREFIX + path.replace('usr_1', ':user_id'));
   t.same(mounted.sort(), patterns.sort(), 'the routes of these tests');
   for (const path of mounted) {

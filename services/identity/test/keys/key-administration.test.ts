@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { AuditEntry } from '../../src/audit/audit.ts';
+import type { AuditEntry } from '../../src/core/audit/audit.ts';
 import { createKeyAdministration } from '../../src/keys/key-administration.ts';
 import { rotateSigningKeys } from '../../src/keys/key-rotation.ts';
 import { loadSigningKeys } from '../../src/keys/signing-keys.ts';

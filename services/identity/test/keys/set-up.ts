@@ -3,8 +3,9 @@ import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
+import type { SigningAlgorithm } from '../../src/core/oidc/signing-algorithms.ts';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
-import { createSigningKeySealer, type KeyRing, type SigningAlgorithm } from '../../src/keys/signing-keys.ts';
+import { createSigningKeySealer, type KeyRing } from '../../src/keys/signing-keys.ts';
 
 /** A database of its own for the test, and what is needed to look into it and to move its clock. */
 export async function setUpKeys(t: Test) {

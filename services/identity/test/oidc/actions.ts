@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Connection } from 'mongoose';
+import { createTokenSigner, type TokenSigner } from '../../src/core/oidc/token-signer.ts';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
 import { createSigningKeySealer, loadSigningKeys } from '../../src/keys/signing-keys.ts';
-import { createTokenSigner, type TokenSigner } from '../../src/oidc/token-signer.ts';
 import { type Built, codeFor, PASSWORD, WEB } from '../build.ts';
 
 export type JsonResponse = { status: number; headers: Headers; body: Record<string, unknown> };

@@ -9,8 +9,8 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import t, { type Test } from 'tap';
-import { clientSecretOf, newApplication } from '../../src/applications/application.ts';
-import { createApplicationStore } from '../../src/applications/application-store.ts';
+import { clientSecretOf, newApplication } from '../../src/core/applications/application.ts';
+import { createApplicationStore } from '../../src/core/applications/store/application-store.ts';
 import { authorizeUrl, type Built, build, PASSWORD, signInAndAllow } from '../build.ts';
 import { linkTo } from '../sign-in/pages.ts';
 

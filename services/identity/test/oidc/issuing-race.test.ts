@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import { LRUCache } from 'lru-cache';
 import t from 'tap';
-import { clientSecretOf, findSecret, newApplication } from '../../src/applications/application.ts';
-import { createApplicationStore } from '../../src/applications/application-store.ts';
-import { createFindClient } from '../../src/oidc/clients.ts';
-import { createOidcStore } from '../../src/oidc/oidc-adapter.ts';
-import { createProvider } from '../../src/oidc/provider.ts';
+import { clientSecretOf, findSecret, newApplication } from '../../src/core/applications/application.ts';
+import { createApplicationStore } from '../../src/core/applications/store/application-store.ts';
+import { createFindClient } from '../../src/core/oidc/clients.ts';
+import { createOidcStore } from '../../src/core/oidc/oidc-adapter.ts';
+import { createProvider } from '../../src/core/oidc/provider.ts';
 import { withStores } from '../store-set-up.ts';
 
 const ISSUER = 'http://id.example.org';
@@ -76,15 +76,10 @@ t.test(
           reuseGrace: 0,
           keepExchangedCode: 0,
         }),
-        signOuts: () => ({
-          signOut: unused,
-          notify: () => {},
-          endGrantsOfSession: unused,
-          isOver: unused,
-          discard: unused,
-        }),
-        logoutNetworks: [],
-        pages: () => ({ error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' }),
+        signOuts: { signOut: unused, endGrantsOfSession: unused, isOver: unused, discard: unused },
+        extensions: [
+          { pages: { error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' } },
+        ],
         browserId: () => '',
       });
       const server = createServer(provider.callback());

@@ -1,31 +1,33 @@
-import { applicationsPage } from '../../src/pages/applications-page.ts';
 import {
-  accountQuestionPage,
   endCredentialsQuestion,
   endOthersQuestion,
+} from '../../src/features/account/access/access-questions.ts';
+import { applicationsPage } from '../../src/features/account/access/applications-page.ts';
+import { sessionsPage } from '../../src/features/account/access/sessions-page.ts';
+import {
+  accountQuestionPage,
   standaloneQuestionPage,
-} from '../../src/pages/confirmation-pages.ts';
-import { consentPage } from '../../src/pages/consent-page.ts';
-import { createAccountPage } from '../../src/pages/create-account-page.ts';
-import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
+} from '../../src/features/account/confirmation-pages.ts';
+import { passwordPage } from '../../src/features/account/password-page.ts';
+import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
   emailOfOtherAccountPage,
   emailVerifiedPage,
   emailVerifyPage,
   linkInvalidPage,
   undoEmailChangePage,
-} from '../../src/pages/mailed-link-pages.ts';
+} from '../../src/features/account/recovery/mailed-link-pages.ts';
 import {
   credentialsEndedPage,
   forgottenPasswordPage,
   forgottenPasswordSentPage,
   newPasswordDonePage,
   newPasswordPage,
-} from '../../src/pages/new-password-pages.ts';
-import { passwordPage } from '../../src/pages/password-page.ts';
-import { profilePage } from '../../src/pages/profile-page.ts';
-import { sessionsPage } from '../../src/pages/sessions-page.ts';
-import { type SignInProblem, signInPage } from '../../src/pages/sign-in-page.ts';
+} from '../../src/features/account/recovery/new-password-pages.ts';
+import { consentPage } from '../../src/features/sign-in/consent-page.ts';
+import { createAccountPage } from '../../src/features/sign-in/create-account-page.ts';
+import { type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
+import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../../src/pages/sign-out-pages.ts';
 
 const ERRORS: ErrorPageKind[] = [

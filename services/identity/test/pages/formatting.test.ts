@@ -3,7 +3,7 @@ import { dateAndTime, day, duration } from '@gatehouse/web/formatting';
 import { html, render } from '@gatehouse/web/html';
 import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import t from 'tap';
-import { permissionGroups } from '../../src/pages/consent-page.ts';
+import { permissionGroups } from '../../src/features/sign-in/consent-page.ts';
 import { requestingApplication } from '../../src/pages/requesting-application.ts';
 import { describeScopes } from '../../src/pages/scope-descriptions.ts';
 

@@ -7,7 +7,7 @@ import {
   newPasswordMail,
   noticeMail,
   verifyEmailMail,
-} from '../../src/pages/mails.ts';
+} from '../../src/core/accounts/mails.ts';
 import { parseMarkup } from './markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { createRevocationStore } from '../../src/revocations/revocation-store.ts';
-import { createRevocations, type RevocationPage } from '../../src/revocations/revocations.ts';
+import { createRevocationStore } from '../../src/core/revocations/revocation-store.ts';
+import { createRevocations, type RevocationPage } from '../../src/core/revocations/revocations.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
 const { connection, store, logger } = await withStores(t, (it) => ({ store: createRevocationStore(it) }));

@@ -5,8 +5,8 @@ import {
   createSignInThrottle,
   type SignInAttempt,
   type SignInCounters,
-} from '../../src/sign-in/sign-in-throttle.ts';
-import { createSignInThrottleStore } from '../../src/sign-in/sign-in-throttle-store.ts';
+} from '../../src/core/limits/sign-in-throttle.ts';
+import { createSignInThrottleStore } from '../../src/core/limits/sign-in-throttle-store.ts';
 import { assertIndexed, withStores } from '../store-set-up.ts';
 
 const { connection, store } = await withStores(t, (it) => ({ store: createSignInThrottleStore(it) }));

@@ -1,0 +1,134 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { loginKey } from '@gatehouse/domain/folded-key';
+import type { MailSender } from '@gatehouse/mail/mail';
+import type { Account, Accounts } from './account.ts';
+import {
+  addressClaimedMail,
+  emailChangedMail,
+  type Notice,
+  newPasswordMail,
+  noticeMail,
+  type Occasion,
+  verifyEmailMail,
+} from './mails.ts';
+import type { LinkPurpose, OneTimeLinks } from './one-time-link.ts';
+
+/** How long a link works. */
+export const NEW_PASSWORD_SECONDS = 30 * 60;
+const VERIFY_EMAIL_SECONDS = 24 * 3600;
+const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
+
+/** The mails about a person's account. One that cannot be sent is logged, and not an error. */
+export type AccountMails = {
+  /**
+   * Sends a link to the account's address, if it has one that is not verified; where another account has verified it, the owner
+   * is told of the attempt instead. Nothing tells the two apart but the mail.
+   */
+  sendVerification(account: Account): Promise<void>;
+  /** Sends a link to the verified address of the account with this login, if there is one. */
+  sendNewPassword(login: string): Promise<void>;
+  /** Tells the person with this id at their verified address, some times an hour for each kind. */
+  notify(userId: string, notice: Notice): Promise<void>;
+  /** Sends a link that undoes the change to the address that the account had before. */
+  notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
+};
+
+export function createAccountMails(options: {
+  issuer: string;
+  accounts: Accounts;
+  links: OneTimeLinks;
+  mail: MailSender;
+  logger: Logger;
+  /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
+  countMail(recipient: string, kind: 'new_password' | 'verify_email' | Notice['kind']): Promise<unknown>;
+}): AccountMails {
+  const { issuer, accounts, links, mail, logger } = options;
+
+  async function attempt(what: string, action: () => Promise<void>): Promise<void> {
+    await action().catch((error: unknown) => {
+      if (error instanceof ServiceError && error.kind === 'rate_limited') {
+        logger.info({ what }, 'a mail was not sent: there have been too many');
+      } else logger.warn({ err: error, what }, 'a mail could not be sent');
+    });
+  }
+
+  async function linkTo(
+    path: string,
+    { id: userId, sign_in_epoch: epoch }: Account,
+    email: string,
+    purpose: LinkPurpose,
+    seconds: number,
+  ) {
+    const token = await links.issue({ purpose, userId, email, epoch, seconds });
+    return `${issuer}${path}?token=${token}`;
+  }
+
+  return {
+    sendVerification: (account) =>
+      attempt('verification', async () => {
+        const { email, username } = account;
+        if (email === null || account.email_verified) return;
+        // Counted for whoever reads the mail: strangers can make accounts with any address.
+        await options.countMail(loginKey(email), 'verify_email');
+        const owner = await accounts.lookUp(email);
+        if (owner !== undefined) {
+          return mail.send({ to: owner.email ?? email, ...addressClaimedMail({ username: owner.username }) });
+        }
+        const link = await linkTo(
+          '/account/verify-email',
+          account,
+          email,
+          'verify_email',
+          VERIFY_EMAIL_SECONDS,
+        );
+        await mail.send({ to: email, ...verifyEmailMail({ link, username }) });
+      }),
+    sendNewPassword: (login) =>
+      attempt('new password', async () => {
+        const account = await accounts.lookUp(login);
+        // An address that nobody has confirmed may be a stranger's.
+        if (account === undefined) return;
+        const { email } = account;
+        if (email === null || !account.email_verified) return;
+        if (account.status !== 'active') return;
+        // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
+        await options.countMail(loginKey(email), 'new_password');
+        const link = await linkTo(
+          '/account/new-password',
+          account,
+          email,
+          'new_password',
+          NEW_PASSWORD_SECONDS,
+        );
+        await mail.send({
+          to: email,
+          ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
+        });
+      }),
+    notifyEmailChanged: (userId, previousEmail, occasion) =>
+      attempt('email changed', async () => {
+        const account = await accounts.find(userId);
+        if (account === undefined) return;
+        const link = await linkTo(
+          '/account/undo-email-change',
+          account,
+          previousEmail,
+          'undo_email_change',
+          UNDO_EMAIL_CHANGE_SECONDS,
+        );
+        const { username } = account;
+        await mail.send({
+          to: previousEmail,
+          ...emailChangedMail({ link, username, hours: UNDO_EMAIL_CHANGE_SECONDS / 3600, ...occasion }),
+        });
+      }),
+    notify: (userId, notice) =>
+      attempt(notice.kind, async () => {
+        const account = await accounts.find(userId);
+        if (account === undefined || account.email === null || !account.email_verified) return;
+        await options.countMail(account.id, notice.kind);
+        await mail.send({ to: account.email, ...noticeMail(notice, account) });
+      }),
+  };
+}

@@ -1,0 +1,41 @@
+import { addressKeys } from '@gatehouse/api/http/rate-limit';
+import { describeProgram } from '@gatehouse/web/user-agent';
+import type { Origin } from '../audit/audit.ts';
+import type { Account } from './account.ts';
+import type { AccountMails } from './account-mails.ts';
+import type { Occasion } from './mails.ts';
+
+const DAY = 86_400;
+/** After a year without a sign-in, a device is new again. */
+const DEVICE_SECONDS = 365 * DAY;
+
+/** Tells people of what somebody else may have done to their account. Mails are sent without being waited for. */
+export type Notices = {
+  /** An account has a new password, by whatever way; the same epoch may come again. */
+  passwordChanged(account: { id: string; epoch: number }, occasion: Occasion): Promise<void>;
+  /** `browser` is the id of a browser, for one that has a cookie; `isKnown`, whether that says that it is known. */
+  signedIn(account: Account, by: { origin: Origin; browser?: string; isKnown: boolean }): Promise<void>;
+};
+
+export function createNotices(options: {
+  mails: Pick<AccountMails, 'notify'>;
+  seen: { isNew(parts: readonly string[], seconds: number): Promise<boolean> };
+}): Notices {
+  const { mails, seen } = options;
+  return {
+    async passwordChanged({ id, epoch }, occasion) {
+      if (await seen.isNew(['password', id, String(epoch)], DAY)) {
+        void mails.notify(id, { kind: 'password_changed', ...occasion });
+      }
+    },
+    async signedIn(account, { origin, browser, isKnown }) {
+      const program = describeProgram(origin.userAgent);
+      // A program has no cookie: it is known by its name, whatever the version, and where it is.
+      const device = browser ?? `${program.split('/')[0]} ${addressKeys(origin.address)[0]}`;
+      const isNew = await seen.isNew(['device', account.id, device], DEVICE_SECONDS);
+      if (!isNew || isKnown) return;
+      const { address } = origin;
+      void mails.notify(account.id, { kind: 'new_device', device: program, address, at: new Date() });
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { type FieldProblem, kindOfStatus, ServiceError } from '@gatehouse/core/errors';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
+import type { Account, Accounts } from './account.ts';
+
+/** The accounts, by way of the internal routes of the users service, of which `internal` is a client. */
+export function createUsersClient(internal: InternalClient): Accounts {
+  async function required(method: string, path: string, body?: unknown): Promise<Account> {
+    const response = await internal.request(method, path, body);
+    if (response.status >= 400) throw errorOf(response.status, response.body);
+    return response.body as Account;
+  }
+
+  async function perhaps(path: string, body: unknown): Promise<Account | undefined> {
+    const response = await internal.request('POST', path, body);
+    if (response.status >= 400) throw errorOf(response.status, response.body);
+    return (response.body as { account: Account | null }).account ?? undefined;
+  }
+
+  const pathOf = (id: string) => `/accounts/${encodeURIComponent(id)}`;
+  return {
+    async find(id) {
+      const response = await internal.request('GET', pathOf(id));
+      if (response.status === 404) return undefined;
+      if (response.status >= 400) throw errorOf(response.status, response.body);
+      return response.body as Account;
+    },
+    checkPassword: (login, password) => perhaps('/password-checks', { login, password }),
+    async checkCurrentPassword(id, password) {
+      const response = await internal.request('POST', `${pathOf(id)}/password-checks`, { password });
+      if (response.status >= 400) throw errorOf(response.status, response.body);
+    },
+    lookUp: (login) => perhaps('/account-lookups', { login }),
+    create: (draft) => required('POST', '/accounts', draft),
+    update: (id, changes) => required('PATCH', pathOf(id), changes),
+    changePassword: (id, { next, current }) =>
+      required('PUT', `${pathOf(id)}/password`, {
+        new_password: next,
+        ...(current === undefined ? {} : { current_password: current }),
+      }),
+    verifyEmail: (id, email) => required('PUT', `${pathOf(id)}/verified-email`, { email }),
+    restoreEmail: (id, email) => required('PUT', `${pathOf(id)}/restored-email`, { email }),
+  };
+}
+
+/** What users says is wrong with the request, for the person who made it. */
+function errorOf(status: number, body: unknown): ServiceError {
+  const { message, details } = ((body as { error?: unknown })?.error ?? {}) as {
+    message?: string;
+    details?: FieldProblem[];
+  };
+  return new ServiceError(kindOfStatus(status) ?? 'internal', message ?? 'The request was refused.', {
+    ...(details === undefined ? {} : { details }),
+  });
+}

@@ -1,0 +1,38 @@
+import type { LastUse } from './application.ts';
+import type { Manager } from './ownership.ts';
+
+/** Keys with which applications call the API without requesting tokens. Writes are durable when they resolve. */
+export type ApplicationKeys = {
+  /** The valid keys of an application that the manager may see. */
+  list(
+    manager: Manager,
+    clientId: string,
+  ): Promise<{ id: string; name: string; lastFour: string | null; lastUse: LastUse | null }[]>;
+  hasAny(clientId: string): Promise<boolean>;
+  exists(clientId: string, id: string): Promise<boolean>;
+  revoke(manager: Manager, clientId: string, id: string): Promise<void>;
+  /** Removes the keys of an application that has been deleted, or has another owner. */
+  removeAll(clientId: string): Promise<void>;
+  /** Creates the key that comes with an application of the deployment, unless it exists. */
+  createFirst(application: {
+    clientId: string;
+    owner: string | null;
+    apiKey?: { key: string; scopes: readonly string[] };
+  }): Promise<void>;
+  /** What the key with this hash permits now; undefined when it is not valid. `address` is where it is used. */
+  resolve(hash: string, address?: string): Promise<ResolvedApiKey | undefined>;
+};
+
+/** What a service needs to know about a key with which it is called. */
+export type ResolvedApiKey = {
+  id: string;
+  client_id: string;
+  scopes: string[];
+  /** Whether it acts in its own right, under nobody's role. */
+  trusted: boolean;
+  owner: string | null;
+  role: 'user' | 'editor' | 'admin' | null;
+  profiles?: Readonly<Record<string, string>>;
+  epoch: { client: number; subject?: number };
+  expires_at: string | null;
+};

@@ -1,0 +1,89 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import type { RevocationEntry } from '../revocations/revocations.ts';
+import type {
+  Application,
+  ApplicationChanges,
+  ApplicationStore,
+  DueRevocation,
+  Trust,
+} from './application.ts';
+import type { ApplicationKeys } from './application-keys.ts';
+
+/** How often a change is tried when others change the application at the same time. */
+const MAX_TRIES = 5;
+
+export type ApplicationWrites = {
+  /**
+   * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications anew. Durable
+   * when it resolves. Of those that are over, API keys and grants end as well. Only then are the marks removed by which it would be resumed after a crash.
+   */
+  revoke(applications: readonly DueRevocation[]): Promise<void>;
+  /** The same for marked applications, of an owner or of all. Returns how many there were; others may be left. */
+  revokeWhatIsDue(owner?: string): Promise<number>;
+  /**
+   * Changes an application, and revokes what was issued to it if that permits more than it would now. With the trust in
+   * it, its API keys end. Undefined when it has been changed or deleted since it was read.
+   */
+  change(
+    before: Application,
+    changes: ApplicationChanges & { trust?: Trust },
+  ): Promise<Application | undefined>;
+};
+
+export function createApplicationWrites(options: {
+  store: ApplicationStore;
+  keys: readonly Pick<ApplicationKeys, 'removeAll'>[];
+  revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
+  /** Ends every grant of an application, and what was about to become one. */
+  endGrants(clientId: string): Promise<void>;
+}): ApplicationWrites {
+  const { store, keys, revocations } = options;
+  const removeKeys = (id: string) => Promise.all(keys.map((kind) => kind.removeAll(id)));
+
+  async function revoke(applications: readonly DueRevocation[]): Promise<void> {
+    await revocations.write(
+      applications.map(({ application: { id, epoch } }) => ({ kind: 'client', id, epoch })),
+    );
+    await Promise.all(
+      applications.map(async ({ application: { id, epoch }, over }) => {
+        if (over) await Promise.all([removeKeys(id), options.endGrants(id)]);
+        await store.revocationWritten(id, epoch);
+      }),
+    );
+  }
+
+  return {
+    revoke,
+    async revokeWhatIsDue(owner) {
+      const due = await store.awaitingRevocation(owner);
+      if (due.length > 0) await revoke(due);
+      return due.length;
+    },
+    async change(before, changes) {
+      const next = { ...before, ...changes };
+      // Before the trust: after a crash in between, it still is to be ended.
+      if (before.trusted && !next.trusted) await removeKeys(before.id);
+      const changed = await store.change(before, changes, isLess(next, before));
+      if (changed !== undefined) await revoke([{ application: changed, over: false }]);
+      return changed;
+    },
+  };
+}
+
+/** Repeats a change until `attempt`, which is undefined when others were faster, has a result. Throws `conflict`. */
+export async function retried<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let i = 0; i < MAX_TRIES; i += 1) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new ServiceError('conflict', 'This application is being changed by others: try again.');
+}
+
+/** Whether tokens that were issued before carry more than new ones would. */
+function isLess(next: Application, before: Application): boolean {
+  return (
+    before.scopes.some((scope) => !next.scopes.includes(scope)) ||
+    (before.trusted && !next.trusted) ||
+    (!before.dpopBound && next.dpopBound)
+  );
+}

@@ -1,0 +1,320 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { Condition, ListSource } from '@gatehouse/domain/list-query';
+import type { Role } from '@gatehouse/tokens/scopes';
+import type { NewCredential } from '../accounts/mails.ts';
+import type { Audit, AuditAction } from '../audit/audit.ts';
+import { createLastUsedRecorder } from '../last-used.ts';
+import {
+  type Application,
+  type ApplicationChanges,
+  type ApplicationField,
+  type ApplicationStore,
+  type ApplicationType,
+  type ClientSecret,
+  findSecret,
+  isConfidential,
+  liveSecrets,
+  MAX_APPLICATIONS,
+  MAX_SECRETS,
+  makeSecret,
+  mayHaveApiKeys,
+  newApplication,
+} from './application.ts';
+import type { ApplicationKeys } from './application-keys.ts';
+import { nameProblems, scopeProblems, settingsProblems } from './application-rules.ts';
+import { type ApplicationWrites, retried } from './application-writes.ts';
+import {
+  type FindOwner,
+  findManaged,
+  type Manager,
+  ownerPermissions,
+  recordBy,
+  roleIn,
+} from './ownership.ts';
+import { originsOf } from './redirect-uris.ts';
+import { withRequired } from './security-profile.ts';
+import { createTrusts, onlyAdminsTrust } from './trust.ts';
+
+/** Tells the owner of an application what it has been given. Never rejects. */
+export type NotifyCredential = (
+  application: Pick<Application, 'owner' | 'name'>,
+  credential: NewCredential,
+) => void;
+
+/** What managing applications depends on. */
+export type ApplicationDependencies = {
+  store: ApplicationStore;
+  writes: ApplicationWrites;
+  /** What applications have beside their secrets. */
+  keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll'>[];
+  accounts: { find: FindOwner };
+  audit: Pick<Audit, 'record'>;
+  notifyCredential: NotifyCredential;
+};
+
+export type ApplicationDraft = { name: string; type: ApplicationType; scopes: string[] } & ApplicationChanges;
+
+/** A secret with its text, which is shown only once. */
+export type NewSecret = ClientSecret & { secret: string };
+
+export type Applications = {
+  /** `secret` is set for confidential applications without keys of their own. */
+  create(manager: Manager, draft: ApplicationDraft): Promise<{ application: Application; secret?: string }>;
+  /** The manager's own, or all for admins; `next` is the id to go on after. */
+  list(
+    manager: Manager,
+    page: { after: string | undefined; limit: number },
+  ): Promise<{ applications: Application[]; next: string | undefined }>;
+  /** The same as a list with filters. */
+  source(manager: Manager): ListSource<ApplicationField, Application>;
+  /** Any application; may have been read some seconds ago. */
+  find(id: string): Promise<Application | undefined>;
+  read(manager: Manager, id: string): Promise<Application>;
+  change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
+  remove(manager: Manager, id: string): Promise<void>;
+  /** Throws `conflict` when there are two already. `expiresIn` is in seconds; by default it never expires. */
+  addSecret(
+    manager: Manager,
+    id: string,
+    options: { expiresIn: number | undefined; label: string | undefined },
+  ): Promise<NewSecret>;
+  listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
+  /** May remove the last one: then the application cannot authenticate until it is given another. */
+  removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
+  /** Revokes the access tokens that the application has. Durable when it resolves. */
+  endTokens(manager: Manager, id: string): Promise<void>;
+  /** Whether this is a live client_secret of the application; its use, and the address, are recorded. */
+  checkSecret(id: string, secret: string, address?: string): Promise<boolean>;
+  /** Records that the application was given tokens. */
+  used(id: string, address: string): void;
+  /** The role that a person has in an application, which may be less than their own. */
+  roleIn(id: string, person: { role: Role }): Promise<Role>;
+  /** The origins of an application's pages. */
+  originsOf(id: string): Promise<string[]>;
+  /** The client ids of a person's applications. */
+  ownedBy(userId: string): Promise<string[]>;
+  /**
+   * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
+   * the person's account: the trust ends that rested on a role which the person no longer has, or on an account that is
+   * inactive or gone. Durable when it resolves. Repeated after it was broken off, it goes on where it was.
+   */
+  ownerChanged(owner: string, epoch: number): Promise<void>;
+  /** Writes the revocations that a crash kept from being written. */
+  resumeRevocations(): Promise<void>;
+};
+
+const PAGE = 100;
+
+/** The use cases of applications and their secrets. */
+export function createApplications(options: ApplicationDependencies): Applications {
+  const { store, accounts, audit } = options;
+  const { writes } = options;
+  const trusts = createTrusts({ ...options, writes });
+  const recordUse = createLastUsedRecorder(store.used);
+  const recordSecretUse = createLastUsedRecorder((ids, use) => {
+    const [id = '', secretId = ''] = ids.split(' ');
+    return store.secretUsed(id, secretId, use);
+  });
+
+  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
+    recordBy(manager, audit, { action, client, details });
+
+  /** Throws `invalid`, `forbidden` or `conflict` unless an application may become like this. */
+  async function check(manager: Manager, next: Application, before: Application | undefined): Promise<void> {
+    const trustChanges = next.trusted !== (before?.trusted ?? false);
+    if (trustChanges && manager.role !== 'admin') throw onlyAdminsTrust();
+    const problems = settingsProblems(next);
+    if (before === undefined || next.scopes !== before.scopes) {
+      // It may keep what it has, such as what an admin gave to a trusted one.
+      const allowed = [...(await grantable(manager, next)), ...(before?.scopes ?? [])];
+      problems.push(...scopeProblems(next.scopes, { type: next.type, allowed }));
+    }
+    if (problems.length > 0) throw invalidFields(problems);
+    if (before !== undefined && mayHaveApiKeys(before) && !mayHaveApiKeys(next)) {
+      const message = 'Revoke the API keys of the application first: they would work without a proof.';
+      for (const keys of options.keys) {
+        if (await keys.hasAny(next.id)) throw new ServiceError('conflict', message);
+      }
+    }
+  }
+
+  /** Those of an application's scopes that the manager may give it: to a trusted one, only an admin any. */
+  async function grantable(manager: Manager, application: Application): Promise<readonly string[]> {
+    if (application.trusted && manager.role !== 'admin') return [];
+    const { within } = await ownerPermissions(application, accounts.find);
+    return within(application.scopes);
+  }
+
+  /**
+   * An application whose trust has just been granted, as it is now: the owner may have changed meanwhile, when nobody saw
+   * yet that it rests on them.
+   */
+  async function settled(application: Application): Promise<Application> {
+    const { id, owner } = application;
+    if (owner !== null) await trusts.endUnearned(id, await accounts.find(owner));
+    return (await store.findNow(id)) ?? application;
+  }
+
+  return {
+    async create(manager, wanted) {
+      const draft = withRequired(wanted, wanted.type);
+      const { secret, ...stored } = makeSecret();
+      const withSecret = isConfidential(draft) && draft.jwks === undefined;
+      const plain = newApplication(
+        { ...draft, id: newId('app'), owner: manager.id },
+        withSecret ? stored : undefined,
+      );
+      await check(manager, plain, undefined);
+      const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
+      const made = { ...plain, trust };
+      if (!(await store.insert(made))) {
+        throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
+      }
+      const application = trust === undefined ? made : await settled(made);
+      if (withSecret) options.notifyCredential(application, { what: 'a client secret' });
+      if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
+      const { type, scopes, trusted } = application;
+      await record(manager, 'application.created', application.id, { type, scopes, trusted });
+      return { application, ...(withSecret ? { secret } : {}) };
+    },
+
+    async list(manager, { after, limit }) {
+      const found = await store.list({
+        owner: manager.role === 'admin' ? undefined : manager.id,
+        after,
+        // One more shows whether there is a next page.
+        limit: limit + 1,
+      });
+      const applications = found.slice(0, limit);
+      return { applications, next: found.length > limit ? applications.at(-1)?.id : undefined };
+    },
+
+    source({ id, role }) {
+      if (role === 'admin') return store.source;
+      // Also where another owner is asked for: then the two conditions exclude each other.
+      const own: Condition<ApplicationField> = { field: 'owner', operator: 'eq', values: [id] };
+      const { byOffset, byKeyset, count } = store.source;
+      return {
+        byOffset: (query, page) => byOffset({ ...query, conditions: [own, ...query.conditions] }, page),
+        byKeyset: (query, page) => byKeyset({ ...query, conditions: [own, ...query.conditions] }, page),
+        count: (conditions) => count([own, ...conditions]),
+      };
+    },
+
+    find: store.findById,
+
+    read: (manager, id) => findManaged(store, manager, id),
+
+    async change(manager, id, wanted) {
+      return retried(async () => {
+        const before = await findManaged(store, manager, id);
+        const changes = withRequired(wanted, before.type);
+        const next = { ...before, ...changes };
+        await check(manager, next, before);
+        const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
+        const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
+        const changed = await writes.change(before, { ...changes, ...trust });
+        if (changed === undefined) return undefined;
+        const application = grants ? await settled(changed) : changed;
+        if (changes.jwks !== undefined) options.notifyCredential(changed, { what: 'public keys' });
+        await record(manager, 'application.changed', id, {
+          fields: Object.keys(changes),
+          ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
+        });
+        return application;
+      });
+    },
+
+    async remove(manager, id) {
+      await findManaged(store, manager, id);
+      const deleted = await store.markDeleted(id);
+      if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
+      await record(manager, 'application.deleted', id);
+    },
+
+    async addSecret(manager, id, { expiresIn, label }) {
+      const problems =
+        label === undefined ? [] : nameProblems(label).map((it) => ({ ...it, field: 'label' }));
+      if (problems.length > 0) throw invalidFields(problems);
+      const application = await findManaged(store, manager, id);
+      if (!isConfidential(application)) {
+        throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
+      }
+      const { secret, ...added } = makeSecret({ expiresIn, label });
+      const done = await store.addSecret(application, added);
+      if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
+      if (!done) {
+        throw new ServiceError(
+          'conflict',
+          `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
+        );
+      }
+      options.notifyCredential(application, { what: 'a client secret' });
+      await record(manager, 'secret.added', id, { secret: added.id });
+      return { ...added, secret };
+    },
+
+    async listSecrets(manager, id) {
+      return liveSecrets(await findManaged(store, manager, id));
+    },
+
+    async removeSecret(manager, id, secretId) {
+      const { secrets } = await findManaged(store, manager, id);
+      const left = await store.removeSecret(id, secretId);
+      if (left === undefined) throw new ServiceError('not_found', 'There is no such secret.');
+      await writes.revoke([{ application: left, over: false }]);
+      await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
+    },
+
+    async endTokens(manager, id) {
+      const changed = await retried(async () =>
+        store.change(await findManaged(store, manager, id), {}, true),
+      );
+      await writes.revoke([{ application: changed, over: false }]);
+    },
+
+    async checkSecret(id, secret, address) {
+      const known = await store.findById(id);
+      if (known === undefined) return false;
+      // Another replica may have added it a moment ago.
+      const found = findSecret(known, secret) ?? findSecret((await store.findNow(id)) ?? known, secret);
+      if (found !== undefined) recordSecretUse(`${id} ${found.id}`, address);
+      return found !== undefined;
+    },
+
+    used: recordUse,
+
+    async roleIn(id, person) {
+      const application = await store.findById(id);
+      return application === undefined
+        ? person.role
+        : roleIn(await ownerPermissions(application, accounts.find), person);
+    },
+
+    originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
+
+    async ownedBy(owner) {
+      // One page: nobody owns more.
+      return (await store.list({ owner, after: undefined, limit: MAX_APPLICATIONS })).map(({ id }) => id);
+    },
+
+    async ownerChanged(owner, epoch) {
+      const account = await accounts.find(owner);
+      for (let after: string | undefined; ; ) {
+        const page = await store.list({ owner, after, limit: PAGE });
+        for (const { id, trusted } of page) if (trusted) await trusts.endUnearned(id, account);
+        if (page.length < PAGE) break;
+        after = page.at(-1)?.id;
+      }
+      await store.raiseEpochsOf(owner, epoch);
+      while ((await writes.revokeWhatIsDue(owner)) > 0);
+    },
+
+    async resumeRevocations() {
+      await writes.revokeWhatIsDue();
+    },
+  };
+}

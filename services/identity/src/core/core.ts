@@ -1,0 +1,270 @@
+import { createConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
+import type { Logger } from '@gatehouse/core/logger';
+import { deriveKeys } from '@gatehouse/core/sealing';
+import { createErasures } from '@gatehouse/data/erasures';
+import { createMailSender } from '@gatehouse/mail/mail-settings';
+import { createInternalClient } from '@gatehouse/tokens/internal-client';
+import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
+import { apiAudience } from '@gatehouse/tokens/scopes';
+import { LRUCache } from 'lru-cache';
+import { createAuthentication } from '../http/authentication.ts';
+import { createBrowserCookie } from '../pages/browser-cookie.ts';
+import { createCsrfForms } from '../pages/csrf-forms.ts';
+import { createPageErrors } from '../pages/page-errors.ts';
+import { createAccountMails } from './accounts/account-mails.ts';
+import { createNotices } from './accounts/notices.ts';
+import { createOneTimeLinks } from './accounts/one-time-link.ts';
+import { createOneTimeLinkStore } from './accounts/one-time-link-store.ts';
+import { createSeenStore } from './accounts/seen-store.ts';
+import { createUsersClient } from './accounts/users-client.ts';
+import type { Application } from './applications/application.ts';
+import { createApplicationWrites } from './applications/application-writes.ts';
+import { createApplications, type NotifyCredential } from './applications/applications.ts';
+import { createApplicationStore } from './applications/store/application-store.ts';
+import { createExtensions, type Extensions } from './extensions.ts';
+import { createFoundation, type IdentityDependencies } from './foundation.ts';
+import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './identity-config.ts';
+import { createSignInThrottle } from './limits/sign-in-throttle.ts';
+import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
+import { createAccessTokenHandles } from './oidc/access-token-handles.ts';
+import { createFindClient } from './oidc/clients.ts';
+import { createOidcStore } from './oidc/oidc-adapter.ts';
+import { createReloadableProvider } from './oidc/reloadable-provider.ts';
+import { createTokenSigning } from './oidc/token-signing.ts';
+import { createRevocationStore } from './revocations/revocation-store.ts';
+import { createRevocations } from './revocations/revocations.ts';
+import { createServiceClients, createServiceTokens } from './service-tokens.ts';
+import { createBrowserSessions } from './sessions/browser-sessions.ts';
+import { createPasswordCheck } from './sessions/password-check.ts';
+import { createSessionEnds } from './sessions/session-ends.ts';
+import { createSignInGenerations } from './sessions/sign-in-generations.ts';
+
+/** How long after its expiry a token may still count, in seconds: clocks differ, and requests take time. */
+const CLOCK_MARGIN = 120;
+/** Longer than users takes to check a password when many are being checked. */
+const USERS_TIMEOUT_SECONDS = 10;
+/** How long a rotated refresh token may be used again without ending its family, in seconds. */
+const REUSE_GRACE = 10;
+/** Every token request needs its application: it may be some seconds old. */
+const APPLICATION_CACHE = { max: 1000, ttl: 5000 };
+/** How soon revocations that a crash kept from being written are resumed. */
+const RESUME_MS = 5000;
+/** Above every epoch of an account. */
+const ALL_EPOCHS = { epoch: Number.MAX_SAFE_INTEGER, signInEpoch: Number.MAX_SAFE_INTEGER };
+
+/** What all features are made with. */
+export type Core = ReturnType<typeof createCore>;
+
+/** The issuer, the accounts, applications and sessions, and what they need: everything that is no feature by itself. */
+export function createCore(config: IdentityConfig, logger: Logger, dependencies: IdentityDependencies) {
+  const extensions = createExtensions();
+  const foundation = createFoundation(config, logger, dependencies);
+  const signing = createTokenSigning();
+  const applicationStore = createApplicationStore(
+    foundation.connection,
+    new LRUCache<string, Application>(APPLICATION_CACHE),
+  );
+  const shared = {
+    ...foundation,
+    config,
+    extensions,
+    issuer: config.publicUrl,
+    masterKeys: config.masterKeys,
+    lifetimes: config.lifetimes,
+    signing,
+    applicationStore,
+  };
+  const { collection: revoked, ...revoking } = createRevoking(shared);
+  const { collections: ofMails, ...mailing } = createMailing(shared);
+  const issuing = createIssuing({ ...shared, ...revoking, ...mailing });
+  const signingIn = createSigningIn({ ...shared, ...mailing, ...issuing });
+  const authentication = createAuthentication({
+    ...shared,
+    ...revoking,
+    publicKeys: signing.publicKeys,
+    applicationKeys: extensions.applicationKeys,
+    rateLimit: config.rateLimit === 'on',
+    onCaller({ clientId, grantId }) {
+      if (grantId === undefined) return;
+      for (const program of extensions.programs) if (program.clientId === clientId) program.used(grantId);
+    },
+  });
+  const { sessionEnds, store, generations } = issuing;
+  extensions.erasers.push((userId) => sessionEnds.endBelow(userId, ALL_EPOCHS), mailing.removeLinksOf);
+  const erasures = createErasures(foundation.connection, {
+    async erase(userId) {
+      for (const erase of extensions.erasers) await erase(userId);
+    },
+    logger: foundation.logger,
+  });
+  return {
+    ...shared,
+    ...revoking,
+    ...mailing,
+    ...issuing,
+    ...signingIn,
+    authentication,
+    authenticate: authentication.authenticate,
+    concurrency: createConcurrencyLimit(),
+    erasures,
+    requestErasure: erasures.request,
+    /** By the limit of the setting, which may have been higher when a key signed. */
+    longestTokenSeconds: MAX_ACCESS_TOKEN_SECONDS + CLOCK_MARGIN,
+    /** How a task resumes revocations. */
+    resuming: {
+      everyMs: RESUME_MS,
+      immediately: true,
+      onError: (error: unknown) =>
+        foundation.logger.warn({ err: error }, 'revocations could not be resumed; trying again'),
+    },
+    collections: [...store.collections, ...ofMails, revoked, generations.collection],
+  };
+}
+
+type Shared = ReturnType<typeof createFoundation> & {
+  config: IdentityConfig;
+  extensions: Extensions;
+  issuer: string;
+  signing: ReturnType<typeof createTokenSigning>;
+  applicationStore: ReturnType<typeof createApplicationStore>;
+};
+
+/** The source of the revocation feed, and the feed as this service itself follows it. */
+function createRevoking({ config, connection, broadcast, isOnlyWriter, applicationStore, logger }: Shared) {
+  const { lifetimes, staleAfterSeconds } = config;
+  const store = createRevocationStore(connection);
+  const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
+  const revocations = createRevocations({
+    store,
+    broadcast,
+    tokenLifetime,
+    isOnlyWriter,
+    logger,
+  });
+  const feed = createRevocationFeed({
+    broadcast,
+    fetch: revocations.list,
+    logger,
+    // Perhaps by another replica.
+    onRevocation: ({ kind, id }) => {
+      if (kind === 'client') applicationStore.forget(id);
+    },
+    ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
+  });
+  return { revocations, feed, collection: store.collection };
+}
+
+/** People's accounts, and the mails to them. */
+function createMailing(shared: Shared) {
+  const { config, connection, signing, issuer } = shared;
+  const accounts = createUsersClient(
+    createInternalClient({
+      service: 'users',
+      url: config.usersUrl,
+      requestToken: createServiceTokens(signing.signer, issuer),
+      timeoutSeconds: USERS_TIMEOUT_SECONDS,
+    }),
+  );
+  const counters = createSignInThrottleStore(connection);
+  const [throttleKey] = deriveKeys(config.masterKeys, 'sign-in guard');
+  const throttle = createSignInThrottle({ store: counters, key: throttleKey });
+  const linkStore = createOneTimeLinkStore(connection);
+  const links = createOneTimeLinks(linkStore);
+  const mail = createMailSender(config.mail);
+  const mails = createAccountMails({
+    ...shared,
+    accounts,
+    links,
+    mail,
+    // Each kind by itself: what one causes must not keep another from being sent.
+    countMail: (recipient, kind) => throttle.countMail({ recipient: `${kind} ${recipient}` }),
+  });
+  const seen = createSeenStore(connection);
+  return {
+    accounts,
+    throttle,
+    links,
+    mails,
+    notices: createNotices({ mails, seen }),
+    removeLinksOf: linkStore.removeAllOf,
+    stopMail: mail.stop,
+    collections: [counters.collection, linkStore.collection, seen.collection],
+  };
+}
+
+type Revoking = Omit<ReturnType<typeof createRevoking>, 'collection'>;
+type Mailing = Omit<ReturnType<typeof createMailing>, 'collections'>;
+
+/** Applications, and oidc-provider with what it stores. */
+function createIssuing(shared: Shared & Revoking & Mailing) {
+  const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
+  const acceptsService = createServiceClients(config.services);
+  const handles = createAccessTokenHandles(apiAudience(issuer));
+  const store = createOidcStore(connection, {
+    findClient: createFindClient({
+      issuer,
+      acceptsService,
+      applications: { find: applicationStore.findById },
+    }),
+    findAccessToken: handles.find,
+    denyToken: (id) => revocations.write([{ kind: 'token', id }]),
+    denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
+    reuseGrace: REUSE_GRACE,
+    // Refresh tokens of a confidential client can be extended beyond that, but a code so old is no threat any more.
+    keepExchangedCode: config.lifetimes.refreshToken,
+  });
+  const notifyCredential: NotifyCredential = ({ owner, name }, credential) => {
+    if (owner === null) return;
+    void mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
+  };
+  const applicationParts = {
+    ...shared,
+    store: applicationStore,
+    keys: extensions.applicationKeys,
+    endGrants: store.endGrantsOfClient,
+    notifyCredential,
+  };
+  const applicationWrites = createApplicationWrites(applicationParts);
+  const applications = createApplications({ ...applicationParts, writes: applicationWrites });
+  const generations = createSignInGenerations(connection);
+  const sessionEnds = createSessionEnds({ ...extensions, store, generations, audit });
+  const cookieKeys = deriveKeys(config.masterKeys, 'cookies').map((key) => key.toString('base64url'));
+  const formKeys = deriveKeys(config.masterKeys, 'forms');
+  const browser = createBrowserCookie(formKeys);
+  const provider = createReloadableProvider({
+    ...shared,
+    lifetimes: config.lifetimes,
+    accessTokenAlgorithm: config.accessTokenAlgorithm,
+    cookieKeys,
+    applications,
+    acceptsService,
+    store,
+    signOuts: sessionEnds,
+    extensions: extensions.provider,
+    browserId: browser.id,
+  });
+  return {
+    handles,
+    store,
+    notifyCredential,
+    applicationWrites,
+    applications,
+    generations,
+    sessionEnds,
+    cookieKeys,
+    browser,
+    forms: createCsrfForms(formKeys, browser),
+    provider,
+  };
+}
+
+/** How people sign in on our pages. */
+function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssuing>) {
+  const { config, provider, toServiceError } = shared;
+  const lifetime = config.lifetimes.session;
+  return {
+    sessions: createBrowserSessions({ ...shared, provider: provider.current, lifetime }),
+    checkPassword: createPasswordCheck(shared),
+    pageErrors: createPageErrors(toServiceError),
+  };
+}

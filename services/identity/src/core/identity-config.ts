@@ -1,0 +1,49 @@
+import type { KeyList } from '@gatehouse/core/sealing';
+import type { ProfilePins } from '@gatehouse/domain/profile-pins';
+import type { MailSettings } from '@gatehouse/mail/mail-settings';
+import type { FirstApplication } from './applications/first-applications.ts';
+import type { Lifetimes } from './oidc/provider.ts';
+import type { SigningAlgorithm } from './oidc/signing-algorithms.ts';
+import type { ServiceClient } from './service-tokens.ts';
+
+/** The longest that access tokens can be made to live, in seconds. */
+export const MAX_ACCESS_TOKEN_SECONDS = 86_400;
+
+export type IdentityConfig = {
+  /** The issuer. */
+  publicUrl: string;
+  mongodbUri: string;
+  /** Whether the migrations of the database are applied at the start; on by default. */
+  migrateAtStart?: 'on' | 'off';
+  /** Where this service reaches the users service. */
+  usersUrl: string;
+  /** The broadcast between processes, unless the service is given one. May contain credentials. */
+  natsUrl?: string;
+  /** Seal signing keys, and sign cookies and forms. Without the one in use, what was sealed is lost. */
+  masterKeys: KeyList;
+  accessTokenAlgorithm: SigningAlgorithm;
+  lifetimes: Lifetimes;
+  rotateKeysEveryDays: number;
+  /** Whether people may create accounts for themselves. */
+  signUp: 'on' | 'off';
+  /** What /userinfo looks like for applications that do not pin it; `interface` by default. */
+  userInfo?: ProfilePins['userinfo'][number];
+  /** Whether POST /api/v1/auth/login accepts passwords. */
+  passwordLogin: 'on' | 'off';
+  /**
+   * Private networks in which applications are notified of sign-outs, such as that of the cluster: addresses and CIDR
+   * ranges. None by default.
+   */
+  logoutNetworks?: readonly string[];
+  auditDays: number;
+  rateLimit: 'on' | 'off';
+  /** Where requests are counted; in memory by default. */
+  rateLimitStore?: 'memory' | 'mongodb';
+  /** How long credentials are accepted while the revocation feed is silent; five minutes by default. */
+  staleAfterSeconds?: number;
+  /** Every other service, as a client. */
+  services: readonly ServiceClient[];
+  /** Without it, no mail is sent. */
+  mail?: MailSettings;
+  firstApplications: readonly FirstApplication[];
+};

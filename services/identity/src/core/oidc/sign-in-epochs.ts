@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { requestInfo } from '@gatehouse/server/requests';
+import type { Context } from 'koa';
+import Provider, {
+  errors,
+  type Grant,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+  type Session,
+} from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
+import { ACR } from './claims-parameter.ts';
+import { addConsentEpoch } from './consent-epochs.ts';
+import type { ProviderAccount } from './provider-account.ts';
+import { storeFields } from './store-fields.ts';
+
+/** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */
+export type Device = { address: string; userAgent: string; signedInAt: string };
+
+/** What we add to oidc-provider's sessions and grants. */
+type Stamped = { epoch?: number };
+export type StampedSession = Session & Stamped & { device?: Device };
+
+/** A login as our sign-in page passes it to oidc-provider. */
+export type SignIn = {
+  accountId: string;
+  remember: boolean;
+  amr: string[];
+  acr: string;
+  epoch: number;
+  /** That of the account's sign-ins before the password was checked. */
+  generation: string | undefined;
+  /** The id of the browser in which the password was entered (see pages/browser-cookie.ts). */
+  browser: string;
+  device: Device;
+};
+
+export type SignInEpochs = {
+  /** Whether the session or grant of this request is of the account's current sign-in epoch. */
+  areCurrent(ctx: KoaContextWithOIDC, account: Account, ofToken: boolean): boolean;
+};
+
+/**
+ * A password change and a deactivation end every earlier sign-in: sessions and grants store the account's sign_in_epoch
+ * and are valid only while it is current. Deleting them would not be enough, as one may be in use.
+ */
+export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): SignInEpochs {
+  storeFields(provider.Session, ['epoch', 'device', 'knownAuthorizations']);
+  storeFields(provider.Grant, ['epoch', 'sessionUid']);
+  // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
+  provider.Session.prototype.resetIdentifier = function reset(this: { jti: string; touched: boolean }) {
+    this.jti = randomBytes(32).toString('base64url');
+    this.touched = true;
+  };
+  // A page of a sibling domain can plant the cookies of its own sign-in in another browser: they have no __Host- prefix, as
+  // they are for some paths only. Whoever enters the password there must not sign the other browser in.
+  const { loginAccount } = provider.Session.prototype;
+  provider.Session.prototype.loginAccount = function logIn(this: Session, details) {
+    const { ctx } = Provider;
+    const login = ctx?.oidc.entities.Interaction?.result?.login as SignIn | undefined;
+    if (ctx === undefined || login?.browser !== browserId(ctx)) {
+      throw new errors.SessionNotFound('the password was entered in another browser');
+    }
+    loginAccount.call(this, details);
+  };
+  return {
+    areCurrent(ctx, account, ofToken) {
+      if (ofToken) {
+        const grant = ctx.oidc.entities.Grant;
+        return grant === undefined || isCurrent(grant, account);
+      }
+      const session = ctx.oidc.session as StampedSession | undefined;
+      const login = ctx.oidc.result?.login as SignIn | undefined;
+      if (session === undefined) return true;
+      if (login?.accountId === account.id) {
+        session.epoch = login.epoch;
+        session.device = login.device;
+      }
+      return isCurrent(session, account);
+    },
+  };
+}
+
+/** Whether a session or grant is of the account's current sign-in epoch. */
+export function isCurrent(stamped: Session | Grant, account: Account): boolean {
+  return ((stamped as Stamped).epoch ?? 0) >= account.sign_in_epoch;
+}
+
+/** Makes a session or grant one of the account's current sign-in epoch. */
+export function stamp<T extends Session | Grant>(model: T, account: Account): T {
+  (model as Stamped).epoch = account.sign_in_epoch;
+  return model;
+}
+
+/** Makes a grant one of a session, with which it ends: a session itself knows only the last one of each application. */
+export function stampGrant(grant: Grant, account: Account, session: { uid: string } | undefined): Grant {
+  return Object.assign(stamp(grant, account), { sessionUid: session?.uid });
+}
+
+/** oidc-provider's own policy, with one more reason to sign in: the account is gone, or the sign-in has ended. */
+export function signInPolicy() {
+  const policy = interactionPolicy.base();
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check(
+      'sign_in_over',
+      'the sign-in has ended',
+      'login_required',
+      ({ oidc }: KoaContextWithOIDC) => {
+        const account = oidc.entities.Account as ProviderAccount | undefined;
+        return oidc.session?.accountId !== undefined && account === undefined;
+      },
+    ),
+  );
+  addConsentEpoch(policy);
+  return policy;
+}
+
+/** The login by this request. */
+export function signInOf(
+  ctx: Context,
+  { account, generation, browser }: { account: Account } & Pick<SignIn, 'generation' | 'browser'>,
+): SignIn {
+  return {
+    accountId: account.id,
+    remember: true,
+    amr: ['pwd'],
+    acr: ACR,
+    epoch: account.sign_in_epoch,
+    generation,
+    browser,
+    device: {
+      address: requestInfo(ctx.req).address,
+      userAgent: ctx.get('user-agent').slice(0, 300),
+      signedInAt: new Date().toISOString(),
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import Provider, { errors } from 'oidc-provider';
+import { type Origin, originOf } from '../audit/audit.ts';
+import type { SignIn } from './sign-in-epochs.ts';
+
+/** That somebody's session at an application has ended. `sid` is the id by which the application knows it. */
+export type Logout = { clientId: string; accountId: string; sid: string; consentEpoch: number };
+
+/** What RP-initiated logout calls when the person has confirmed it. */
+export type SignOuts = {
+  /** Ends the session with this uid, at the request of an application if it is known. */
+  signOut(uid: string, by: { origin: Origin; client?: string }): Promise<unknown>;
+  /** Ends the grants of the session with this uid that this application has. Durable when it resolves. */
+  endGrantsOfSession(accountId: string, uid: string, clientId: string): Promise<void>;
+  /** Whether all sessions of the account have ended since the password was entered. */
+  isOver(signIn: Pick<SignIn, 'accountId' | 'generation'>): Promise<boolean>;
+  /** Ends a session that must not begin. */
+  discard(uid: string): Promise<void>;
+};
+
+/**
+ * Sessions end in one place, whatever ends them (see core/sessions/session-ends.ts): by default, oidc-provider ends them by
+ * itself.
+ */
+export function routeSignOuts(provider: Provider, signOuts: SignOuts): void {
+  // oidc-provider ends the last of the application's grants only: in several tabs it may have got more.
+  provider.use(async (ctx, next) => {
+    await next();
+    const { route, params, session, entities } = ctx.oidc ?? {};
+    if (route !== 'end_session_confirm' || params?.logout !== undefined || ctx.status >= 400) return;
+    const clientId = entities?.Client?.clientId;
+    if (session?.accountId === undefined || clientId === undefined) return;
+    await signOuts.endGrantsOfSession(session.accountId, session.uid, clientId);
+  });
+  const { save } = provider.Session.prototype;
+  provider.Session.prototype.save = async function saveSession(this: { uid: string }, ttl: number) {
+    const id = await save.call(this as never, ttl);
+    const signIn = Provider.ctx?.oidc.result?.login as SignIn | undefined;
+    // After it is stored: from then on, whatever ends all sessions finds this one.
+    if (signIn !== undefined && (await signOuts.isOver(signIn))) {
+      await signOuts.discard(this.uid);
+      throw new errors.SessionNotFound(
+        'all sessions of the account have ended since the password was entered',
+      );
+    }
+    return id;
+  };
+  provider.Session.prototype.destroy = async function destroy(this: { uid: string; destroyed?: boolean }) {
+    const { ctx } = Provider;
+    if (ctx === undefined) throw new Error('a session is destroyed without a request');
+    const { clientId } = (ctx.oidc.session?.state ?? {}) as { clientId?: string };
+    const client = clientId === undefined ? {} : { client: clientId };
+    await signOuts.signOut(this.uid, { origin: originOf(ctx), ...client });
+    this.destroyed = true;
+  };
+}

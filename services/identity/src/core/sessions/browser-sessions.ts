@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Account, Accounts } from '../accounts/account.ts';
+import type { OfAccount, OidcStore } from '../oidc/oidc-adapter.ts';
+import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/sign-in-epochs.ts';
+import type { SessionEnds } from './session-ends.ts';
+
+export type SignedIn = { session: StampedSession; account: Account };
+
+/** How many sessions of an account are listed at most. */
+export const MAX_LISTED = 200;
+
+/** One of an account's sessions. */
+export type ListedSession = { uid: string; device: Device | undefined; signedInAt: Date; lastSeenAt: Date };
+
+export type BrowserSessions = {
+  /** Who is signed in in this browser; undefined when nobody is. */
+  find(ctx: Context): Promise<SignedIn | undefined>;
+  /** Begins another session after a password change, which ended every earlier one. */
+  renew(ctx: Context, signedIn: SignedIn): Promise<void>;
+  /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
+  switchAccount(ctx: Context, accountId: string): Promise<boolean>;
+  /** Makes the browser forget its session, which has ended. */
+  forget(ctx: Context): void;
+  /** The last used MAX_LISTED. */
+  list(accountId: string): Promise<ListedSession[]>;
+};
+
+/** The sessions of browsers, which oidc-provider keeps, for our own pages. `lifetime` is in seconds of disuse. */
+export function createBrowserSessions(options: {
+  provider(): Provider;
+  accounts: Pick<Accounts, 'find'>;
+  store: Pick<OidcStore, 'sessionsOf'>;
+  sessionEnds: Pick<SessionEnds, 'replace'>;
+  lifetime: number;
+}): BrowserSessions {
+  const { accounts, store, sessionEnds, lifetime } = options;
+
+  const sessionOf = async (ctx: Context) =>
+    (await options.provider().Session.get(ctx as never)) as StampedSession;
+
+  function setCookie(ctx: Context, value: string | null): void {
+    ctx.cookies.set(options.provider().cookieName('session'), value, {
+      signed: true,
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: ctx.secure,
+      overwrite: true,
+      ...(value === null ? {} : { expires: new Date(Date.now() + lifetime * 1000) }),
+    });
+  }
+
+  function listed({ payload, expiresAt }: OfAccount): ListedSession {
+    const device = payload.device as Device | undefined;
+    return {
+      uid: String(payload.uid),
+      device,
+      signedInAt: new Date(device?.signedInAt ?? Number(payload.loginTs) * 1000),
+      // Each use moves its end.
+      lastSeenAt: new Date((expiresAt?.getTime() ?? Date.now()) - lifetime * 1000),
+    };
+  }
+
+  return {
+    async find(ctx) {
+      const session = await sessionOf(ctx);
+      if (session.accountId === undefined) return undefined;
+      const account = await accounts.find(session.accountId);
+      if (account === undefined || account.status !== 'active' || !isCurrent(session, account))
+        return undefined;
+      return { session, account };
+    },
+    async renew(ctx, { session, account }) {
+      await sessionEnds.replace(account.id, session.uid, { endGrants: true });
+      session.uid = randomUUID();
+      session.resetIdentifier();
+      session.authorizations = {};
+      await stamp(session, account).save(lifetime);
+      setCookie(ctx, session.jti);
+    },
+    async switchAccount(ctx, accountId) {
+      const session = await sessionOf(ctx);
+      if (session.accountId === undefined || session.accountId === accountId) return false;
+      return sessionEnds.replace(session.accountId, session.uid, { endGrants: false });
+    },
+    // A changed cookie also makes browsers drop the pages that they keep for going back.
+    forget: (ctx) => setCookie(ctx, null),
+    async list(accountId) {
+      const sessions: ListedSession[] = [];
+      for await (const session of store.sessionsOf(accountId)) {
+        sessions.push(listed(session));
+        if (sessions.length === MAX_LISTED) break;
+      }
+      return sessions;
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import type { Audit, AuditEntry } from '../audit/audit.ts';
+import type { OfAccount, OidcStore } from '../oidc/oidc-adapter.ts';
+import type { Logout, SignOuts } from '../oidc/sign-outs.ts';
+import type { ProgramSessions } from './program-sessions.ts';
+import type { SignInGenerations } from './sign-in-generations.ts';
+
+/** What the audit log says of an end. */
+type Entry = Pick<AuditEntry, 'action' | 'origin' | 'actor'>;
+type Authorization = { sid?: string; grantId?: string; consentEpoch?: number };
+
+/**
+ * The one place in which sessions end, whatever ends them: with the session, the grants made in it, and with them their
+ * tokens; applications that listen are notified, which nobody waits for; and it is recorded. Durable when it resolves.
+ */
+export type SessionEnds = SignOuts & {
+  /** Ends a session, or a login at the API, of the account. Returns whether there was one. */
+  end(accountId: string, id: string, entry: Entry): Promise<boolean>;
+  /** The same for those sessions that match. */
+  endSessions(accountId: string, matches: (session: OfAccount) => boolean, entry: Entry): Promise<void>;
+  endLogins(accountId: string, ids: readonly string[], entry: Entry): Promise<void>;
+  /**
+   * Ends all sessions, logins and grants of the account, also grants whose session is gone and sign-ins under way. What is signed in by `keep`
+   * remains.
+   */
+  endAll(accountId: string, entry: Entry, keep?: KeptSession): Promise<void>;
+  /** Ends what is older than a change of the account, which is recorded by itself. */
+  endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
+  /**
+   * The browser goes on with another account, or with another session of the same: the applications keep their grants unless
+   * `endGrants`. Returns whether there was a session.
+   */
+  replace(accountId: string, uid: string, options: { endGrants: boolean }): Promise<boolean>;
+};
+
+export type KeptSession = { uid: string; authorizations?: Readonly<Record<string, { grantId?: string }>> };
+
+export function createSessionEnds(options: {
+  store: Pick<
+    OidcStore,
+    'sessionsOf' | 'grantsOf' | 'endSession' | 'endGrant' | 'endGrantsBelow' | 'endGrantsOfSession'
+  >;
+  programs: readonly Pick<ProgramSessions, 'end' | 'endAll' | 'endBelow'>[];
+  /** Are told of each end of a session at an application. */
+  logoutListeners: readonly ((logout: Logout) => void)[];
+  generations: Pick<SignInGenerations, 'current' | 'next'>;
+  audit: Pick<Audit, 'record'>;
+}): SessionEnds {
+  const { store, programs, logoutListeners, generations, audit } = options;
+
+  async function endOfProgram(accountId: string, id: string): Promise<boolean> {
+    for (const { end } of programs) if (await end(accountId, id)) return true;
+    return false;
+  }
+
+  /** Of several that end a session at the same time, one notifies. Returns whose it was. */
+  async function endSession(
+    uid: string,
+    { accountId, endGrants = true }: { accountId?: string; endGrants?: boolean } = {},
+  ): Promise<string | undefined> {
+    const ended = await store.endSession(uid, accountId);
+    if (ended?.accountId === undefined) return undefined;
+    const authorizations = Object.entries((ended.authorizations ?? {}) as Record<string, Authorization>);
+    for (const [clientId, { sid, grantId, consentEpoch = 0 }] of authorizations) {
+      if (endGrants && grantId !== undefined) await store.endGrant(grantId);
+      if (sid === undefined) continue;
+      const logout = { clientId, accountId: ended.accountId, sid, consentEpoch };
+      for (const notify of logoutListeners) notify(logout);
+    }
+    if (endGrants) await store.endGrantsOfSession(ended.accountId, uid);
+    return ended.accountId;
+  }
+
+  return {
+    async signOut(uid, by) {
+      const subject = await endSession(uid);
+      if (subject !== undefined) await audit.record({ action: 'sign_out', subject, ...by });
+    },
+    endGrantsOfSession: store.endGrantsOfSession,
+    isOver: async ({ accountId, generation }) => (await generations.current(accountId)) !== generation,
+    async discard(uid) {
+      await endSession(uid);
+    },
+    async end(accountId, id, entry) {
+      const ended =
+        (await endSession(id, { accountId })) !== undefined || (await endOfProgram(accountId, id));
+      if (ended) await audit.record({ ...entry, subject: accountId });
+      return ended;
+    },
+    async endSessions(accountId, matches, entry) {
+      for await (const session of store.sessionsOf(accountId)) {
+        if (matches(session)) await endSession(session.id, { accountId });
+      }
+      await audit.record({ ...entry, subject: accountId });
+    },
+    async endLogins(accountId, ids, entry) {
+      for (const id of ids) await endOfProgram(accountId, id);
+      await audit.record({ ...entry, subject: accountId });
+    },
+    async endAll(accountId, entry, keep) {
+      const kept = new Set(Object.values(keep?.authorizations ?? {}).map(({ grantId }) => grantId));
+      // First: a sign-in that is under way is either found here, or finds that it has come too late.
+      await generations.next(accountId);
+      for (const program of programs) await program.endAll(accountId);
+      for await (const { id } of store.sessionsOf(accountId)) {
+        if (id !== keep?.uid) await endSession(id, { accountId });
+      }
+      for await (const { id } of store.grantsOf(accountId)) if (!kept.has(id)) await store.endGrant(id);
+      await audit.record({ ...entry, subject: accountId });
+    },
+    async endBelow(accountId, { epoch, signInEpoch }) {
+      for await (const { id } of store.sessionsOf(accountId, signInEpoch))
+        await endSession(id, { accountId });
+      await store.endGrantsBelow(accountId, signInEpoch);
+      for (const program of programs) await program.endBelow(accountId, epoch);
+    },
+    async replace(accountId, uid, { endGrants }) {
+      return (await endSession(uid, { accountId, endGrants })) !== undefined;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { parseScope } from '@gatehouse/tokens/scopes';
+import type { Applications } from '../../../core/applications/applications.ts';
+import { hostOf } from '../../../core/applications/redirect-uris.ts';
+import { scopesOfClaims } from '../../../core/oidc/claims-parameter.ts';
+import { isFirstParty } from '../../../core/oidc/client-metadata.ts';
+import type { OidcStore } from '../../../core/oidc/oidc-adapter.ts';
+
+/** An application that a person has allowed to use their account. */
+export type Authorization = {
+  clientId: string;
+  name: string;
+  /** Of the redirect URIs that received codes or tokens. */
+  hosts: string[];
+  scopes: string[];
+  since: Date;
+};
+
+export type AuthorizedApplications = {
+  /** In the order of their names. */
+  list(accountId: string): Promise<Authorization[]>;
+  /** Ends every grant of the account to the application; returns whether there was one. */
+  revoke(accountId: string, clientId: string): Promise<boolean>;
+};
+
+/** What a person has allowed applications to do, seen from the person's side. */
+export function createAuthorizedApplications(options: {
+  store: Pick<OidcStore, 'grantsOf' | 'endGrant'>;
+  applications: Pick<Applications, 'find'>;
+}): AuthorizedApplications {
+  const { store, applications } = options;
+  return {
+    async list(accountId) {
+      const byClient = new Map<string, { scope: string; since: number; hosts: ReadonlySet<string> }>();
+      for await (const { payload, redirectUri } of store.grantsOf(accountId)) {
+        const client = String(payload.clientId);
+        if (isFirstParty(client)) continue;
+        const known = byClient.get(client);
+        const { scope = '', claims = [] } = (payload.openid ?? {}) as { scope?: string; claims?: string[] };
+        const host = hostOf(redirectUri);
+        byClient.set(client, {
+          hosts: new Set([...(known?.hosts ?? []), ...(host === undefined ? [] : [host])]),
+          // A person may have as many grants as sessions: what is known already is not repeated.
+          scope: [
+            ...new Set([...parseScope(`${known?.scope ?? ''} ${scope}`), ...scopesOfClaims(claims)]),
+          ].join(' '),
+          since: Math.min(known?.since ?? Number.POSITIVE_INFINITY, Number(payload.iat) * 1000),
+        });
+      }
+      const authorizations = await Promise.all(
+        [...byClient].map(async ([clientId, { scope, since, hosts }]) => {
+          const client = await applications.find(clientId);
+          return {
+            clientId,
+            name: client?.name ?? clientId,
+            hosts: [...hosts],
+            scopes: parseScope(scope),
+            since: new Date(since),
+          };
+        }),
+      );
+      return authorizations.sort((a, b) => a.name.localeCompare(b.name, 'en'));
+    },
+    async revoke(accountId, clientId) {
+      let found = false;
+      for await (const { id, payload } of store.grantsOf(accountId)) {
+        if (payload.clientId !== clientId) continue;
+        await store.endGrant(id);
+        found = true;
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { type LastUse, liveSecrets } from '../../../core/applications/application.ts';
+import type { ApplicationKeys } from '../../../core/applications/application-keys.ts';
+import type { Applications } from '../../../core/applications/applications.ts';
+import type { Manager } from '../../../core/applications/ownership.ts';
+import type { Origin } from '../../../core/audit/audit.ts';
+import { ACCOUNT_CLIENT } from '../../../core/oidc/client-metadata.ts';
+
+/** An application that a person has registered, with what it can authenticate by. */
+export type OwnApplication = {
+  clientId: string;
+  name: string;
+  hasPublicKeys: boolean;
+  secrets: { label: string | null; lastFour: string | null; createdAt: Date; lastUse: LastUse | null }[];
+  keys: { name: string; lastFour: string | null; lastUse: LastUse | null }[];
+  lastUse: LastUse | null;
+};
+
+export type OwnApplications = {
+  list(accountId: string, origin: Origin): Promise<OwnApplication[]>;
+  /**
+   * Takes all of a person's applications what they can authenticate by: client secrets, public keys, API keys; and
+   * revokes their access tokens. The applications stay, and can be given others.
+   */
+  endCredentials(accountId: string, origin: Origin): Promise<void>;
+};
+
+const PAGE = 100;
+
+/** A person's own applications, for the account pages. */
+export function createOwnApplications(options: {
+  applications: Pick<Applications, 'list' | 'listSecrets' | 'removeSecret' | 'change' | 'endTokens'>;
+  applicationKeys: readonly Pick<ApplicationKeys, 'list' | 'revoke'>[];
+}): OwnApplications {
+  const { applications, applicationKeys } = options;
+
+  /** With the role of a user, as admins manage those of others, too. */
+  const managerOf = (id: string, origin: Origin): Manager => ({
+    id,
+    role: 'user',
+    clientId: ACCOUNT_CLIENT,
+    origin,
+  });
+
+  async function* of(manager: Manager) {
+    for (let after: string | undefined; ; ) {
+      const page = await applications.list(manager, { after, limit: PAGE });
+      yield* page.applications;
+      if (page.next === undefined) return;
+      after = page.next;
+    }
+  }
+
+  return {
+    async list(accountId, origin) {
+      const manager = managerOf(accountId, origin);
+      const own: OwnApplication[] = [];
+      for await (const application of of(manager)) {
+        own.push({
+          clientId: application.id,
+          name: application.name,
+          hasPublicKeys: application.jwks !== undefined,
+          secrets: liveSecrets(application),
+          keys: (await Promise.all(applicationKeys.map((it) => it.list(manager, application.id)))).flat(),
+          lastUse: application.lastUse,
+        });
+      }
+      return own;
+    },
+    async endCredentials(accountId, origin) {
+      const manager = managerOf(accountId, origin);
+      for await (const { id, jwks } of of(manager)) {
+        for (const keys of applicationKeys) {
+          for (const key of await keys.list(manager, id)) await keys.revoke(manager, id, key.id);
+        }
+        for (const secret of await applications.listSecrets(manager, id)) {
+          await applications.removeSecret(manager, id, secret.id);
+        }
+        if (jwks !== undefined) await applications.change(manager, id, { jwks: undefined });
+        await applications.endTokens(manager, id);
+      }
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { isConfirmed } from '@gatehouse/web/confirmation';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { ACCOUNT_CLIENT } from '../../core/oidc/client-metadata.ts';
+import { SIGN_UP } from '../../core/oidc/provider.ts';
+import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
+import { CsrfError, type CsrfForms } from '../../pages/csrf-forms.ts';
+import { seeOther, sendPage, setPageHeaders } from '../../pages/page-response.ts';
+import { signedOutPage } from '../../pages/sign-out-pages.ts';
+import { stylesheet } from '../../pages/stylesheet.ts';
+import type { AccountFrame } from './account-document.ts';
+import { accountQuestionPage, type Question } from './confirmation-pages.ts';
+
+export const ACCOUNT_PAGES = {
+  profile: '/account',
+  password: '/account/password',
+  applications: '/account/applications',
+  sessions: '/account/sessions',
+  verification: '/account/verify-email',
+};
+
+/** Takes from all own applications what they can authenticate by. */
+export const END_CREDENTIALS = '/account/applications/end-credentials';
+
+/** What every account page needs. */
+export type AccountPage = { signedIn: SignedIn; frame: AccountFrame; csrf: string };
+
+/** Routes that only somebody who is signed in can use. */
+export type AccountRouter = {
+  router: Router;
+  /** A page; anybody who is not signed in is sent to sign in first. `notice` names what has just been done. */
+  get(path: string, show: (ctx: Context, page: AccountPage, notice: unknown) => Promise<void> | void): void;
+  /** A form. `action` returns the page to go to, or undefined when it has answered itself. */
+  post(
+    path: string,
+    action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
+  ): void;
+  /**
+   * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, and asks again
+   * otherwise. `act` returns the page to go to.
+   */
+  confirmed(
+    path: string,
+    current: keyof AccountFrame['links'],
+    ask: (ctx: Context, signedIn: SignedIn) => Promise<Question & { act(): Promise<string> }>,
+  ): void;
+  page(ctx: Context, signedIn: SignedIn): AccountPage;
+};
+
+/** The router of the account pages, with the stylesheet and the redirects of signing in and out. */
+export function createAccountRouter(options: {
+  issuer: string;
+  sessions: BrowserSessions;
+  forms: CsrfForms;
+  signUp: boolean;
+}): AccountRouter {
+  const { sessions, forms } = options;
+  const router = new Router({ sensitive: true });
+  const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
+
+  router.get(stylesheet.path, (ctx) => {
+    ctx.type = 'text/css; charset=utf-8';
+    ctx.set('cache-control', 'public, max-age=31536000, immutable');
+    ctx.body = stylesheet.text;
+  });
+
+  /** Sends a browser to sign in, and back to the page. `more` goes into the authorization request. */
+  function askToSignIn(ctx: Context, page: string, more: Record<string, string> = {}): void {
+    setPageHeaders(ctx);
+    const query = new URLSearchParams({
+      client_id: ACCOUNT_CLIENT,
+      response_type: 'none',
+      redirect_uri: `${options.issuer}/account/signed-in`,
+      scope: 'openid',
+      state: page,
+      ...more,
+    });
+    seeOther(ctx, `/oauth2/authorize?${query}`);
+  }
+
+  if (options.signUp) {
+    router.get('/account/sign-up', (ctx) => askToSignIn(ctx, ACCOUNT_PAGES.profile, { [SIGN_UP]: 'yes' }));
+  }
+
+  router.get('/account/signed-in', (ctx) => {
+    const page = Object.values(ACCOUNT_PAGES).find((path) => path === ctx.query.state);
+    setPageHeaders(ctx);
+    seeOther(ctx, ctx.query.error === undefined ? (page ?? ACCOUNT_PAGES.profile) : '/account/signed-out');
+  });
+
+  router.get('/account/signed-out', (ctx) =>
+    sendPage(ctx, signedOutPage({ links: { signIn: ACCOUNT_PAGES.profile } })),
+  );
+
+  async function requireSignedIn(ctx: Context): Promise<SignedIn> {
+    const signedIn = await sessions.find(ctx);
+    if (signedIn === undefined) throw new CsrfError();
+    return signedIn;
+  }
+
+  function page(ctx: Context, signedIn: SignedIn): AccountPage {
+    const csrf = forms.token(ctx, contextOf(signedIn));
+    const signOut = { action: '/account/sign-out', csrf };
+    return {
+      signedIn,
+      csrf,
+      frame: { username: signedIn.account.username, signOut, links: ACCOUNT_PAGES },
+    };
+  }
+
+  const pages: AccountRouter = {
+    router,
+    page,
+    get(path, show) {
+      router.get(path, async (ctx) => {
+        const signedIn = await sessions.find(ctx);
+        if (signedIn === undefined) askToSignIn(ctx, path);
+        else await show(ctx, page(ctx, signedIn), ctx.query.done);
+      });
+    },
+    post(path, action) {
+      router.post(path, async (ctx) => {
+        const fields = await forms.read(ctx, contextOf(await requireSignedIn(ctx)));
+        // Again, as the session may have ended, and the account changed, while the form was on its way.
+        const next = await action(ctx, await requireSignedIn(ctx), fields);
+        if (next !== undefined) seeOther(ctx, next);
+      });
+    },
+    confirmed(path, current, ask) {
+      const show = (ctx: Context, { frame, csrf }: AccountPage, question: Question, refused: boolean) => {
+        const html = accountQuestionPage({ question, frame, current, refused, form: { action: path, csrf } });
+        sendPage(ctx, html, { status: refused ? 400 : 200 });
+      };
+      pages.get(path, async (ctx, shown) => show(ctx, shown, await ask(ctx, shown.signedIn), false));
+      pages.post(path, async (ctx, signedIn, fields) => {
+        const question = await ask(ctx, signedIn);
+        if (isConfirmed(fields.get('confirmation'), question)) return question.act();
+        show(ctx, page(ctx, signedIn), question, true);
+        return undefined;
+      });
+    },
+  };
+  return pages;
+}

@@ -1,0 +1,40 @@
+import { type Confirmation, confirmation } from '@gatehouse/web/confirmation';
+import type { PageForm } from '@gatehouse/web/form';
+import { html } from '@gatehouse/web/html';
+import { standalonePage } from '../../pages/document.ts';
+import { type AccountFrame, accountDocument } from './account-document.ts';
+
+/** What is asked before an act that cannot be undone. */
+export type Question = Confirmation & { title: string };
+
+type QuestionModel = {
+  question: Question;
+  form: PageForm;
+  /** A form came that was not confirmed. */
+  refused: boolean;
+};
+
+/** A question among the account pages. */
+export function accountQuestionPage(
+  model: QuestionModel & { frame: AccountFrame; current: keyof AccountFrame['links'] },
+): string {
+  const { question, form, refused, frame, current } = model;
+  return accountDocument({
+    title: question.title,
+    failed: refused,
+    notice: undefined,
+    frame,
+    current,
+    body: confirmation(question, form, refused),
+  });
+}
+
+/** A question to somebody who is not signed in. */
+export function standaloneQuestionPage({ question, form, refused }: QuestionModel): string {
+  const { title } = question;
+  return standalonePage({
+    title,
+    failed: refused,
+    body: html`<h1>${title}</h1>${confirmation(question, form, refused)}`,
+  });
+}

@@ -1,0 +1,27 @@
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { addAccessRoutes } from './access/access-routes.ts';
+import { createAuthorizedApplications } from './access/authorized-applications.ts';
+import { createOwnApplications } from './access/own-applications.ts';
+import { createAccountRouter } from './account-router.ts';
+import { createAccountService } from './account-service.ts';
+import { addProfileRoutes } from './profile-routes.ts';
+import { recoveryRoutes } from './recovery/recovery-routes.ts';
+import { addVerificationRoutes } from './recovery/verification-routes.ts';
+
+/** The pages on which people manage their account, and those that mailed links lead to. */
+export function account(core: Core): IdentityModule {
+  const { throttle, sessions, extensions } = core;
+  const pages = createAccountRouter({ ...core, signUp: core.config.signUp === 'on' });
+  const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
+  addProfileRoutes(pages, { account: createAccountService(core), sessions, own });
+  addVerificationRoutes(pages, core);
+  addAccessRoutes(pages, {
+    ...core,
+    own,
+    programs: extensions.programs,
+    applications: createAuthorizedApplications(core),
+  });
+  const countRequest = (address: string) => throttle.countMail({ address });
+  return { routers: [pages.router, recoveryRoutes({ ...core, own, countRequest })] };
+}

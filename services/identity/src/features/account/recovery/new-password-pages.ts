@@ -1,0 +1,108 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
+import {
+  alertBox,
+  field,
+  form,
+  type PageForm,
+  problemOf,
+  problemSummary,
+  usernameForPasswordManagers,
+} from '@gatehouse/web/form';
+import { duration, named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
+import { standalonePage } from '../../../pages/document.ts';
+import { offerToEndCredentials } from '../password-page.ts';
+
+export type ForgottenPasswordModel = {
+  form: PageForm;
+  /** What was entered before. */
+  login?: string | undefined;
+  /** Seconds to wait when there were too many requests. */
+  retryAfter?: number | undefined;
+  links: { signIn: string };
+};
+
+/** Asks whose password it is; the form sends `login`. */
+export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
+  const { login, retryAfter } = model;
+  return standalonePage({
+    title: 'Forgotten your password?',
+    failed: retryAfter !== undefined,
+    body: html`<h1>Forgotten your password?</h1>
+<p>Enter your username or email address. We will send a link to the confirmed email address of the account. The link lets you choose a new password.</p>
+${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
+${form(
+  model.form,
+  html`${field({ name: 'login', label: 'Username or email', value: login, autocomplete: 'username', required: true, autofocus: true })}
+<div class="buttons"><button class="primary">Send the link</button></div>`,
+)}
+<ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
+  });
+}
+
+/** `minutes`: how long the link works. The page is the same whether or not there is such an account. */
+export type ForgottenPasswordSentModel = { minutes: number; links: { signIn: string } };
+
+export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): string {
+  return standalonePage({
+    title: 'Check your mail',
+    body: html`<h1>Check your mail</h1>
+<p>If the account exists and its email address is confirmed, we have sent a link to that address. The link works once, for ${duration(model.minutes * 60)}.</p>
+<h2>No mail?</h2>
+<p>Wait a few minutes, and check your spam folder. This page does not say whether an account exists, because strangers can see it, too.</p>
+<ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
+  });
+}
+
+export type NewPasswordModel = {
+  /** With the token of the mailed link in `hidden`. */
+  form: PageForm;
+  username: string;
+  /** The address that was restored. */
+  restoredEmail?: string | undefined;
+  /** Problems of `new_password`. */
+  problems?: readonly FieldProblem[] | undefined;
+};
+
+export function newPasswordPage(model: NewPasswordModel): string {
+  const { problems = [], restoredEmail } = model;
+  return standalonePage({
+    title: 'Choose a new password',
+    failed: problems.length > 0,
+    body: html`<h1>Choose a new password</h1>
+${restoredEmail !== undefined && html`<p class="notice" role="status">The email address ${named(restoredEmail)} is restored. All sessions of the account have ended, and the old password no longer works.</p>`}
+<p>The new password is for the account ${named(model.username)}. All other sessions of the account will end.</p>
+${problemSummary(problems, ['new_password'])}
+${form(
+  model.form,
+  html`${usernameForPasswordManagers(model.username)}
+${field({ name: 'new_password', label: 'New password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true, autofocus: true, problem: problemOf(problems, 'new_password') })}
+<div class="buttons"><button class="primary">Save the new password</button></div>`,
+)}`,
+  });
+}
+
+export type NewPasswordDoneModel = {
+  links: { signIn: string };
+  /** Leads to the question whether to end them; offered to somebody who has applications of their own. */
+  endCredentials?: PageForm | undefined;
+};
+
+export function newPasswordDonePage(model: NewPasswordDoneModel): string {
+  return standalonePage({
+    title: 'Your new password is saved',
+    body: html`<h1>Your new password is saved</h1>
+<p>You are signed out everywhere. Sign in with the new password, or go back to your application.</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
+${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">End all secrets and keys</button>`))}`,
+  });
+}
+
+export function credentialsEndedPage(model: { links: { signIn: string } }): string {
+  return standalonePage({
+    title: 'The secrets and keys have ended',
+    body: html`<h1>The secrets and keys have ended</h1>
+<p>The secrets and keys of your applications no longer work. Sign in to see your applications.</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
+  });
+}

@@ -1,0 +1,219 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { isConfirmed } from '@gatehouse/web/confirmation';
+import type { PageForm } from '@gatehouse/web/form';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type { Account, Accounts } from '../../../core/accounts/account.ts';
+import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/account-mails.ts';
+import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
+import { type Audit, originOf } from '../../../core/audit/audit.ts';
+import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
+import type { BrowserCookie } from '../../../pages/browser-cookie.ts';
+import type { CsrfForms } from '../../../pages/csrf-forms.ts';
+import { sendPage } from '../../../pages/page-response.ts';
+import { endCredentialsQuestion } from '../access/access-questions.ts';
+import type { OwnApplications } from '../access/own-applications.ts';
+import { standaloneQuestionPage } from '../confirmation-pages.ts';
+import { linkInvalidPage, undoEmailChangePage } from './mailed-link-pages.ts';
+import {
+  credentialsEndedPage,
+  forgottenPasswordPage,
+  forgottenPasswordSentPage,
+  newPasswordDonePage,
+  newPasswordPage,
+} from './new-password-pages.ts';
+
+export type RecoveryRoutesOptions = {
+  accounts: Accounts;
+  links: OneTimeLinks;
+  mails: AccountMails;
+  audit: Audit;
+  forms: CsrfForms;
+  browser: Pick<BrowserCookie, 'rememberDevice'>;
+  throttle: Pick<SignInThrottle, 'forgive'>;
+  own: OwnApplications;
+  /** Counts a request for a mail from this address; throws `rate_limited`. */
+  countRequest(address: string): Promise<unknown>;
+};
+
+const FORGOTTEN = '/account/forgotten-password';
+const NEW_PASSWORD = '/account/new-password';
+const UNDO_EMAIL_CHANGE = '/account/undo-email-change';
+const END_CREDENTIALS = `${NEW_PASSWORD}/end-credentials`;
+const ACCOUNT = '/account';
+
+/** Forgotten passwords and addresses that somebody else has changed: pages that mailed links lead to, without a sign-in. */
+export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
+  const { accounts, links, audit, forms, own } = options;
+  const router = new Router({ sensitive: true });
+
+  function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
+    const { login, error } = more;
+    const html = forgottenPasswordPage({
+      form: { action: FORGOTTEN, csrf: forms.token(ctx, FORGOTTEN) },
+      login,
+      retryAfter: error && Number(error.headers['retry-after']),
+      links: { signIn: ACCOUNT },
+    });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
+  }
+
+  router.get(FORGOTTEN, (ctx) => showForgotten(ctx));
+
+  router.post(FORGOTTEN, async (ctx) => {
+    const fields = await forms.read(ctx, FORGOTTEN);
+    const login = (fields.get('login') ?? '').trim();
+    try {
+      await options.countRequest(originOf(ctx).address);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'rate_limited') throw error;
+      ctx.set(error.headers);
+      return showForgotten(ctx, { login, error });
+    }
+    // Not awaited: the time it takes would reveal whether the account exists.
+    void options.mails.sendNewPassword(login);
+    const minutes = NEW_PASSWORD_SECONDS / 60;
+    sendPage(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
+  });
+
+  function refuseLink(ctx: Context, purpose: 'new_password' | 'undo'): void {
+    const retry = purpose === 'new_password' ? FORGOTTEN : ACCOUNT;
+    sendPage(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
+  }
+
+  /** The account that a link is about, unless the account has changed in a way that voids the link. */
+  async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
+    const link = await links.peek(purpose, token);
+    const account = link === undefined ? undefined : await accounts.find(link.userId);
+    const fits = account?.status === 'active' && isCurrentLink(link, account) && account.email_verified;
+    return fits ? account : undefined;
+  }
+
+  function showNewPassword(
+    ctx: Context,
+    account: Account,
+    token: string,
+    { error, restoredEmail }: { error?: ServiceError; restoredEmail?: string } = {},
+  ): void {
+    const html = newPasswordPage({
+      restoredEmail,
+      form: { action: NEW_PASSWORD, csrf: forms.token(ctx, NEW_PASSWORD), hidden: { token } },
+      username: account.username,
+      problems:
+        error &&
+        (error.details?.map(({ message }) => ({ field: 'new_password', message })) ?? [
+          { field: 'form', message: error.message },
+        ]),
+    });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
+  }
+
+  router.get(NEW_PASSWORD, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const account = await accountOf('new_password', token);
+    if (account === undefined) refuseLink(ctx, 'new_password');
+    else showNewPassword(ctx, account, token);
+  });
+
+  router.post(NEW_PASSWORD, async (ctx) => {
+    const fields = await forms.read(ctx, NEW_PASSWORD);
+    const token = fields.get('token') ?? '';
+    const account = await accountOf('new_password', token);
+    if (account === undefined) return refuseLink(ctx, 'new_password');
+    const next = fields.get('new_password') ?? '';
+    try {
+      const used = await links.use('new_password', token, () =>
+        accounts.changePassword(account.id, { next }),
+      );
+      if (!used) return refuseLink(ctx, 'new_password');
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+      return showNewPassword(ctx, account, token, { error });
+    }
+    // Whoever guesses passwords could otherwise close the account again before the person signs in.
+    await options.throttle.forgive(account);
+    options.browser.rememberDevice(ctx, account.id);
+    await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
+    void options.mails.notify(account.id, {
+      kind: 'recovery_used',
+      at: new Date(),
+      address: originOf(ctx).address,
+    });
+    const endCredentials = await offerToEndCredentials(ctx, account.id);
+    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT }, endCredentials }));
+  });
+
+  /** A form for somebody who has proved who they are and is not signed in; undefined without own applications. */
+  async function offerToEndCredentials(ctx: Context, id: string): Promise<PageForm | undefined> {
+    const account = (await own.list(id, originOf(ctx))).length > 0 ? await accounts.find(id) : undefined;
+    if (account === undefined) return undefined;
+    const token = await links.issue({
+      purpose: 'end_credentials',
+      userId: id,
+      email: account.email ?? '',
+      epoch: account.sign_in_epoch,
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    return { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+  }
+
+  router.post(END_CREDENTIALS, async (ctx) => {
+    const fields = await forms.read(ctx, END_CREDENTIALS);
+    const token = fields.get('token') ?? '';
+    const account = await accountOf('end_credentials', token);
+    if (account === undefined) return refuseLink(ctx, 'new_password');
+    const { id, username } = account;
+    const origin = originOf(ctx);
+    const question = endCredentialsQuestion(username, await own.list(id, origin), ACCOUNT);
+    const response = fields.get('confirmation');
+    if (!isConfirmed(response, question)) {
+      const form = { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+      const refused = response !== undefined;
+      const html = standaloneQuestionPage({ question, form, refused });
+      return sendPage(ctx, html, { status: refused ? 400 : 200 });
+    }
+    const used = await links.use('end_credentials', token, () => own.endCredentials(id, origin));
+    if (!used) return refuseLink(ctx, 'new_password');
+    sendPage(ctx, credentialsEndedPage({ links: { signIn: ACCOUNT } }));
+  });
+
+  /** The account and the address of a link that undoes a change: no later change of the account voids it. */
+  async function undoable(token: string) {
+    const link = await links.peek('undo_email_change', token);
+    const account = link === undefined ? undefined : await accounts.find(link.userId);
+    return link !== undefined && account?.status === 'active' ? { link, account } : undefined;
+  }
+
+  router.get(UNDO_EMAIL_CHANGE, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const found = await undoable(token);
+    if (found === undefined) return refuseLink(ctx, 'undo');
+    const { link, account } = found;
+    const form = { action: UNDO_EMAIL_CHANGE, csrf: forms.token(ctx, UNDO_EMAIL_CHANGE), hidden: { token } };
+    sendPage(ctx, undoEmailChangePage({ form, email: link.email, username: account.username }));
+  });
+
+  router.post(UNDO_EMAIL_CHANGE, async (ctx) => {
+    const fields = await forms.read(ctx, UNDO_EMAIL_CHANGE);
+    const token = fields.get('token') ?? '';
+    const { link } = (await undoable(token)) ?? {};
+    if (link === undefined) return refuseLink(ctx, 'undo');
+    let account: Account | undefined;
+    const used = await links.use('undo_email_change', token, async () => {
+      account = await accounts.restoreEmail(link.userId, link.email);
+      // The addresses that the account has had since are not this person's.
+      await links.voidLater('undo_email_change', link);
+    });
+    if (!used || account === undefined) return refuseLink(ctx, 'undo');
+    await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id });
+    const next = await links.issue({
+      purpose: 'new_password',
+      userId: account.id,
+      email: link.email,
+      epoch: account.sign_in_epoch,
+      seconds: NEW_PASSWORD_SECONDS,
+    });
+    showNewPassword(ctx, account, next, { restoredEmail: link.email });
+  });
+  return router;
+}

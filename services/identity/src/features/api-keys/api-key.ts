@@ -1,0 +1,71 @@
+import type { LastUse } from '../../core/applications/application.ts';
+
+/** A key with which an application calls the API without requesting tokens. */
+export type ApiKey = {
+  /** The part of the key that identifies it; not secret. */
+  id: string;
+  clientId: string;
+  /**
+   * Whose application it was when the key was made: it is for no other owner. Undefined for a key of an earlier version.
+   */
+  owner: string | null | undefined;
+  name: string;
+  scopes: readonly string[];
+  /** SHA-256 of the whole key, base64url. */
+  hash: string;
+  /** Its last characters; null for a key of an earlier version. */
+  lastFour: string | null;
+  /** In seconds; null for a key that never expires. */
+  lifetime: number | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUse: LastUse | null;
+  /** The id of the key that replaced it. */
+  rotatedTo: string | null;
+};
+
+/** A key as it is stored, from what is kept of its text. Its lifetime begins now. */
+export function apiKeyOf(
+  { id, hash, lastFour }: Pick<ApiKey, 'id' | 'hash' | 'lastFour'>,
+  like: Pick<ApiKey, 'clientId' | 'owner' | 'name' | 'scopes' | 'lifetime'>,
+): ApiKey {
+  const now = Date.now();
+  const { clientId, owner, name, scopes, lifetime } = like;
+  return {
+    id,
+    hash,
+    lastFour,
+    clientId,
+    owner,
+    name,
+    scopes,
+    lifetime,
+    createdAt: new Date(now),
+    expiresAt: lifetime === null ? null : new Date(now + lifetime * 1000),
+    lastUse: null,
+    rotatedTo: null,
+  };
+}
+
+export const MAX_KEYS = 50;
+
+/** What identity needs of a store of API keys. Writes are durable when they resolve. */
+export type ApiKeyStore = {
+  /** Inserts it unless its application has MAX_KEYS; returns whether it did. */
+  insert(key: ApiKey): Promise<boolean>;
+  /** The valid keys of an application, the oldest first. */
+  list(clientId: string): Promise<ApiKey[]>;
+  /** A valid key. */
+  find(clientId: string, id: string): Promise<ApiKey | undefined>;
+  findByHash(hash: string): Promise<ApiKey | undefined>;
+  /** Makes a key expire in favour of its successor, unless it has been given another since it was read. */
+  replace(key: ApiKey, successor: string, expiresAt: Date): Promise<boolean>;
+  /** Hides the key, until revocationWritten() removes it. Returns whether there was one. */
+  markRevoked(clientId: string, id: string): Promise<boolean>;
+  revocationWritten(id: string): Promise<void>;
+  /** The keys whose revocations may not have been written. */
+  awaitingRevocation(): Promise<string[]>;
+  /** Removes the keys of an application that has been deleted, or has another owner. */
+  removeAll(clientId: string): Promise<void>;
+  used(id: string, use: LastUse): Promise<void>;
+};

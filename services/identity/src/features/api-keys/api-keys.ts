@@ -1,0 +1,208 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { newApiKey, parseApiKey } from '@gatehouse/tokens/api-key';
+import {
+  type Application,
+  type ApplicationStore,
+  lastFourOf,
+  mayHaveApiKeys,
+} from '../../core/applications/application.ts';
+import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
+import { excessProblems, nameProblems } from '../../core/applications/application-rules.ts';
+import type { NotifyCredential } from '../../core/applications/applications.ts';
+import {
+  type FindOwner,
+  findManaged,
+  type Manager,
+  ownerPermissions,
+  recordBy,
+} from '../../core/applications/ownership.ts';
+import type { Audit, AuditAction } from '../../core/audit/audit.ts';
+import { createLastUsedRecorder } from '../../core/last-used.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
+import { type ApiKey, type ApiKeyStore, apiKeyOf, MAX_KEYS } from './api-key.ts';
+
+/** A key with its text, which is shown only once. */
+export type NewKey = ApiKey & { key: string };
+
+export type ApiKeys = Omit<ApplicationKeys, 'list'> & {
+  /** `expiresIn` is in seconds; by default the key never expires. Throws `conflict` when there are MAX_KEYS. */
+  create(
+    manager: Manager,
+    clientId: string,
+    draft: { name: string; scopes: string[]; expiresIn: number | undefined },
+  ): Promise<NewKey>;
+  list(manager: Manager, clientId: string): Promise<ApiKey[]>;
+  read(manager: Manager, clientId: string, id: string): Promise<ApiKey>;
+  /** Replaces a key, which expires after `overlapSeconds`. Throws `conflict` when it has a live successor already. */
+  rotate(manager: Manager, clientId: string, id: string, overlapSeconds: number): Promise<NewKey>;
+  /** Writes the revocations that a crash kept from being written. */
+  resumeRevocations(): Promise<void>;
+};
+
+/** How long services cache what a key permits. */
+const CACHED_SECONDS = 60;
+
+/** The use cases of API keys. */
+export function createApiKeys(options: {
+  store: Pick<ApplicationStore, 'findNow' | 'used'>;
+  keys: ApiKeyStore;
+  accounts: { find: FindOwner };
+  revocations: Pick<Revocations, 'write'>;
+  audit: Pick<Audit, 'record'>;
+  notifyCredential: NotifyCredential;
+  logger: Logger;
+}): ApiKeys {
+  const { store, keys, accounts, revocations, audit } = options;
+  const recordUse = createLastUsedRecorder(keys.used);
+  const recordApplicationUse = createLastUsedRecorder(store.used);
+
+  /** Durable when it resolves. Only then is the key removed, by which it would be resumed after a crash. */
+  async function writeRevocation(id: string): Promise<void> {
+    await revocations.write([{ kind: 'api_key', id }]);
+    await keys.revocationWritten(id);
+  }
+
+  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
+    recordBy(manager, audit, { action, client, details });
+
+  async function insert(key: ApiKey): Promise<void> {
+    if (await keys.insert(key)) return;
+    throw new ServiceError(
+      'conflict',
+      `The application already has ${MAX_KEYS} API keys: revoke one of them first.`,
+    );
+  }
+
+  function requireBearer(application: Application): void {
+    if (mayHaveApiKeys(application)) return;
+    const reason = 'its access tokens are bound to a key (DPoP), and API keys work without a proof';
+    throw new ServiceError('conflict', `The application gets no API keys: ${reason}.`);
+  }
+
+  async function findKey(clientId: string, id: string): Promise<ApiKey> {
+    const key = await keys.find(clientId, id);
+    if (key === undefined) throw new ServiceError('not_found', 'There is no such API key.');
+    return key;
+  }
+
+  return {
+    async create(manager, clientId, { name, scopes, expiresIn }) {
+      const application = await findManaged(store, manager, clientId);
+      requireBearer(application);
+      const { within } = await ownerPermissions(application, accounts.find);
+      const allowed = within(application.scopes);
+      const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
+      if (problems.length > 0) throw invalidFields(problems);
+      const { key, ...made } = make({
+        clientId,
+        owner: application.owner,
+        name,
+        scopes,
+        lifetime: expiresIn ?? null,
+      });
+      await insert(made);
+      options.notifyCredential(application, { what: 'an API key', name });
+      await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
+      return { ...made, key };
+    },
+
+    async list(manager, clientId) {
+      await findManaged(store, manager, clientId);
+      return keys.list(clientId);
+    },
+
+    async read(manager, clientId, id) {
+      await findManaged(store, manager, clientId);
+      return findKey(clientId, id);
+    },
+
+    async revoke(manager, clientId, id) {
+      await findManaged(store, manager, clientId);
+      if (!(await keys.markRevoked(clientId, id))) {
+        throw new ServiceError('not_found', 'There is no such API key.');
+      }
+      await writeRevocation(id);
+      await record(manager, 'api_key.revoked', clientId, { key: id });
+    },
+
+    async rotate(manager, clientId, id, overlapSeconds) {
+      const application = await findManaged(store, manager, clientId);
+      requireBearer(application);
+      const old = await findKey(clientId, id);
+      const taken = new ServiceError(
+        'conflict',
+        'This key already has a successor: rotate that one, or revoke it.',
+      );
+      if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined) throw taken;
+      const { key, ...made } = make({ ...old, owner: application.owner });
+      // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.
+      await insert(made);
+      if (!(await keys.replace(old, made.id, new Date(Date.now() + overlapSeconds * 1000)))) {
+        await keys.markRevoked(clientId, made.id);
+        await keys.revocationWritten(made.id);
+        throw taken;
+      }
+      if (overlapSeconds === 0) {
+        await keys.markRevoked(clientId, id);
+        await writeRevocation(id);
+      } else if (overlapSeconds <= CACHED_SECONDS) {
+        // Services that resolved it before the rotation would accept it until their cache expires.
+        setTimeout(() => {
+          revocations.write([{ kind: 'api_key', id }]).catch((error: unknown) => {
+            options.logger.warn({ err: error }, 'the end of an API key could not be announced');
+          });
+        }, overlapSeconds * 1000).unref();
+      }
+      options.notifyCredential(application, { what: 'an API key in place of another', name: old.name });
+      await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
+      return { ...made, key };
+    },
+
+    async resolve(hash, address) {
+      const key = await keys.findByHash(hash);
+      const application = key === undefined ? undefined : await store.findNow(key.clientId);
+      if (key === undefined || application === undefined) return undefined;
+      // It may have been made while the application was transferred.
+      if (key.owner !== undefined && key.owner !== application.owner) return undefined;
+      if (!mayHaveApiKeys(application)) return undefined;
+      const { owner, active, within } = await ownerPermissions(application, accounts.find);
+      if (!active) return undefined;
+      recordUse(key.id, address);
+      recordApplicationUse(application.id, address);
+      return {
+        id: key.id,
+        client_id: application.id,
+        scopes: within(key.scopes.filter((scope) => application.scopes.includes(scope))),
+        trusted: owner === undefined,
+        owner: owner === undefined ? null : application.owner,
+        role: owner?.role ?? null,
+        ...(Object.keys(application.profiles).length === 0 ? {} : { profiles: application.profiles }),
+        epoch: { client: application.epoch, ...(owner === undefined ? {} : { subject: owner.epoch }) },
+        expires_at: key.expiresAt?.toISOString() ?? null,
+      };
+    },
+
+    hasAny: async (clientId) => (await keys.list(clientId)).length > 0,
+    exists: async (clientId, id) => (await keys.find(clientId, id)) !== undefined,
+    removeAll: keys.removeAll,
+
+    async createFirst({ clientId, owner, apiKey }) {
+      const parsed = apiKey === undefined ? undefined : parseApiKey(apiKey.key);
+      if (apiKey === undefined || parsed === undefined) return;
+      if ((await keys.findByHash(parsed.hash)) !== undefined) return;
+      const like = { clientId, owner, name: 'First key', scopes: apiKey.scopes, lifetime: null };
+      await keys.insert(apiKeyOf({ ...parsed, lastFour: lastFourOf(apiKey.key) }, like));
+    },
+
+    async resumeRevocations() {
+      for (const id of await keys.awaitingRevocation()) await writeRevocation(id);
+    },
+  };
+}
+
+function make(like: Parameters<typeof apiKeyOf>[1]): NewKey {
+  const { key, ...parts } = newApiKey();
+  return { ...apiKeyOf({ ...parts, lastFour: lastFourOf(key) }, like), key };
+}

@@ -1,0 +1,31 @@
+import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
+import { Type } from 'typebox';
+import { LastFour, LastUseFields, lastUseView, orNull, Time } from '../applications/views.ts';
+import type { ApiKey } from './api-key.ts';
+
+export const KeyView = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(Type.String()),
+  prefix: Type.String({ description: 'The beginning of the key, by which it can be recognized.' }),
+  last_four: LastFour,
+  created_at: Time,
+  expires_at: orNull(Time),
+  ...LastUseFields,
+  rotated_to: orNull(Type.String(), 'The id of the key that replaces it.'),
+});
+
+/** An API key without its text, whose beginning is `prefix`. */
+export function keyView(key: ApiKey) {
+  return {
+    id: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    prefix: API_KEY_PREFIX + key.id,
+    last_four: key.lastFour,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    ...lastUseView(key.lastUse),
+    rotated_to: key.rotatedTo,
+  };
+}

@@ -1,0 +1,24 @@
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { apiKeyOperations } from './api-key-operations.ts';
+import { apiKeyResolution, apiKeyRoutes } from './api-key-routes.ts';
+import { createApiKeyStore } from './api-key-store.ts';
+import { createApiKeys } from './api-keys.ts';
+
+/** Keys with which applications call the API without requesting tokens. */
+export function apiKeys(core: Core): IdentityModule {
+  const { authenticate, authenticateService } = core.authentication;
+  const store = createApiKeyStore(core.connection);
+  const keys = createApiKeys({ ...core, store: core.applicationStore, keys: store });
+  core.extensions.applicationKeys.push(keys);
+  return {
+    routers: [
+      apiKeyRoutes({ keys, authenticate }),
+      apiKeyResolution({ keys, authenticate: authenticateService }),
+    ],
+    operations: apiKeyOperations,
+    collections: [store.collection],
+    parts: [createPeriodicTask({ run: keys.resumeRevocations, ...core.resuming })],
+  };
+}

@@ -1,0 +1,29 @@
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { onceInDatabase } from '@gatehouse/data/once';
+import { createFirstApplications } from '../../core/applications/first-applications.ts';
+import { createRemoval } from '../../core/applications/removal.ts';
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { applicationOperations } from './application-operations.ts';
+import { applicationRoutes } from './application-routes.ts';
+
+/** The API by which people manage applications. */
+export function applications(core: Core): IdentityModule {
+  const { applicationStore: store, applicationWrites: writes, connection, extensions, audit } = core;
+  const { firstApplications } = core.config;
+  async function createFirst(): Promise<void> {
+    if (firstApplications.length === 0) return;
+    await onceInDatabase(connection, 'first applications', () =>
+      createFirstApplications(store, extensions.applicationKeys, firstApplications),
+    );
+  }
+  return {
+    routers: [applicationRoutes(core)],
+    operations: applicationOperations,
+    parts: [
+      { start: createFirst },
+      createPeriodicTask({ run: core.applications.resumeRevocations, ...core.resuming }),
+    ],
+    erase: createRemoval({ store, writes, audit }),
+  };
+}

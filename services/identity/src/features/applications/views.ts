@@ -1,0 +1,122 @@
+import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
+import { type TSchema, Type } from 'typebox';
+import {
+  APPLICATION_TYPES,
+  type Application,
+  type ClientSecret,
+  ID_TOKEN_ALGORITHMS,
+  isConfidential,
+  type LastUse,
+  SECURITY_PROFILES,
+} from '../../core/applications/application.ts';
+
+/**
+ * How an application authenticates at the token endpoint. None has asked for a method, so that one with a secret has the
+ * default (RFC 7591 §2), and may send its secret in the body as well.
+ */
+function authMethodOf(application: Application): 'none' | 'client_secret_basic' | 'private_key_jwt' {
+  if (!isConfidential(application)) return 'none';
+  return application.jwks === undefined ? 'client_secret_basic' : 'private_key_jwt';
+}
+
+export const Time = Type.String({ format: 'date-time' });
+export const orNull = (schema: TSchema, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+/** How long what is created is to live, in seconds. */
+export const Lifetime = Type.Integer({ minimum: 60, maximum: 3650 * 86_400 });
+const Texts = Type.Array(Type.String());
+export const LastUseFields = {
+  last_used_at: orNull(Time, 'To the minute.'),
+  last_used_address: orNull(Type.String(), 'The IP address that it was used from, if that is known.'),
+};
+
+export const ApplicationView = Type.Object({
+  client_id: Type.String(),
+  name: Type.String(),
+  type: Type.String({ enum: [...APPLICATION_TYPES] }),
+  redirect_uris: Texts,
+  post_logout_redirect_uris: Texts,
+  scopes: Type.Array(Type.String(), { description: 'What it may ask for.' }),
+  profiles: Type.Object(
+    Object.fromEntries(
+      Object.entries(PROFILE_PINS).map(([pin, names]) => [
+        pin,
+        Type.Optional(Type.String({ enum: [...names] })),
+      ]),
+    ),
+    { description: 'The API profiles that it has pinned.' },
+  ),
+  legacy_implicit: Type.Boolean({ description: 'Whether it may use the implicit flow.' }),
+  trusted: Type.Boolean({
+    description: 'Whether it acts in its own right, not under the role of its owner.',
+  }),
+  trusted_by: orNull(Type.String(), 'The id of the admin who granted the trust.'),
+  trusted_at: orNull(Time),
+  owner: orNull(Type.String(), 'The id of the owner; null for an application that the operator has set up.'),
+  token_endpoint_auth_method: Type.String({
+    enum: ['none', 'client_secret_basic', 'private_key_jwt'],
+    description:
+      'How it authenticates at the token endpoint (RFC 7591 §2). One with a secret may also send it in the body ' +
+      '(client_secret_post).',
+  }),
+  jwks: orNull(Type.Object({}, { additionalProperties: true }), 'Its public keys (RFC 7517 §5).'),
+  backchannel_logout_uri: orNull(Type.String()),
+  dpop_bound_access_tokens: Type.Boolean(),
+  require_pushed_authorization_requests: Type.Boolean(),
+  id_token_signed_response_alg: Type.String({ enum: [...ID_TOKEN_ALGORITHMS] }),
+  security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
+  ...LastUseFields,
+  created_at: Time,
+  updated_at: Time,
+});
+
+/** An application as the API returns it. */
+export function applicationView(application: Application) {
+  return {
+    client_id: application.id,
+    name: application.name,
+    type: application.type,
+    redirect_uris: application.redirectUris,
+    post_logout_redirect_uris: application.postLogoutRedirectUris,
+    scopes: application.scopes,
+    profiles: application.profiles,
+    legacy_implicit: application.legacyImplicit,
+    trusted: application.trusted,
+    trusted_by: application.trust?.by ?? null,
+    trusted_at: application.trust?.at ?? null,
+    owner: application.owner,
+    token_endpoint_auth_method: authMethodOf(application),
+    jwks: application.jwks ?? null,
+    backchannel_logout_uri: application.backchannelLogoutUri ?? null,
+    dpop_bound_access_tokens: application.dpopBound,
+    require_pushed_authorization_requests: application.requirePushedRequests,
+    id_token_signed_response_alg: application.idTokenAlgorithm,
+    security_profile: application.securityProfile ?? null,
+    ...lastUseView(application.lastUse),
+    created_at: application.createdAt,
+    updated_at: application.updatedAt,
+  };
+}
+
+export const LastFour = orNull(
+  Type.String(),
+  'The last characters, by which it can be recognized. Null when it was made by an earlier version or by the operator.',
+);
+export const SecretView = Type.Object({
+  id: Type.String(),
+  label: orNull(Type.String()),
+  last_four: LastFour,
+  created_at: Time,
+  expires_at: orNull(Time),
+  ...LastUseFields,
+});
+
+/** A client secret without its text. */
+export function secretView({ id, label, lastFour, createdAt, expiresAt, lastUse }: ClientSecret) {
+  const times = { created_at: createdAt, expires_at: expiresAt };
+  return { id, label, last_four: lastFour, ...times, ...lastUseView(lastUse) };
+}
+
+export function lastUseView(use: LastUse | null) {
+  return { last_used_at: use?.at ?? null, last_used_address: use?.address ?? null };
+}

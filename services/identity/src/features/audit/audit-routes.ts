@@ -1,0 +1,120 @@
+import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
+import { queryValidator } from '@gatehouse/api/http/schema';
+import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
+import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { AUDIT_ACTIONS, type AuditField, type AuditRecord, type AuditStore } from '../../core/audit/audit.ts';
+import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+
+export const AUDIT_PATH = '/api/v1/audit';
+
+const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+/** An entry as the API returns it. */
+export const AuditEntryView = Type.Object({
+  id: Type.String(),
+  action: Type.String({ enum: [...AUDIT_ACTIONS] }),
+  created_at: Type.String({ format: 'date-time' }),
+  actor: OrNull('The id of the person who did it; null when nobody, or a program without a person, did.'),
+  subject: OrNull('The id of the person whom it concerns.'),
+  client: OrNull('The client_id of the application that it was done through, or to.'),
+  address: OrNull('The IP address that it came from.'),
+  user_agent: OrNull('The User-Agent header of the request, or its first 200 characters.'),
+  request_id: OrNull('The id of the request in the logs.'),
+  details: Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'What else there is to know, by the action: `from` and `to` of a role or status, `fields` that changed, `queue` and `lane`. ' +
+      'No name or email address of a person, and no secret.',
+  }),
+});
+
+function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
+  return {
+    id,
+    action,
+    created_at: at,
+    actor: actor ?? null,
+    subject: subject ?? null,
+    client: client ?? null,
+    address: origin?.address ?? null,
+    user_agent: origin?.userAgent ?? null,
+    request_id: origin?.requestId ?? null,
+    details: details ?? {},
+  };
+}
+
+const equality = { type: 'string', operators: ['eq', 'in'] } as const;
+
+/** The list of the audit log, the latest entry first. */
+export const auditEndpoint = createListEndpoint<AuditField, AuditRecord>({
+  rules: {
+    path: AUDIT_PATH,
+    paging: 'cursor',
+    order: { field: 'id', descending: true },
+    filters: {
+      action: { field: 'action', ...equality, values: AUDIT_ACTIONS },
+      actor: { field: 'actor', ...equality },
+      subject: { field: 'subject', ...equality },
+      client: { field: 'client', ...equality },
+      address: { field: 'address', ...equality },
+      created_at: { field: 'at', type: 'date', operators: ['gte', 'gt', 'lte', 'lt'] },
+    },
+  },
+  envelope: cursorEnvelope,
+  item: { schema: AuditEntryView, write: (record) => JSON.stringify(entryView(record)) },
+});
+
+const MAX_PEOPLE = 100;
+export const LastSignInsQuery = Type.Object({
+  user_id: Type.String({
+    minLength: 1,
+    maxLength: MAX_PEOPLE * 64,
+    examples: ['usr_01m7g9v7d0000a3b9e5k2m8p4q'],
+    description: `The ids of at most ${MAX_PEOPLE} people, separated by commas.`,
+  }),
+});
+const readLastSignIns = queryValidator(LastSignInsQuery);
+/** When somebody last signed in, as the API returns it. */
+export const LastSignInView = Type.Object({
+  user_id: Type.String(),
+  signed_in_at: Type.String({ format: 'date-time' }),
+});
+
+/** /api/v1/audit, for admins: who did what, to whom and what, when and from where. Errors are thrown. */
+export function auditRoutes(options: {
+  authenticate(ctx: Context): Promise<Caller>;
+  store: Pick<AuditStore, 'list' | 'lastSignIns'>;
+  concurrency: ConcurrencyLimit;
+}): Router {
+  const router = new Router({ prefix: AUDIT_PATH, sensitive: true });
+  router.get('/', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    requireFirstPartyAdmin(caller, 'The entries of the audit log');
+    const { headers, text } = await auditEndpoint.reply(ctx.query, options.store.list, {
+      limited: (work) => options.concurrency.run(caller, work),
+    });
+    ctx.set({ ...headers, 'cache-control': 'no-store' });
+    ctx.type = 'application/json';
+    ctx.body = text;
+  });
+  router.get('/last-sign-ins', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    requireFirstPartyAdmin(caller, 'The entries of the audit log');
+    const userIds = [...new Set(readLastSignIns(ctx.query).user_id.split(','))];
+    if (userIds.length > MAX_PEOPLE) {
+      throw new ServiceError('invalid', `Ask for at most ${MAX_PEOPLE} people.`, {
+        details: [{ field: 'user_id', message: `must name at most ${MAX_PEOPLE} people` }],
+      });
+    }
+    const times = await options.concurrency.run(caller, () => options.store.lastSignIns(userIds));
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { data: [...times].map(([user_id, signed_in_at]) => ({ user_id, signed_in_at })) };
+  });
+  return router;
+}

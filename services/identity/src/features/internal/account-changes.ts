@@ -1,0 +1,72 @@
+import { timeOfId } from '@gatehouse/core/ids';
+import type { RequestedBy } from '@gatehouse/server/requests';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import type { Notices } from '../../core/accounts/notices.ts';
+import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../../core/audit/audit.ts';
+import type { RevocationEntry } from '../../core/revocations/revocations.ts';
+
+/** A change of an account that matters to its security or to the audit log, as the users service reports it. */
+type AccountChange = {
+  /** That of the event, which may come again. */
+  id: string;
+  user_id: string;
+  epoch: number;
+  sign_in_epoch: number;
+  reason: string;
+  /** What the audit log says beside the reason. */
+  details?: Readonly<Record<string, unknown>>;
+  /** The verified address before, if the reason is a new address. */
+  previous_email?: string;
+  /** Who made it through the API, and from where. What people change on our own pages is recorded there. */
+  by?: RequestedBy;
+};
+
+/** These void nothing. A reason that is not known yet voids what a change of the role does. */
+const HARMLESS: ReadonlySet<string> = new Set(['created', 'username', 'email']);
+
+/**
+ * Ends what a change voids: tokens, sign-ins, and tokens of applications. Durable when it resolves, and repeatable. The
+ * previous address is notified of a new one, however that was set.
+ */
+export function createAccountChangeHandler(options: {
+  revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
+  sessionEnds: {
+    endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
+  };
+  applications: { ownerChanged(accountId: string, epoch: number): Promise<void> };
+  notices: Pick<Notices, 'passwordChanged'>;
+  audit: Pick<Audit, 'record'>;
+  mails: Pick<AccountMails, 'notifyEmailChanged'>;
+}): (change: AccountChange) => Promise<void> {
+  const { revocations, sessionEnds, applications, notices, audit, mails } = options;
+  return async (change) => {
+    const { user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by } = change;
+    // Where an admin is, or a machine, is no business of the person's.
+    const occasion = { at: timeOfId(change.id), address: by?.user_id === id ? by.address : undefined };
+    // Not awaited: a slow mail server must not delay what else the users service reports.
+    if (reason === 'email' && previousEmail !== undefined) {
+      void mails.notifyEmailChanged(id, previousEmail, occasion);
+    }
+    if (!HARMLESS.has(reason)) {
+      await revocations.write([{ kind: 'subject', id, epoch }]);
+      await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
+      // A password has no bearing on what the person's applications may do.
+      if (reason === 'password') await notices.passwordChanged({ id, epoch }, occasion);
+      else await applications.ownerChanged(id, epoch);
+    }
+    const isOfPages = by === undefined && (reason === 'password' || reason === 'email');
+    if (!isOfPages) await audit.record(entryOf(change));
+  };
+}
+
+function entryOf({ id: event, user_id: subject, reason, details, by }: AccountChange): AuditEntry {
+  const action = ACTIONS[reason] ?? 'account.changed';
+  const entry: AuditEntry = { action, event, subject, details: { change: reason, ...details } };
+  return by === undefined ? entry : { ...entry, ...entryOfRequest(by) };
+}
+
+const ACTIONS: Readonly<Record<string, AuditAction>> = {
+  created: 'account.created',
+  deleted: 'account.deleted',
+  password: 'password.changed',
+};

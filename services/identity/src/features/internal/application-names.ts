@@ -1,0 +1,39 @@
+import type { Application } from '../../core/applications/application.ts';
+import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from '../../core/oidc/client-metadata.ts';
+import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
+import type { Delegation } from './delegations.ts';
+
+/** Those of the parts of Gatehouse itself that sign people in. */
+const OUR_NAMES: Readonly<Record<string, string>> = {
+  [DASHBOARD_CLIENT]: 'Gatehouse dashboard',
+  [ACCOUNT_CLIENT]: 'Account pages',
+};
+
+export type ApplicationNames = (
+  reader: Delegation,
+  ids: readonly string[],
+) => Promise<Record<string, string>>;
+
+/**
+ * The names of applications by their ids, as far as the reader sees the applications at /api/v1/applications: to people who
+ * come by a login or the dashboard their own, to admins all. Of others, and of what does not exist, none is known.
+ */
+export function createApplicationNames(
+  find: (id: string) => Promise<Pick<Application, 'name' | 'owner'> | undefined>,
+  programs: readonly Pick<ProgramSessions, 'clientId' | 'clientName'>[],
+): ApplicationNames {
+  return async ({ clientId, person, subject, keyId }, ids) => {
+    const isFirstParty = clientId === DASHBOARD_CLIENT || programs.some((it) => it.clientId === clientId);
+    const manager = isFirstParty && person?.id === subject && keyId === undefined ? person : undefined;
+
+    async function nameOf(id: string): Promise<[id: string, name: string][]> {
+      const program = programs.find((it) => it.clientId === id);
+      const ours = program?.clientName ?? (Object.hasOwn(OUR_NAMES, id) ? OUR_NAMES[id] : undefined);
+      if (ours !== undefined) return [[id, ours]];
+      const application = manager && (await find(id));
+      const isSeen = application && (manager.role === 'admin' || application.owner === manager.id);
+      return isSeen ? [[id, application.name]] : [];
+    }
+    return Object.fromEntries((await Promise.all(ids.map(nameOf))).flat());
+  };
+}

@@ -1,0 +1,172 @@
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { type Audit, entryOfRequest, QUEUE_ACTIONS } from '../../core/audit/audit.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
+import { createInternalRouter } from '../../http/internal-router.ts';
+import { readJson } from '../../http/request-body.ts';
+import type { ApplicationNames } from './application-names.ts';
+import type { Credential } from './credential-state.ts';
+import type { Delegations } from './delegations.ts';
+
+const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
+const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
+const readHandle = bodyValidator(Type.Object({ handle: Type.String() }));
+/** More than one response of analytics has. */
+const MAX_NAMES = 100;
+const readNamed = bodyValidator(
+  Type.Object({
+    handle: Type.String(),
+    client_ids: Type.Array(Type.String({ maxLength: 254 }), { maxItems: MAX_NAMES }),
+  }),
+);
+
+/** As newId makes it: the entry of the audit log gets the same time and random part. */
+const EventId = Type.String({ pattern: '^evt_[0-9a-hjkmnp-tv-z]{26}$' });
+const By = Type.Object({
+  user_id: Type.Union([Type.String(), Type.Null()]),
+  client_id: Type.String(),
+  address: Type.String(),
+  user_agent: Type.Union([Type.String(), Type.Null()], { default: null }),
+  request_id: Type.String(),
+});
+const AccountChange = Type.Object({
+  id: EventId,
+  user_id: Type.String(),
+  epoch: Type.Integer(),
+  sign_in_epoch: Type.Integer(),
+  reason: Type.String(),
+  details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  previous_email: Type.Optional(Type.String()),
+  by: Type.Optional(By),
+});
+const readChange = bodyValidator(AccountChange);
+export type AccountChange = Type.Static<typeof AccountChange>;
+
+/** As many as are looked up well within the time that the one who asks waits. */
+const MAX_CREDENTIALS = 50;
+const readCredentials = bodyValidator(
+  Type.Object({
+    credentials: Type.Array(
+      Type.Object({
+        client_id: Type.String(),
+        user_id: Type.String(),
+        grant_id: Type.Union([Type.String(), Type.Null()]),
+        key_id: Type.Union([Type.String(), Type.Null()]),
+        epoch: Type.Object({ client: Type.Integer(), subject: Type.Integer() }),
+      }),
+      { maxItems: MAX_CREDENTIALS },
+    ),
+  }),
+);
+
+/** What an action was done to. Nothing else gets into the audit log from there. */
+const QueueDetails = Type.Object(
+  {
+    queue: Type.String(),
+    lane: Type.Optional(Type.String()),
+    lanes: Type.Optional(Type.Array(Type.String())),
+    ids: Type.Optional(Type.Array(Type.String())),
+    number: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: false },
+);
+const readAction = bodyValidator(
+  Type.Object({
+    id: EventId,
+    action: Type.Unsafe<(typeof QUEUE_ACTIONS)[number]>({ type: 'string', enum: [...QUEUE_ACTIONS] }),
+    details: QueueDetails,
+    by: By,
+  }),
+);
+
+/**
+ * What the other services ask of identity. Every other service may list revocations; only users
+ * may report account changes and deleted people, and only notifications report what operators do to queues, read on a caller's behalf, and ask
+ * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in kit). The
+ * edge does not route any of it.
+ */
+export function internalRoutes(options: {
+  /** Takes tokens for identity's internal audience only. */
+  authenticate(ctx: Context): Promise<Caller>;
+  revocations: Pick<Revocations, 'list'>;
+  /** Verifies the value of an Authorization header, but no proof; throws `unauthenticated`. */
+  verifyCredential(authorization: string): Promise<Caller>;
+  delegations: Delegations;
+  applicationNames: ApplicationNames;
+  /** Rejects when that cannot be found out. */
+  isInForce(credential: Credential): Promise<boolean>;
+  /** Durable when it resolves; the same change may come again. */
+  accountChanged(change: AccountChange): Promise<void>;
+  /** What identity holds about a deleted person will be erased. Durable when it resolves, and repeatable. */
+  requestErasure(userId: string): Promise<void>;
+  audit: Pick<Audit, 'record'>;
+  /** The client ids of a person's applications. */
+  ownedBy(userId: string): Promise<string[]>;
+}): Router {
+  const { revocations } = options;
+  const router = createInternalRouter(options.authenticate);
+  router.get('/revocations', async (ctx) => {
+    const { since } = ctx.query;
+    ctx.body = await revocations.list(typeof since === 'string' ? since : undefined);
+  });
+  router.post('/delegations', async (ctx) => {
+    const { credential } = readDelegated(await readJson(ctx));
+    const caller = await options.verifyCredential(credential).catch((error: unknown) => {
+      // 401 would say that the service itself is not who it says.
+      const isInvalid = error instanceof ServiceError && error.kind === 'unauthenticated';
+      throw isInvalid ? new ServiceError('not_found', 'The credential is not valid any more.') : error;
+    });
+    ctx.status = 201;
+    ctx.body = { handle: await options.delegations.create(caller, serviceOf(ctx)) };
+  });
+  router.post('/delegations/token', async (ctx) => {
+    const { handle } = readHandle(await readJson(ctx));
+    const token = await options.delegations.token(handle, serviceOf(ctx));
+    if (token === undefined) throw noDelegation();
+    ctx.body = { access_token: token.value, expires_in: token.lifetime };
+  });
+  router.post('/delegations/application-names', async (ctx) => {
+    const { handle, client_ids: ids } = readNamed(await readJson(ctx));
+    const delegation = await options.delegations.find(handle, serviceOf(ctx));
+    if (delegation === undefined) throw noDelegation();
+    ctx.body = { names: await options.applicationNames(delegation, ids) };
+  });
+  router.post('/ended-credentials', async (ctx) => {
+    const { credentials } = readCredentials(await readJson(ctx));
+    const ended = async (it: (typeof credentials)[number]) =>
+      !(await options.isInForce({
+        clientId: it.client_id,
+        person: { id: it.user_id },
+        grantId: it.grant_id ?? undefined,
+        keyId: it.key_id ?? undefined,
+        epoch: it.epoch,
+      }));
+    ctx.body = { ended: await Promise.all(credentials.map(ended)) };
+  });
+  router.post('/account-changes', async (ctx) => {
+    await options.accountChanged(readChange(await readJson(ctx)));
+    ctx.status = 204;
+  });
+  router.post('/erasures', async (ctx) => {
+    await options.requestErasure(readErasure(await readJson(ctx)).user_id);
+    ctx.status = 204;
+  });
+  router.post('/queue-actions', async (ctx) => {
+    const { id: event, action, details, by } = readAction(await readJson(ctx));
+    await options.audit.record({ action, event, ...entryOfRequest(by), details });
+    ctx.status = 204;
+  });
+  router.get('/owned-applications/:user_id', async (ctx) => {
+    ctx.body = { client_ids: await options.ownedBy(String(ctx.params.user_id)) };
+  });
+  return router;
+}
+
+const noDelegation = () => new ServiceError('not_found', 'There is no such delegation any more.');
+
+/** The service that asks. */
+const serviceOf = (ctx: Context) => String(ctx.state.service);

@@ -1,0 +1,38 @@
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { createAccountChangeHandler } from './account-changes.ts';
+import { createApplicationNames } from './application-names.ts';
+import { createCredentialState } from './credential-state.ts';
+import { createDelegationStore } from './delegation-store.ts';
+import { createDelegations } from './delegations.ts';
+import { internalRoutes } from './internal-routes.ts';
+
+/** What the other services ask of identity. */
+export function internal(core: Core): IdentityModule {
+  const { applications, authentication, provider, extensions } = core;
+  const isInForce = createCredentialState({
+    ...extensions,
+    findAccount: core.accounts.find,
+    findApplication: applications.find,
+    grantExists: async (id) => (await provider.current().Grant.find(id)) !== undefined,
+  });
+  const store = createDelegationStore(core.connection);
+  const delegations = createDelegations({
+    issuer: core.issuer,
+    store,
+    isInForce,
+    signer: core.signing.signer,
+    tokenLifetime: core.lifetimes.accessToken,
+  });
+  const routes = internalRoutes({
+    ...core,
+    authenticate: authentication.authenticateService,
+    verifyCredential: authentication.verifyCredential,
+    delegations,
+    applicationNames: createApplicationNames(applications.find, extensions.programs),
+    isInForce,
+    ownedBy: applications.ownedBy,
+    accountChanged: createAccountChangeHandler(core),
+  });
+  return { routers: [routes], collections: [store.collection], erase: store.removeAllOf };
+}

@@ -1,0 +1,22 @@
+import type { Core } from '../../core/core.ts';
+import { createLastUsedRecorder } from '../../core/last-used.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { authRoutes } from './auth-routes.ts';
+import { authOperations } from './login-operations.ts';
+import { createLoginStore } from './login-store.ts';
+import { createLogins } from './logins.ts';
+
+/** Logins at the API, with a password. */
+export function login(core: Core): IdentityModule {
+  const store = createLoginStore(core.connection);
+  const recordUse = createLastUsedRecorder((id, { at }) => store.used(id, at));
+  const logins = createLogins({ store, revocations: core.revocations, recordUse });
+  core.extensions.programs.push(logins);
+  const routes = authRoutes({
+    ...core,
+    logins,
+    passwordLogin: core.config.passwordLogin === 'on',
+    endGrant: core.store.endGrant,
+  });
+  return { routers: [routes], operations: authOperations, collections: [store.collection] };
+}

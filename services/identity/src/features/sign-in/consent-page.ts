@@ -1,0 +1,49 @@
+import type { Role } from '@gatehouse/tokens/scopes';
+import { form, type PageForm } from '@gatehouse/web/form';
+import { hostname, named } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
+import { standalonePage } from '../../pages/document.ts';
+import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+import { describeScopes, type ScopeGroup } from '../../pages/scope-descriptions.ts';
+
+export type ConsentModel = {
+  form: PageForm;
+  application: RequestingApplication;
+  account: { username: string; email?: string | null; role: Role };
+  scopes: readonly string[];
+  /** Those of `scopes` that the person has not allowed before, if others have been. */
+  newScopes?: readonly string[] | undefined;
+  links: { useAnotherAccount: string };
+};
+
+/** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
+export function consentPage(model: ConsentModel): string {
+  const { application, account, newScopes = [] } = model;
+  return standalonePage({
+    title: `Allow ${application.name} to use your account?`,
+    body: html`<h1>Allow this application to use your account?</h1>
+${requestingApplication(application)}
+<p class="account">You are signed in as ${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}.
+<a href="${model.links.useAnotherAccount}">Not you? Use another account</a></p>
+${newScopes.length > 0 && html`<p>You have allowed some of these permissions before. New permissions are marked <strong class="new">New</strong>.</p>`}
+<section class="permissions" aria-labelledby="permissions">
+<h2 id="permissions">If you allow access, this application can:</h2>
+${permissionGroups(describeScopes(model.scopes, account.role), newScopes)}
+</section>
+<p class="hint">The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.</p>
+${form(
+  model.form,
+  html`<div class="buttons"><button class="primary" name="decision" value="allow">Allow</button>
+<button class="secondary" name="decision" value="deny">Do not allow</button></div>`,
+)}
+<p class="hint">In both cases you return to ${application.host === undefined ? 'the app on this device' : hostname(application.host)}.</p>`,
+  });
+}
+
+/** The permissions as lists with a heading each (h3). */
+export function permissionGroups(groups: readonly ScopeGroup[], newScopes: readonly string[] = []): Html[] {
+  return groups.map(
+    ({ title, sentences }) => html`<h3>${title}</h3>
+<ul>${sentences.map(({ sentence, scopes }) => html`<li>${sentence}.${scopes.every((scope) => newScopes.includes(scope)) && html` <strong class="new">New</strong>`}</li>`)}</ul>`,
+  );
+}

@@ -1,0 +1,317 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { parseScope, ROLES, type Role } from '@gatehouse/tokens/scopes';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Interaction, InteractionResults } from 'oidc-provider';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import type { Notices } from '../../core/accounts/notices.ts';
+import { hostOf } from '../../core/applications/redirect-uris.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
+import { scopesOfClaims } from '../../core/oidc/claims-parameter.ts';
+import { isFirstParty } from '../../core/oidc/client-metadata.ts';
+import { stampConsent } from '../../core/oidc/consent-epochs.ts';
+import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider.ts';
+import { signInOf, stampGrant } from '../../core/oidc/sign-in-epochs.ts';
+import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import type { PasswordCheck, Verified } from '../../core/sessions/password-check.ts';
+import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import type { CsrfForms } from '../../pages/csrf-forms.ts';
+import { SignInExpired } from '../../pages/page-errors.ts';
+import { formTarget, seeOther, sendPage } from '../../pages/page-response.ts';
+import type { RequestingApplication } from '../../pages/requesting-application.ts';
+import { consentPage } from './consent-page.ts';
+import { createAccountPage } from './create-account-page.ts';
+import { type SignInProblem, signInPage } from './sign-in-page.ts';
+
+export type InteractionRoutesOptions = {
+  provider(): Provider;
+  accounts: Accounts;
+  sessions: Pick<BrowserSessions, 'switchAccount'>;
+  checkPassword: PasswordCheck;
+  mails: AccountMails;
+  notices: Pick<Notices, 'signedIn'>;
+  audit: Audit;
+  /** The role that the person has in an application, which may be less than their own. */
+  roleIn(clientId: string, account: Account): Promise<Role>;
+  browser: BrowserCookie;
+  forms: CsrfForms;
+  /** Whether people may create accounts for themselves. */
+  signUp: boolean;
+  /** Counts an account created from this address; throws `rate_limited`. */
+  countSignUp(address: string): Promise<unknown>;
+};
+
+/** The page on which an interaction continues. */
+export function interactionUrl({ prompt, uid, params }: Interaction): string {
+  if (prompt.name === 'consent') return `/consent/${uid}`;
+  // The cookie of the interaction is for this path and those below it, not for the query.
+  return `/sign-in/${uid}${params[SIGN_UP] === undefined ? '' : `?${SIGN_UP}`}`;
+}
+
+/** Signing in, creating an account, and consent: what happens between an authorization request and its response. */
+export function interactionRoutes(options: InteractionRoutesOptions): Router {
+  const { accounts, audit, browser, forms, mails } = options;
+  const router = new Router({ sensitive: true });
+
+  async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
+    const details = await options.provider().interactionDetails(ctx.req, ctx.res);
+    if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
+    return details;
+  }
+
+  /** The form of an interaction, which is to be loaded again: it may have ended while the form was on its way. */
+  async function readForm(ctx: Context, prompt: 'login' | 'consent'): Promise<Map<string, string>> {
+    const { uid } = await load(ctx, prompt);
+    return forms.read(ctx, uid);
+  }
+
+  async function finish(ctx: Context, result: InteractionResults, merge: boolean): Promise<void> {
+    const provider = options.provider();
+    const more = { mergeWithLastSubmission: merge };
+    seeOther(ctx, await provider.interactionResult(ctx.req, ctx.res, result, more));
+  }
+
+  const refused = { error: 'access_denied', error_description: 'the person refused' };
+  const pathOf = ({ uid }: Interaction) => `/sign-in/${uid}`;
+  const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
+
+  async function applicationOf(details: Interaction): Promise<RequestingApplication | undefined> {
+    const id = String(details.params.client_id);
+    if (isFirstParty(id)) return undefined;
+    const client = await options.provider().Client.find(id);
+    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)) };
+  }
+
+  async function showSignIn(
+    ctx: Context,
+    details: Interaction,
+    shown: { username?: string; problem?: SignInProblem; status?: number } = {},
+  ): Promise<void> {
+    const application = await applicationOf(details);
+    const again =
+      details.params[ANOTHER_ACCOUNT] === undefined &&
+      details.prompt.reasons.some((reason) => reason === 'login_prompt' || reason === 'max_age');
+    const signedIn = again && details.session?.accountId;
+    const account = signedIn ? await accounts.find(signedIn).catch(() => undefined) : undefined;
+    const hint = details.params.login_hint;
+    const username = shown.username ?? (typeof hint === 'string' ? hint.slice(0, 254) : undefined);
+    const html = signInPage({
+      form: { action: pathOf(details), csrf: forms.token(ctx, details.uid) },
+      application,
+      username,
+      signedInAs: account?.username,
+      problem: shown.problem,
+      links: {
+        forgottenPassword: '/account/forgotten-password',
+        ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
+      },
+      cancel: application !== undefined,
+    });
+    sendPage(ctx, html, { status: shown.status ?? 200, formTargets: formTarget(redirectUriOf(details)) });
+  }
+
+  async function signIn(
+    ctx: Context,
+    details: Interaction,
+    { account, generation }: Verified,
+    isKnown: boolean,
+  ): Promise<void> {
+    browser.rememberDevice(ctx, account.id);
+    const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
+    await options.notices.signedIn(account, by);
+    // Otherwise oidc-provider would sign the other account out, with a form that a script submits.
+    if ((await options.sessions.switchAccount(ctx, account.id)) && details.session !== undefined) {
+      delete details.session;
+      await details.save(details.exp - Math.floor(Date.now() / 1000));
+    }
+    const login = signInOf(ctx, { account, generation, browser: browser.id(ctx) });
+    await finish(ctx, { login }, false);
+  }
+
+  router.get('/sign-in/:uid', async (ctx) => {
+    const details = await load(ctx, 'login');
+    return SIGN_UP in ctx.query && options.signUp
+      ? showCreateAccount(ctx, details)
+      : showSignIn(ctx, details);
+  });
+
+  router.post('/sign-in/:uid', async (ctx) => {
+    const fields = await readForm(ctx, 'login');
+    const details = await load(ctx, 'login');
+    if (fields.has('cancel')) return finish(ctx, refused, false);
+    const login = (fields.get('username') ?? '').trim();
+    try {
+      const verified = await options.checkPassword(ctx, {
+        login,
+        password: fields.get('password') ?? '',
+        client: String(details.params.client_id),
+        isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
+      });
+      if (verified !== undefined) {
+        return await signIn(ctx, details, verified, browser.isKnownDevice(ctx, verified.account.id));
+      }
+      return await showSignIn(ctx, details, {
+        username: login,
+        problem: { kind: 'wrong_password' },
+        status: 401,
+      });
+    } catch (error) {
+      const problem = signInProblem(error);
+      if (problem === undefined) throw error;
+      const { status, headers } = error as ServiceError;
+      ctx.set(headers);
+      return showSignIn(ctx, details, { username: login, problem, status });
+    }
+  });
+
+  async function showCreateAccount(
+    ctx: Context,
+    details: Interaction,
+    shown: { values?: { username: string; email: string; name: string }; error?: ServiceError } = {},
+  ): Promise<void> {
+    if (!options.signUp) throw new ServiceError('not_found', 'Accounts cannot be created here.');
+    const application = await applicationOf(details);
+    const { values, error } = shown;
+    const html = createAccountPage({
+      form: { action: `${pathOf(details)}/create-account`, csrf: forms.token(ctx, details.uid) },
+      application,
+      values,
+      problems: error && (error.details ?? [{ field: 'form', message: error.message }]),
+      links: { signIn: pathOf(details) },
+    });
+    const formTargets = formTarget(redirectUriOf(details));
+    sendPage(ctx, html, { status: error?.status ?? 200, formTargets });
+  }
+
+  router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx, 'login')));
+
+  router.post('/sign-in/:uid/create-account', async (ctx) => {
+    const fields = await readForm(ctx, 'login');
+    const details = await load(ctx, 'login');
+    const value = (name: string) => (fields.get(name) ?? '').trim();
+    const values = { username: value('username'), email: value('email'), name: value('name') };
+    if (!options.signUp) return showCreateAccount(ctx, details);
+    const origin = originOf(ctx);
+    try {
+      await options.countSignUp(origin.address);
+      const { name, ...required } = values;
+      const account = await accounts.create({
+        ...required,
+        password: fields.get('password') ?? '',
+        ...(name === '' ? {} : { name }),
+      });
+      await audit.record({ action: 'account.created', origin, subject: account.id });
+      await mails.sendVerification(account);
+      return await signIn(ctx, details, { account, generation: undefined }, true);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
+      return showCreateAccount(ctx, details, { values, error });
+    }
+  });
+
+  /** Who is asked for consent, and to what. */
+  async function loadConsent(ctx: Context) {
+    const details = await load(ctx, 'consent');
+    const account = await accounts.find(details.session?.accountId ?? '');
+    const application = await applicationOf(details);
+    if (account === undefined || application === undefined) throw new SignInExpired();
+    const missing = details.prompt.details as {
+      missingOIDCScope?: string[];
+      missingOIDCClaims?: string[];
+      missingResourceScopes?: Record<string, string[]>;
+    };
+    return { details, account, application, missing, scopes: requestedScopes(details) };
+  }
+
+  router.get('/consent/:uid', async (ctx) => {
+    const { details, account, application, missing, scopes } = await loadConsent(ctx);
+    const unseen = new Set([
+      ...(missing.missingOIDCScope ?? []),
+      ...scopesOfClaims(missing.missingOIDCClaims ?? []),
+      ...Object.values(missing.missingResourceScopes ?? {}).flat(),
+    ]);
+    const newScopes = scopes.filter((scope) => unseen.has(scope));
+    const role = await options.roleIn(String(details.params.client_id), account);
+    const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
+    const html = consentPage({
+      form: { action: `/consent/${details.uid}`, csrf: forms.token(ctx, details.uid), hidden: { role } },
+      application,
+      account: {
+        username: account.username,
+        email: account.email,
+        role,
+      },
+      scopes,
+      newScopes: someAreNew ? newScopes : undefined,
+      links: { useAnotherAccount: anotherAccount(details) },
+    });
+    sendPage(ctx, html, { formTargets: formTarget(redirectUriOf(details)) });
+  });
+
+  router.post('/consent/:uid', async (ctx) => {
+    const fields = await readForm(ctx, 'consent');
+    const { details, account, missing, scopes } = await loadConsent(ctx);
+    const decision = fields.get('decision');
+    const client = String(details.params.client_id);
+    if (decision === 'deny') {
+      await audit.record({ action: 'consent.refused', origin: originOf(ctx), client, subject: account.id });
+      return finish(ctx, refused, false);
+    }
+    if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
+    const { Grant } = options.provider();
+    const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
+    const grant =
+      known ?? stampGrant(new Grant({ accountId: account.id, clientId: client }), account, details.session);
+    // What the page named, also if the person's role has become another since.
+    const role = ROLES.find((name) => name === fields.get('role'));
+    if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
+    if (known === undefined) stampConsent(grant, details, role);
+    if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
+    if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
+    for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
+      grant.addResourceScope(resource, scopes.join(' '));
+    }
+    const grantId = await grant.save();
+    await audit.record({
+      action: 'consent.granted',
+      origin: originOf(ctx),
+      client,
+      subject: account.id,
+      details: { grant: grantId, scope: scopes.join(' ') },
+    });
+    return finish(ctx, { consent: { grantId } }, true);
+  });
+  return router;
+}
+
+/** What is asked for, as scopes: those that the request names, and those that stand for the claims that it names. */
+function requestedScopes({ params }: Interaction): string[] {
+  const { userinfo, id_token } = JSON.parse(String(params.claims ?? '{}')) as Record<
+    string,
+    object | undefined
+  >;
+  const ofClaims = scopesOfClaims(Object.keys({ ...userinfo, ...id_token }));
+  return [...new Set([...parseScope(String(params.scope ?? '')), ...ofClaims])];
+}
+
+/** The same request again, but with a sign-in that is not skipped and suggests nobody. */
+function anotherAccount({ params }: Interaction): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
+  const consent = query.get('prompt')?.split(' ').includes('consent');
+  query.set('prompt', consent ? 'login consent' : 'login');
+  query.delete('login_hint');
+  query.set(ANOTHER_ACCOUNT, 'yes');
+  return `/oauth2/authorize?${query}`;
+}
+
+function signInProblem(error: unknown): SignInProblem | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  if (error instanceof KnownDevicesOnly) return { kind: 'known_devices_only' };
+  const retryAfter = Number(error.headers['retry-after'] ?? 1);
+  if (error.kind === 'rate_limited') return { kind: 'too_many_attempts', retryAfter };
+  return error.kind === 'unavailable' ? { kind: 'unavailable' } : undefined;
+}

@@ -1,0 +1,74 @@
+import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/web/form';
+import { duration, named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
+import { standalonePage } from '../../pages/document.ts';
+import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+
+/** Why signing in failed. `retryAfter` is in seconds. */
+export type SignInProblem =
+  | { kind: 'wrong_password' }
+  | { kind: 'too_many_attempts'; retryAfter: number }
+  | { kind: 'known_devices_only' }
+  | { kind: 'unavailable' };
+
+export type SignInModel = {
+  form: PageForm;
+  application?: RequestingApplication | undefined;
+  /** What was entered before, or what the application suggests (login_hint). */
+  username?: string | undefined;
+  /** Who is signed in already and has to enter the password again. */
+  signedInAs?: string | undefined;
+  problem?: SignInProblem | undefined;
+  links: { forgottenPassword: string; createAccount?: string };
+  /** Whether there is a second button, named `cancel`, to go back to the application. */
+  cancel: boolean;
+};
+
+export function signInPage(model: SignInModel): string {
+  const { application, problem, signedInAs, links } = model;
+  const username = model.username ?? signedInAs ?? '';
+  const wrong = problem?.kind === 'wrong_password';
+  const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
+  const common = { required: true, invalid: wrong, describedBy: problem && ALERT_ID };
+  return standalonePage({
+    title,
+    failed: problem !== undefined,
+    body: html`<h1>${title}</h1>
+<p class="before-asking">to continue to</p>${requestingApplication(application)}
+${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password again.</p>`}
+${problem && problemBox(problem)}
+${form(
+  model.form,
+  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: 'username', autofocus: username === '' })}
+${field({ ...common, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
+<div class="buttons"><button class="primary">Sign in</button>
+${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>Cancel</button>`}</div>`,
+)}
+<ul class="ways">
+<li><a href="${links.forgottenPassword}">Forgotten your password?</a></li>
+${links.createAccount !== undefined && html`<li>New here? <a href="${links.createAccount}">Create an account</a></li>`}
+</ul>`,
+  });
+}
+
+function problemBox(problem: SignInProblem) {
+  switch (problem.kind) {
+    case 'wrong_password':
+      return alertBox('That username and password do not match', html`<p>Check both and try again.</p>`);
+    case 'too_many_attempts':
+      return alertBox(
+        'Too many attempts',
+        html`<p>Please wait ${duration(problem.retryAfter)}, then try again.</p>`,
+      );
+    case 'known_devices_only':
+      return alertBox(
+        'Too many wrong passwords in a row',
+        html`<p>For now, you can sign in to this account only in a browser that you have signed in with before. Or choose “Forgotten your password?” and follow the link in the mail.</p>`,
+      );
+    case 'unavailable':
+      return alertBox(
+        'Signing in is not possible right now',
+        html`<p>The fault is ours, not yours. Please try again in a minute.</p>`,
+      );
+  }
+}

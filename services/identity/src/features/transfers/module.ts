@@ -1,0 +1,27 @@
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { transferOperations } from './transfer-operations.ts';
+import { transferRoutes } from './transfer-routes.ts';
+import { createTransferStore } from './transfer-store.ts';
+import { createTransfers, RECEIVED, RECIPIENTS } from './transfers.ts';
+
+/** Giving applications to other people. */
+export function transfers(core: Core): IdentityModule {
+  const { connection, sharedLimits, applicationStore, applicationWrites, mails, authenticate } = core;
+  const store = createTransferStore(connection);
+  const transfers = createTransfers({
+    ...core,
+    store: applicationStore,
+    transfers: store,
+    writes: applicationWrites,
+    attempts: createRateLimiter(RECIPIENTS, sharedLimits),
+    received: createRateLimiter(RECEIVED, sharedLimits),
+    notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
+  });
+  return {
+    routers: transferRoutes({ transfers, authenticate }),
+    operations: transferOperations,
+    collections: [store.collection],
+  };
+}

@@ -1,0 +1,239 @@
+import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { isId, newId } from '@gatehouse/core/ids';
+import { ROLES, type Role } from '@gatehouse/tokens/scopes';
+import {
+  type Application,
+  type ApplicationStore,
+  MAX_APPLICATIONS,
+} from '../../core/applications/application.ts';
+import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
+import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
+import type { Audit } from '../../core/audit/audit.ts';
+
+/** What has to be known about the people of a transfer. */
+export type Participant = {
+  id: string;
+  username: string;
+  role: Role;
+  status: 'active' | 'inactive';
+  epoch: number;
+};
+
+/** An application that somebody has been offered. Nothing moves until they accept. */
+export type PendingTransfer = {
+  id: string;
+  clientId: string;
+  /** The offer ends when the application is changed: the recipient accepts what they have seen. */
+  applicationUpdatedAt: Date;
+  /** The owner, or an admin. */
+  offeredBy: string;
+  /** That of the sender's account: what was offered with an earlier password, or in an earlier role, ends with it. */
+  senderEpoch: number;
+  to: string;
+  createdAt: Date;
+  expiresAt: Date;
+};
+
+/** A pending transfer with what its recipient decides about. */
+export type OfferedTransfer = PendingTransfer & { application: Application; sender: Participant };
+
+/** What identity needs of a store of pending transfers. Writes are durable when they resolve. */
+export type TransferStore = {
+  /**
+   * Replaces the pending transfer of the application. False when the recipient has MAX_PENDING; undefined when another was
+   * inserted at the same time.
+   */
+  insert(transfer: PendingTransfer): Promise<boolean | undefined>;
+  /** The pending transfer of an application. */
+  of(clientId: string): Promise<PendingTransfer | undefined>;
+  /** Those to a person, the oldest first. */
+  to(userId: string): Promise<PendingTransfer[]>;
+  /** Of several concurrent calls, one gets true. */
+  remove(id: string): Promise<boolean>;
+};
+
+export type Transfers = {
+  /**
+   * Offers an application to another person, by their id, username or verified address, for TRANSFER_SECONDS. An admin who
+   * takes one for themselves has it at once. Only admins offer one to somebody with a higher role than their own: people who
+   * sign in to it have at most its owner's role. Throws `invalid`, `conflict` when the recipient has MAX_PENDING, and
+   * `rate_limited` when they have been offered many.
+   */
+  offer(manager: Manager, id: string, to: string): Promise<Application | OfferedTransfer>;
+  /** The pending transfer of an application that the manager may see. Throws `not_found`. */
+  pending(manager: Manager, id: string): Promise<OfferedTransfer>;
+  cancel(manager: Manager, id: string): Promise<void>;
+  /** What the manager has been offered, the oldest first. */
+  received(manager: Manager): Promise<OfferedTransfer[]>;
+  /**
+   * Makes the manager the owner. What the application authenticates by, its tokens, its trust, what people have allowed it,
+   * and the address that is told of sign-outs end. Redirect URIs stay. Throws `conflict` when they have MAX_APPLICATIONS, or
+   * the sender may not give it to them any more.
+   */
+  accept(manager: Manager, transferId: string): Promise<Application>;
+  decline(manager: Manager, transferId: string): Promise<void>;
+};
+
+/** How long a transfer can be accepted. */
+export const TRANSFER_SECONDS = 7 * 86_400;
+/** How many transfers to one person can be pending. */
+export const MAX_PENDING = 20;
+/** Wrong recipients say who exists, so that an admin is not limited, and others are. */
+export const RECIPIENTS = { name: 'recipients', quota: 20, seconds: 3600 };
+/** How many one person is offered by those who are no admins: each sends a mail. */
+export const RECEIVED = { name: 'received applications', quota: 10, seconds: 86_400 };
+
+export function createTransfers(options: {
+  store: Pick<ApplicationStore, 'findNow' | 'transfer' | 'list'>;
+  transfers: TransferStore;
+  accounts: {
+    find(id: string): Promise<Omit<Participant, 'id'> | undefined>;
+    lookUp(login: string): Promise<Participant | undefined>;
+  };
+  writes: Pick<ApplicationWrites, 'revoke'>;
+  audit: Pick<Audit, 'record'>;
+  attempts: Pick<RateLimiter, 'count'>;
+  received: Pick<RateLimiter, 'count'>;
+  /** Tells a person by mail. Never rejects. */
+  notify(userId: string, kind: 'application_offered' | 'application_given', application: Application): void;
+}): Transfers {
+  const { store, transfers, accounts, writes, audit, attempts } = options;
+
+  async function recipientOf(manager: Manager, { owner }: Application, to: string): Promise<string> {
+    const found = isId('usr', to) ? await accounts.find(to) : await accounts.lookUp(to);
+    const recipient = found && { id: to, ...found };
+    if (recipient?.status !== 'active' || isHigher(recipient, manager)) {
+      const message = 'Enter an active user whose role is not higher than yours.';
+      throw invalidFields([{ field: 'to', message }]);
+    }
+    if (recipient.id === owner)
+      throw invalidFields([{ field: 'to', message: 'Enter a user other than the owner.' }]);
+    return recipient.id;
+  }
+
+  /** Gives it to its new owner as it was read. */
+  async function move(manager: Manager, before: Application): Promise<Application> {
+    const application = await store.transfer(before, manager.id);
+    if (application === 'full') throw hasEnough();
+    if (application === undefined) throw changed();
+    await writes.revoke([{ application, over: true }]);
+    const details = { from: before.owner, to: manager.id };
+    await recordBy(manager, audit, { action: 'application.transferred', client: application.id, details });
+    if (before.owner !== null) options.notify(before.owner, 'application_given', application);
+    return application;
+  }
+
+  /** A pending transfer, unless the application has changed since. */
+  async function offered(transfer: PendingTransfer | undefined): Promise<OfferedTransfer | undefined> {
+    if (transfer === undefined) return undefined;
+    const [application, sender] = await Promise.all([
+      store.findNow(transfer.clientId),
+      accounts.find(transfer.offeredBy),
+    ]);
+    if (application?.updatedAt.getTime() !== transfer.applicationUpdatedAt.getTime()) return undefined;
+    if (sender?.epoch !== transfer.senderEpoch) return undefined;
+    return { ...transfer, application, sender: { ...sender, id: transfer.offeredBy } };
+  }
+
+  /** Those to a person. Of MAX_PENDING, what has ended takes no place: nobody could see it to decline it. */
+  async function receivedBy(userId: string): Promise<OfferedTransfer[]> {
+    const found = await Promise.all(
+      (await transfers.to(userId)).map(async (transfer) => {
+        const it = await offered(transfer);
+        if (it === undefined) await transfers.remove(transfer.id);
+        return it;
+      }),
+    );
+    return found.filter((transfer) => transfer !== undefined);
+  }
+
+  async function findReceived({ id: userId }: Manager, transferId: string): Promise<OfferedTransfer> {
+    const found = await offered((await transfers.to(userId)).find(({ id }) => id === transferId));
+    if (found === undefined) throw noTransfer();
+    return found;
+  }
+
+  async function pending(manager: Manager, id: string): Promise<OfferedTransfer> {
+    await findManaged(store, manager, id);
+    const found = await offered(await transfers.of(id));
+    if (found === undefined) throw noTransfer();
+    return found;
+  }
+
+  async function remove({ id }: PendingTransfer): Promise<void> {
+    if (!(await transfers.remove(id))) throw noTransfer();
+  }
+
+  return {
+    async offer(manager, id, to) {
+      await findManaged(store, manager, id);
+      if (manager.role !== 'admin') await attempts.count(manager.id);
+      const application = await findManaged(store, manager, id);
+      const recipient = await recipientOf(manager, application, to);
+      if (recipient === manager.id) return move(manager, application);
+      if (manager.role !== 'admin') await options.received.count(recipient);
+      const sender = await accounts.find(manager.id);
+      if (sender === undefined) throw noTransfer();
+      await receivedBy(recipient);
+      const now = Date.now();
+      const transfer: PendingTransfer = {
+        id: newId('trf'),
+        clientId: id,
+        applicationUpdatedAt: application.updatedAt,
+        offeredBy: manager.id,
+        senderEpoch: sender.epoch,
+        to: recipient,
+        createdAt: new Date(now),
+        expiresAt: new Date(now + TRANSFER_SECONDS * 1000),
+      };
+      const inserted = await transfers.insert(transfer);
+      if (inserted === undefined) throw changed();
+      if (!inserted)
+        throw new ServiceError('conflict', `The recipient already has ${MAX_PENDING} pending offers.`);
+      const details = { to: recipient };
+      await recordBy(manager, audit, { action: 'transfer.offered', client: id, details });
+      options.notify(recipient, 'application_offered', application);
+      return { ...transfer, application, sender: { ...sender, id: manager.id } };
+    },
+    pending,
+    async cancel(manager, id) {
+      const { to, ...transfer } = await pending(manager, id);
+      await remove({ ...transfer, to });
+      await recordBy(manager, audit, { action: 'transfer.cancelled', client: id, details: { to } });
+    },
+    received: ({ id }) => receivedBy(id),
+    async accept(manager, transferId) {
+      const transfer = await findReceived(manager, transferId);
+      const { application, sender } = transfer;
+      const isTheirs = sender.role === 'admin' || application.owner === sender.id;
+      if (sender.status !== 'active' || !isTheirs || isHigher(manager, sender)) {
+        throw new ServiceError(
+          'conflict',
+          'The person who offered the application may no longer transfer it to you.',
+        );
+      }
+      const own = await store.list({ owner: manager.id, after: undefined, limit: MAX_APPLICATIONS });
+      if (own.length === MAX_APPLICATIONS) throw hasEnough();
+      // Before anything moves: what has been cancelled, or accepted in another tab, is over.
+      await remove(transfer);
+      return move(manager, application);
+    },
+    async decline(manager, transferId) {
+      const transfer = await findReceived(manager, transferId);
+      await remove(transfer);
+      await recordBy(manager, audit, { action: 'transfer.declined', client: transfer.clientId });
+    },
+  };
+}
+
+/** An admin may give to everybody. */
+function isHigher(recipient: { role: Role }, sender: { role: Role }): boolean {
+  return ROLES.indexOf(recipient.role) > ROLES.indexOf(sender.role);
+}
+
+const noTransfer = () => new ServiceError('not_found', 'There is no such pending transfer.');
+const changed = () =>
+  new ServiceError('conflict', 'The application has been changed at the same time: try again.');
+const hasEnough = () => new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);

@@ -1,0 +1,18 @@
+import type { Part } from '@gatehouse/core/lifecycle';
+import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import type Router from '@koa/router';
+import type { Operations } from './openapi/operations.ts';
+
+/** A feature of the service, which the rest does not know: what it extends is in Extensions of the core. */
+export type IdentityModule = {
+  routers?: readonly Router[];
+  /** What the OpenAPI document says of its routers. */
+  operations?: Operations;
+  /** Whose expired documents are removed. */
+  collections?: readonly string[];
+  /** What has to be started or stopped. */
+  parts?: readonly Part[];
+  /** Erases what it holds about a person who has been deleted. Durable when it resolves, and repeatable. */
+  erase?(userId: string): Promise<void>;
+  metrics?(): readonly MetricFamily[];
+};
