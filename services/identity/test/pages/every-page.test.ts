@@ -1,4 +1,4 @@
-import { ICON } from '@gatehouse/web/pages';
+import { ICON } from '@gatehouse/web/document';
 import t from 'tap';
 import { stylesheet } from '../../src/pages/stylesheet.ts';
 import { everyPage } from './every-page.ts';
