@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { skip as noNats } from '@gatehouse/testing/nats-server';
-import { freePort } from '@gatehouse/testing/processes';
+import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { MACHINE, type Node, prepareCluster, tokenFrom } from './cluster.ts';
 import { caddySkip, nginxSkip, type Replica, startCaddy, startNginx, startService } from './edges.ts';
@@ -197,6 +197,9 @@ for (const { name, skip, delay, start } of EDGES) {
   t.test(`every replica is restarted behind ${name}: no request fails`, { skip }, async (t) => {
     const { replicas, urls, databases } = await prepareReplicas(t, delay);
     await Promise.all(replicas.map((replica) => replica.start()));
+    // The edge may find out a little later that they are ready.
+    const isReached = (url: string) => fetch(url).then(Boolean, () => false);
+    for (const url of Object.values(urls)) await until(() => isReached(url), 10_000);
     const token = await tokenFrom(urls.identity);
     const load = startLoad(t, await start(t, replicas, urls), token);
     await sleep(1000);
