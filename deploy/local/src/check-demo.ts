@@ -20,7 +20,7 @@ export async function checkDemo(base: string, { machine }: Demo, dataDir: string
   if (response.status === 401) {
     throw new StartError(
       `demo.json in ${dataDir} is not the one that the database was made with: they belong together. ` +
-        'Put the right one back, use another database, or begin anew with npm run reset.',
+        'Put the right one back, use another database, or start over with npm run reset.',
     );
   }
   const list = await outbound.fetch(`${base}/v1/users?limit=1`, {

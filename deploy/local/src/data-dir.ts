@@ -69,7 +69,7 @@ export async function readMasterKeys(dataDir: string): Promise<KeyList> {
 export function requireNoDatabase(dataDir: string, file: string): void {
   if (!existsSync(join(dataDir, MONGODB_DIRECTORY))) return;
   throw new StartError(
-    `${file} is gone, and the database was made with it: put it back, or begin anew with npm run reset.`,
+    `${file} is gone, and the database was made with it: put it back, or start over with npm run reset.`,
   );
 }
 

@@ -109,5 +109,5 @@ function parse(text: string, file: string): Demo {
   } catch {
     // Invalid JSON is reported below, like missing fields.
   }
-  throw new StartError(`${file} is damaged: put it back as it was, or begin anew with npm run reset.`);
+  throw new StartError(`${file} is damaged: put it back as it was, or start over with npm run reset.`);
 }

@@ -24,7 +24,7 @@ if (own.includes(MONGODB_DIRECTORY) && (await isInUse())) {
 for (const name of own) await rm(join(dataDir, name), { recursive: true });
 if ((await readdir(dataDir)).length === 0) await rmdir(dataDir);
 const elsewhere = settings.mongodbUri === undefined ? '' : ' The database of MONGODB_URI is as it was.';
-exitWith(0, `Removed ${own.join(', ')} of ${dataDir}: the next npm start begins anew.${elsewhere}`);
+exitWith(0, `Removed ${own.join(', ')} of ${dataDir}: the next npm start starts over.${elsewhere}`);
 
 /** Whether another process has the database open. Only one can, so this tries to open it. */
 async function isInUse(): Promise<boolean> {

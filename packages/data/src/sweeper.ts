@@ -4,11 +4,13 @@ import type { Connection } from 'mongoose';
 
 /** The number of documents removed at a time: few, so that a sweep does not block other writes for long. */
 const BATCH = 500;
-const REST = 6;
+/** How many times as long the pause is after a sweep that has found nothing. */
+const IDLE_FACTOR = 6;
 
 /**
  * Removes documents whose `expires_at` has passed. The embedded engine has no TTL indexes. Readers must check `expires_at`
- * themselves, since a sweep is up to `everySeconds` late, and REST times that when the one before has found nothing. Each collection needs an index on `expires_at`.
+ * themselves, since a sweep is up to `everySeconds` late, and IDLE_FACTOR times that when the one before has found nothing.
+ * Each collection needs an index on `expires_at`.
  */
 export function createSweeper(
   connection: Connection,
@@ -43,7 +45,7 @@ export function createSweeper(
       // A failure in one collection must not prevent the sweep of the others.
       for (const name of collections) await sweep(name, signal).catch((error: unknown) => warn(error, name));
     },
-    everyMs: () => everySeconds * 1000 * (hasRemoved ? 1 : REST),
+    everyMs: () => everySeconds * 1000 * (hasRemoved ? 1 : IDLE_FACTOR),
     onError: warn,
   });
 }

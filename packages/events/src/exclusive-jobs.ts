@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** How long a job that runs alone waits for those under way; their handlers may hang. */
 const WAIT_MS = 5000;
 /** How long no other job begins while one runs alone: enough to blame it when it ends its process at once. */
-const ALONE_MS = 10_000;
+const EXCLUSIVE_MS = 10_000;
 
-export type Turns = {
+export type JobExclusion = {
   /** Resolves when no job runs alone, to a function that says the job has ended. */
   enter(): Promise<() => void>;
   /**
    * The same for a job that runs alone: those under way may end before, and none begins beside it, for as long as that
    * holds up no others for more than some seconds. Undefined while another one does: there is never more than one.
    */
-  enterAlone(): Promise<(() => void) | undefined>;
+  enterExclusively(): Promise<(() => void) | undefined>;
   /** Whether a job would have to wait. */
   closed(): boolean;
 };
@@ -21,7 +21,7 @@ export type Turns = {
  * Lets a job run alone that was interrupted before, because it may be what ended its process: then the jobs beside it,
  * which would be interrupted too, are as few as can be, and those that it has interrupted before are not among them.
  */
-export function createTurns({ waitMs = WAIT_MS, aloneMs = ALONE_MS } = {}): Turns {
+export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_MS } = {}): JobExclusion {
   let running = 0;
   let taken = false;
   let gate: PromiseWithResolvers<void> | undefined;
@@ -38,7 +38,7 @@ export function createTurns({ waitMs = WAIT_MS, aloneMs = ALONE_MS } = {}): Turn
       running += 1;
       return leave;
     },
-    async enterAlone() {
+    async enterExclusively() {
       if (taken) return undefined;
       taken = true;
       const own = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ export function createTurns({ waitMs = WAIT_MS, aloneMs = ALONE_MS } = {}): Turn
         timer.abort();
         emptied = undefined;
       }
-      const timer = setTimeout(open, aloneMs);
+      const timer = setTimeout(open, exclusiveMs);
       return () => {
         clearTimeout(timer);
         taken = false;
@@ -70,4 +70,4 @@ export function createTurns({ waitMs = WAIT_MS, aloneMs = ALONE_MS } = {}): Turn
 }
 
 /** Those of this process, for the jobs of all its queues. */
-export const processTurns = createTurns();
+export const jobExclusion = createJobExclusion();

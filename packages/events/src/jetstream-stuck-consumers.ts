@@ -31,7 +31,7 @@ export function createStuckConsumers(logger: Logger) {
       }
       logger.warn(
         { stream, consumer, waiting: num_pending },
-        'a consumer of NATS was stuck, and is made anew',
+        'a consumer of NATS was stuck, and is created again',
       );
       return manager.consumers.delete(stream, consumer);
     },

@@ -130,7 +130,7 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
       if (document.ended) return 'ended';
       const busyMs = (document.leased_until?.getTime() ?? 0) - now.getTime();
       // Near the end of the lease the clocks may disagree; whoever asks again soon gets the same response or another.
-      return document.interrupted && busyMs <= 0 ? 'alone' : { busyMs: Math.max(busyMs, 0) };
+      return document.interrupted && busyMs <= 0 ? 'exclusive' : { busyMs: Math.max(busyMs, 0) };
     },
     async renew(job, attempt, leaseMs) {
       const lease = [{ $set: { leased_until: inMs(leaseMs) } }];

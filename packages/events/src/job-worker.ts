@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
-import { processTurns } from './exclusive-jobs.ts';
+import { jobExclusion } from './exclusive-jobs.ts';
 import { createFailureLog } from './failure-log.ts';
 import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';
@@ -55,7 +55,7 @@ export function createJobWorker(
   const ahead = new Map<string, Delivery | undefined>();
   let roundUp = 0;
 
-  const mayTake = () => !stopping.signal.aborted && !paused() && !processTurns.closed();
+  const mayTake = () => !stopping.signal.aborted && !paused() && !jobExclusion.closed();
   const wake = () => {
     woken.resolve();
     woken = Promise.withResolvers();

@@ -77,12 +77,12 @@ export type Outcome =
  * What `begin` says:
  *
  * - `attempt`: its number; the attempt is counted now;
- * - 'alone': an earlier attempt never ended. Its process died, perhaps of this job, which is therefore begun again with
+ * - 'exclusive': an earlier attempt never ended. Its process died, perhaps of this job, which is therefore begun again with
  *   `alone`, when no other job runs beside it that could be interrupted, too. Nothing is counted;
  * - `busyMs`: another process works on the job, and its lease ends after this time at the latest;
  * - 'ended': there is nothing to do. The job has succeeded, was rejected, cancelled or superseded, or is a dead letter.
  */
-export type Begun = { attempt: number } | 'alone' | { busyMs: number } | 'ended';
+export type Begun = { attempt: number } | 'exclusive' | { busyMs: number } | 'ended';
 
 /**
  * Counts the attempts of the jobs of a queue, where their documents are: a queue alone cannot know whether a job that is

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import { continueTrace, during } from '@gatehouse/core/tracing';
-import { processTurns } from './exclusive-jobs.ts';
+import { jobExclusion } from './exclusive-jobs.ts';
 import type { FailureLog } from './failure-log.ts';
 import {
   type Job,
@@ -55,18 +55,18 @@ export async function runJob(delivery: Delivery, options: RunJobOptions, handled
   running.add(runningJob);
   let leave: (() => void) | undefined;
   try {
-    leave = await processTurns.enter();
+    leave = await jobExclusion.enter();
     const lease = { leaseMs: options.store.leaseMs };
     let begun = await ledger.begin(job, { ...lease, exclusive: false });
-    if (begun === 'alone') {
+    if (begun === 'exclusive') {
       leave();
-      leave = await processTurns.enterAlone();
+      leave = await jobExclusion.enterExclusively();
       if (leave === undefined) return await delivery.retry(withJitter(TURN_MS));
       begun = await ledger.begin(job, { ...lease, exclusive: true });
     }
     if (begun === 'ended') return await delivery.done();
-    // Nothing but a ledger that breaks its contract says 'alone' again.
-    if (begun === 'alone') return await delivery.retry(withJitter(TURN_MS));
+    // Nothing but a ledger that breaks its contract says 'exclusive' again.
+    if (begun === 'exclusive') return await delivery.retry(withJitter(TURN_MS));
     if ('busyMs' in begun) return await delivery.retry(begun.busyMs + withJitter(TURN_MS));
     await runAttempt(delivery, begun.attempt, options, { runningJob, handled });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { createTurns } from '../src/exclusive-jobs.ts';
+import { createJobExclusion } from '../src/exclusive-jobs.ts';
 
 /** What a promise has resolved to by now. */
 async function stateOf<T>(promise: Promise<T>): Promise<T | 'waits'> {
@@ -9,30 +9,30 @@ async function stateOf<T>(promise: Promise<T>): Promise<T | 'waits'> {
 }
 
 t.test('a job runs alone after those under way, and keeps the others waiting', async (t) => {
-  const turns = createTurns();
-  const leave = await turns.enter();
-  const exclusive = turns.enterAlone();
-  const next = turns.enter();
-  t.ok(turns.closed());
-  t.equal(await turns.enterAlone(), undefined, 'never two');
+  const jobs = createJobExclusion();
+  const leave = await jobs.enter();
+  const exclusive = jobs.enterExclusively();
+  const next = jobs.enter();
+  t.ok(jobs.closed());
+  t.equal(await jobs.enterExclusively(), undefined, 'never two');
   t.equal(await stateOf(exclusive), 'waits');
   leave();
-  const leaveAlone = await exclusive;
+  const leaveExclusively = await exclusive;
   t.equal(await stateOf(next), 'waits');
-  leaveAlone?.();
+  leaveExclusively?.();
   await next;
-  t.notOk(turns.closed());
+  t.notOk(jobs.closed());
 });
 
 t.test('neither a job that hangs nor a long one alone holds up others for long', async (t) => {
-  const turns = createTurns({ waitMs: 20, aloneMs: 40 });
-  const leave = await turns.enter();
-  const leaveAlone = await turns.enterAlone();
+  const jobs = createJobExclusion({ waitMs: 20, exclusiveMs: 40 });
+  const leave = await jobs.enter();
+  const leaveExclusively = await jobs.enterExclusively();
   const from = performance.now();
-  (await turns.enter())();
+  (await jobs.enter())();
   t.ok(performance.now() - from < 1000, 'the long one has not ended');
-  t.equal(await turns.enterAlone(), undefined, 'and nobody else runs alone beside it');
-  leaveAlone?.();
+  t.equal(await jobs.enterExclusively(), undefined, 'and nobody else runs alone beside it');
+  leaveExclusively?.();
   leave();
-  t.type(await turns.enterAlone(), 'function');
+  t.type(await jobs.enterExclusively(), 'function');
 });

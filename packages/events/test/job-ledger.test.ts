@@ -57,15 +57,15 @@ t.test('what was interrupted runs alone from then on', async (t) => {
   const it = job();
   await ledger.begin(it, aMoment);
   await sleep(20);
-  t.equal(await ledger.begin(it, lease), 'alone');
+  t.equal(await ledger.begin(it, lease), 'exclusive');
   t.strictSame(await ledger.begin(it, { ...lease, exclusive: true }), { attempt: 2 });
   t.match(await ledger.begin(it, { ...lease, exclusive: true }), { busyMs: Number });
   t.equal(await ledger.renew(it, 1, 60_000), false, 'it is no longer the first attempt');
   t.equal(await ledger.renew(it, 2, 60_000), true);
   await ledger.end(it, 2, { result: 'failed', error: '', retryInMs: 1 });
-  t.equal(await ledger.begin(it, lease), 'alone');
+  t.equal(await ledger.begin(it, lease), 'exclusive');
   await ledger.reset(it);
-  t.equal(await ledger.begin(it, lease), 'alone', 'after a replay, too');
+  t.equal(await ledger.begin(it, lease), 'exclusive', 'after a replay, too');
   t.strictSame(await ledger.begin(it, { ...lease, exclusive: true }), { attempt: 1 });
 });
 

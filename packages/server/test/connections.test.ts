@@ -107,7 +107,7 @@ const SLOW: [label: string, head: string, text: string, respond: RegExp][] = [
     'x: y\r\n',
     / 200 .* 408 /s,
   ],
-  ['no end after a refusal', 'hello\r\n\r\n', '', /^HTTP\/1\.1 400 /],
+  ['no end after an error response', 'hello\r\n\r\n', '', /^HTTP\/1\.1 400 /],
 ];
 
 t.test('slow requests end, and so do their connections', async (t) => {

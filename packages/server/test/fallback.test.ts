@@ -54,7 +54,7 @@ t.test('an unknown path is a page for a browser, and JSON for a program', async 
     t.match(response.headers.get('content-type'), isPage ? 'text/html' : 'application/json', label);
     const body = await response.text();
     if (!isPage) t.strictSame(JSON.parse(body), NOT_FOUND, label);
-    else if (method !== 'HEAD') t.match(body, 'href="/account"', label);
+    else if (method !== 'HEAD') t.match(body, '<a class="card" href="/account">', label);
   }
 });
 

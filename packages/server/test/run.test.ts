@@ -471,7 +471,7 @@ t.test(
     const ask = (path: string) => fetch(url + path, { headers: { accept: 'text/html' } });
     const page = await ask('/nowhere');
     t.equal(page.status, 404);
-    t.match(await page.text(), 'href="/docs"');
+    t.match(await page.text(), '<a class="card" href="/docs">');
     t.match((await ask('/v1/nothing')).headers.get('content-type'), 'application/json');
   },
 );

@@ -67,7 +67,7 @@ async function startServer(t: Teardown, args: readonly string[], env: Record<str
 
   async function start(): Promise<void> {
     server = await (image ? startNatsContainer(image, { port, args, env }) : startProcess(port, args, env));
-    await until(() => responses(port), 10_000);
+    await until(() => isResponding(port), 10_000);
   }
 
   async function kill(): Promise<void> {
@@ -86,7 +86,7 @@ async function startServer(t: Teardown, args: readonly string[], env: Record<str
     /** Suspends it; resolves when it no longer answers. goOn() resumes it. */
     async hang(): Promise<void> {
       await server?.send('SIGSTOP');
-      await until(async () => !(await responses(port)), 5000);
+      await until(async () => !(await isResponding(port)), 5000);
     },
     goOn: async () => server?.send('SIGCONT'),
     /** Lets it read its configuration again. */
@@ -136,7 +136,7 @@ async function startWithStorage(t: Teardown, args: readonly string[], env: Recor
 }
 
 /** Whether the server sends its greeting on a new connection. */
-function responses(port: number): Promise<boolean> {
+function isResponding(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const end = (responded: boolean) => {

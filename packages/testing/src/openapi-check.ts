@@ -32,7 +32,7 @@ type Document = {
 /**
  * Checks real answers against an OpenAPI 3.1 document: the result gives one sentence for each thing that is not as
  * documented. Bodies must be valid under the schemas as they are written, and also with all objects closed, so that
- * an undocumented field is found. Refusals of addresses that are not documented (400, 404, 405), and answers to
+ * an undocumented field is found. Errors for addresses that are not documented (400, 404, 405), and responses to
  * OPTIONS, need not be in the document.
  */
 export function createOpenApiCheck(document: object): (reply: RealResponse) => string[] {

@@ -52,7 +52,7 @@ t.test('a proof that holds', async (t) => {
   t.pass('escapes in small letters');
 });
 
-async function error(verified: Promise<void>): Promise<unknown> {
+async function rejectionOf(verified: Promise<void>): Promise<unknown> {
   return verified.then(
     () => 'taken',
     ({ kind, message, headers }: ServiceError) => ({ kind, message, headers }),
@@ -124,7 +124,7 @@ t.test('a proof that does not hold', async (t) => {
   };
   for (const [label, proof, message] of CASES) {
     const expected = { kind: 'unauthenticated', message, headers };
-    t.strictSame(await error(proofs.verify({ ...shown, proof })), expected, label);
+    t.strictSame(await rejectionOf(proofs.verify({ ...shown, proof })), expected, label);
   }
   await proofs.verify({ ...shown, proof: good });
   t.pass('none of them used up the good one');

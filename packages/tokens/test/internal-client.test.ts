@@ -149,7 +149,7 @@ t.test('somebody cannot be reached', async (t) => {
 const RESPONSES: [label: string, reply: JsonResponse, expected: object][] = [
   ['JSON', { status: 200, body: { a: 1 } }, { status: 200, body: { a: 1 } }],
   ['nothing', { status: 204, body: '' }, { status: 204, body: undefined }],
-  ['a refusal', { status: 403, body: { error: {} } }, { status: 403, body: { error: {} } }],
+  ['an error response', { status: 403, body: { error: {} } }, { status: 403, body: { error: {} } }],
   ['a conflict', { status: 409, body: { error: {} } }, { status: 409, body: { error: {} } }],
   ['a fault', { status: 500, body: {} }, AWAY],
   ['a busy service', { status: 503, body: {} }, AWAY],

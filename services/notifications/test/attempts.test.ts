@@ -97,7 +97,7 @@ t.test('an attempt that never ended becomes unknown, and is followed by one that
   const reference = referenceOf(notification);
   const lost = await held(one, reference, SHORT);
   await sleep(30);
-  t.match(await other.begin(reference, LEASE), { state: 'alone' });
+  t.match(await other.begin(reference, LEASE), { state: 'exclusive' });
   t.same(await outcomes(notification), ['sending', 'running'], 'nothing is counted');
   t.match(await other.begin(reference, { ...LEASE, exclusive: true }), {
     state: 'begun',

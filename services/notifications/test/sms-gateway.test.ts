@@ -58,7 +58,7 @@ t.test('a gateway whose answer does not end has accepted the message, and costs 
   await until(() => seen.open === 0, 2000);
 });
 
-t.test('one whose refusal does not end has refused it', async (t) => {
+t.test('a gateway whose error response does not end has refused the message', async (t) => {
   const { seen, send } = await startGateway(t, endless(400));
   t.match(await failure(send()), { kind: 'rejected', mayBeAccepted: false });
   await until(() => seen.open === 0, 2000);

@@ -81,7 +81,7 @@ async function run(executablePath: string): Promise<void> {
 
   const silently = (page: Page, more = '') => page.evaluate<User>(`manager.signinSilent({ ${more} })`);
 
-  /** The status of a request by the page itself, so that CORS stands between; or the browser's refusal. */
+  /** The status of a request by the page itself, so that CORS stands between; or the browser's error. */
   const statusIn = (page: Page, url: string, options: object = {}) =>
     page.evaluate<number | string>(
       `fetch(${JSON.stringify(url)}, ${JSON.stringify(options)}).then(({ status }) => status, String)`,

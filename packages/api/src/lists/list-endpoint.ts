@@ -104,11 +104,11 @@ export function createListEndpoint<F extends string, T>(options: {
     async reply(query, source, { path = rules.path, limited }) {
       const request = read(query);
       const { page } = request;
-      const response = () =>
+      const readPage = () =>
         page.kind === 'cursor'
           ? byCursor(request, source, path, page.cursor)
           : byOffset(request, source, path, page.offset);
-      const { text, links } = await (request.conditions.length > 0 ? limited(response) : response());
+      const { text, links } = await (request.conditions.length > 0 ? limited(readPage) : readPage());
       const { link, ...headers } =
         deprecation !== undefined && request.deprecated ? deprecationHeaders(deprecation) : {};
       const allLinks = [...links, ...(link === undefined ? [] : [link])];

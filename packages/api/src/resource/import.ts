@@ -68,7 +68,7 @@ export function createImporter<R extends ResourceTypes>(
    * Answers each line as soon as its draft, and those before it, have been written or refused. While the client does not
    * take the responses, no more lines are read. The work ends with the connection.
    */
-  function response(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function respond(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     authorize(callerOf(request));
     refuseEncoded(request.raw);
     if (request.headers['idempotency-key'] !== undefined) {
@@ -99,7 +99,7 @@ export function createImporter<R extends ResourceTypes>(
       app.register(async (scope) => {
         scope.addContentTypeParser(NDJSON, async (request: FastifyRequest) => request.raw);
         scope.post(path, route, async function (request, reply) {
-          return request.body === request.raw ? response(request, reply) : handler.call(this, request, reply);
+          return request.body === request.raw ? respond(request, reply) : handler.call(this, request, reply);
         });
       });
     },

@@ -57,7 +57,7 @@ t.test('when the window has passed there is a new quota', async (t) => {
   }
   const ms = performance.now() - begin;
   t.ok(ms >= 990 && ms < 5000, `after ${ms} ms`);
-  t.ok(errors > 0, 'and refusals do not lengthen it');
+  t.ok(errors > 0, 'requests that are refused do not lengthen the wait');
 });
 
 t.test('asking counts nothing, and is refused as counting would be', async (t) => {

@@ -129,7 +129,7 @@ t.test('answers in the order of the lines, and drafts of one key in their order'
   t.ok(most > 1 && most <= 32, `${most} at a time`);
 });
 
-t.test('a refusal has the error of the path', async (t) => {
+t.test('a line that is refused has the error body of the path', async (t) => {
   t.same(await responsesTo([{ ms: 0, error: 'It is taken.' }]), [
     { line: 1, status: 'refused', error: { code: 'conflict', message: 'It is taken.' } },
   ]);

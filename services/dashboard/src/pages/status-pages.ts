@@ -89,7 +89,7 @@ export function errorPage(error: { status: number; message: string }, requestId:
   return linkPage(title, html`<p>${error.message}</p><p class="small-print">Request ${requestId}</p>`, HOME);
 }
 
-/** What the API's refusal of a page comes to, inside the navigation. */
+/** The page of an error of the API, inside the navigation. */
 export function errorView(error: ApiError, requestId: string): View {
   const { title, text } = errorTexts(error);
   return {

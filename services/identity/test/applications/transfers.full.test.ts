@@ -8,12 +8,12 @@ import { buildApi, MACHINE, WEB } from './api.ts';
 const api = await buildApi(t);
 const { call, callAt, make, people, applications, apiKeys, revoked } = api;
 const offer = (id: string, to: unknown, who?: string) => call('POST', `/${id}/transfer`, { to }, who);
-const response = (transfer: unknown, what: 'accept' | 'decline', who: string) =>
+const respondTo = (transfer: unknown, what: 'accept' | 'decline', who: string) =>
   callAt('POST', `/transfers/${transfer}/${what}`, undefined, who);
 /** Offers an application, which is accepted. */
 async function give(id: string, to: string, who?: string) {
   const offered = await offer(id, to, who);
-  return offered.status === 202 ? response(offered.body.id, 'accept', `usr_${to}`) : offered;
+  return offered.status === 202 ? respondTo(offered.body.id, 'accept', `usr_${to}`) : offered;
 }
 const received = async (who: string) => (await callAt('GET', '/transfers', undefined, who)).body.data;
 const newKey = async (id: string, who?: string) =>
@@ -85,25 +85,25 @@ t.test('nothing moves before the recipient has seen what it may do, and accepts'
   t.ok(await applications.checkSecret(id, secret), 'it works as before');
   for (const who of ['usr_ann', 'usr_root']) {
     for (const what of ['accept', 'decline'] as const) {
-      t.equal((await response(transfer, what, who)).status, 404, `${who} ${what}`);
+      t.equal((await respondTo(transfer, what, who)).status, 404, `${who} ${what}`);
     }
   }
-  t.equal((await response(transfer, 'accept', 'usr_cal machine')).status, 403);
+  t.equal((await respondTo(transfer, 'accept', 'usr_cal machine')).status, 403);
 
-  t.equal((await response(transfer, 'decline', 'usr_cal')).status, 204);
-  t.equal((await response(transfer, 'accept', 'usr_cal')).status, 404, 'declined');
+  t.equal((await respondTo(transfer, 'decline', 'usr_cal')).status, 204);
+  t.equal((await respondTo(transfer, 'accept', 'usr_cal')).status, 404, 'declined');
   const { body: second } = await offer(id, 'cal');
   t.equal((await call('DELETE', `/${id}/transfer`)).status, 204);
-  t.equal((await response(second.id, 'accept', 'usr_cal')).status, 404, 'cancelled');
+  t.equal((await respondTo(second.id, 'accept', 'usr_cal')).status, 404, 'cancelled');
   const { body: third } = await offer(id, 'cal');
   await call('PATCH', `/${id}`, { redirect_uris: ['https://other.example.org/cb'] });
   t.same(await received('usr_cal'), [], 'it is no longer what was offered');
-  t.equal((await response(third.id, 'accept', 'usr_cal')).status, 404, 'changed');
+  t.equal((await respondTo(third.id, 'accept', 'usr_cal')).status, 404, 'changed');
   const { body: fourth } = await offer(id, 'cal');
   await offer(id, 'root', 'usr_root');
-  t.equal((await response(fourth.id, 'accept', 'usr_cal')).status, 404, 'another has taken it');
+  t.equal((await respondTo(fourth.id, 'accept', 'usr_cal')).status, 404, 'another has taken it');
   const { body: fifth } = await offer(id, 'cal', 'usr_root');
-  const both = await Promise.all([1, 2].map(() => response(fifth.id, 'accept', 'usr_cal')));
+  const both = await Promise.all([1, 2].map(() => respondTo(fifth.id, 'accept', 'usr_cal')));
   t.same(both.map(({ status }) => status).sort(), [200, 404], 'once');
   const actions = ['application.transferred', 'transfer.declined', 'transfer.cancelled', 'transfer.offered'];
   for (const action of actions) {
@@ -122,17 +122,17 @@ t.test('an offer ends with its time, and with what its sender may give', async (
   ] as const) {
     people.set('usr_max', sender);
     people.set('usr_dan', { role: recipient, status: 'active', epoch: 1 });
-    t.equal((await response(body.id, 'accept', 'usr_dan')).status, 409, name);
+    t.equal((await respondTo(body.id, 'accept', 'usr_dan')).status, 409, name);
   }
   people.set('usr_dan', { role: 'user', status: 'active', epoch: 1 });
   people.set('usr_max', { role: 'user', status: 'active', epoch: 2 });
-  t.equal((await response(body.id, 'accept', 'usr_dan')).status, 404, 'the sender has another password');
+  t.equal((await respondTo(body.id, 'accept', 'usr_dan')).status, 404, 'the sender has another password');
   const { body: second } = await offer(id, 'dan', 'usr_max');
   t.equal((await received('usr_dan')).length, 1);
   const pending = api.connection.collection('application_transfers');
   await pending.updateOne({ client_id: id }, { $set: { expires_at: new Date() } });
   t.same(await received('usr_dan'), []);
-  t.equal((await response(second.id, 'accept', 'usr_dan')).status, 404);
+  t.equal((await respondTo(second.id, 'accept', 'usr_dan')).status, 404);
 });
 
 t.test('public keys and trust end with the old owner, and the new one’s changes count', async (t) => {

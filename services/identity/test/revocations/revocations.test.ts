@@ -62,11 +62,11 @@ t.test('a position that cannot be read is the beginning', async (t) => {
   }
 });
 
-t.test('alone, it looks for what was not announced only after it has written', async (t) => {
+t.test('the only writer looks for missed announcements only after it has written', async (t) => {
   let looks = 0;
   let isAway = false;
   const announced: unknown[] = [];
-  const exclusive = createRevocations({
+  const onlyWriter = createRevocations({
     ...options,
     isOnlyWriter: true,
     store: {
@@ -85,15 +85,15 @@ t.test('alone, it looks for what was not announced only after it has written', a
       },
     },
   });
-  t.teardown(() => exclusive.stop());
-  await exclusive.start();
+  t.teardown(() => onlyWriter.stop());
+  await onlyWriter.start();
   await until(() => looks > 0, 5000);
   await sleep(2500);
   const before = looks;
   await sleep(2500);
   t.equal(looks, before, 'not at rest');
   isAway = true;
-  await exclusive.write([{ kind: 'token', id: 'missed' }]);
+  await onlyWriter.write([{ kind: 'token', id: 'missed' }]);
   await until(() => looks > before, 5000);
   t.notOk(announced.includes('missed'));
   isAway = false;

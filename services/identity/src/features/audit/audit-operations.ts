@@ -46,7 +46,7 @@ export const auditOperations: Operations = {
     tag: AUDIT_PATH,
     summary: 'Ask when people last signed in',
     description:
-      'For admins. In browsers and by logins at the API, as far back as the audit log goes; whoever has not signed in since is not in the response.',
+      'For admins. In browsers and by logins at the API, as far back as the audit log goes; people who have not signed in since are not in the response.',
     query: [{ profile: 'interface', schema: LastSignInsQuery }],
     responses: { 200: response('The last sign-in of each person.', listOf('LastSignIns', lastSignIn)) },
   }),

@@ -20,7 +20,7 @@ export type HeldAttempt = JobReference & { attempt: number; holder: string };
 export type BegunAttempt =
   | { state: 'begun'; notification: Notification; held: HeldAttempt }
   /** An attempt before it never ended, and this one was not to be `alone`: nothing is counted. */
-  | { state: 'alone' }
+  | { state: 'exclusive' }
   /** Another process works on it, or its pause is not over; `ms` until that ends at the latest. */
   | { state: 'busy'; ms: number }
   | { state: 'ended' };
@@ -262,7 +262,7 @@ function begunAttempt(
   }
   const until = Math.max(document.due_at.getTime(), document.lease_until?.getTime() ?? 0);
   const ms = until - Date.now();
-  return ms <= 0 && !exclusive ? { state: 'alone' } : { state: 'busy', ms: Math.max(1, ms) };
+  return ms <= 0 && !exclusive ? { state: 'exclusive' } : { state: 'busy', ms: Math.max(1, ms) };
 }
 
 /** The update that ends an attempt. */
