@@ -22,7 +22,7 @@ const CONTAINERS_TIMEOUT_MS = 1_800_000;
 const CONTAINERS_VARIABLE = 'GATEHOUSE_TEST_CONTAINERS';
 /** Of a run with --containers: what works on containers only, and the contracts of stores, job queues and events. */
 const ON_CONTAINERS = /\.containers\.test\.ts$/;
-const CONTRACTS = /^packages\/(?:events|mongo)\/test\/[\w-]+\.test|job-queue|-store\.test/;
+const CONTRACTS = /^packages\/(?:events|data)\/test\/[\w-]+\.test|job-queue|-store\.test/;
 
 /** With more failures than this the fault is not the load of the machine. */
 const MAX_FILES_RUN_AGAIN = 5;
