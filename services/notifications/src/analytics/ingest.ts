@@ -66,8 +66,14 @@ type AggregateEvent = { data: Record<string, unknown> };
 
 export type Ingest = ReturnType<typeof createIngest>;
 
-/** Takes in what services counted, and what happened to orders and notifications. */
-export function createIngest({ store, logger }: { store: AnalyticsWriter; logger: Logger }) {
+/**
+ * Takes in what services counted, and what happened to orders and notifications.
+ *
+ * @param options.onAdded called when something was stored that is to be added up
+ */
+export function createIngest(options: { store: AnalyticsWriter; logger: Logger; onAdded?: () => void }) {
+  const { store, logger, onAdded = () => {} } = options;
+
   /** Never rejects for what cannot be read: it would come again for ever. */
   async function unlessUnreadable(about: string, take: () => Promise<void>): Promise<void> {
     try {
@@ -130,13 +136,16 @@ export function createIngest({ store, logger }: { store: AnalyticsWriter; logger
           throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
         }
         if (!isConsistent(read)) throw new ServiceError('invalid', 'The usage contradicts itself.');
-        await store.addBatch(storedBatch(read));
+        const stored = storedBatch(read);
+        await store.addBatch(stored);
+        if (stored.series.length > 0) onAdded();
       }),
     /** Takes an event commerce.order.*; durable when it resolves. */
     takeOrder: (event: AggregateEvent) =>
       unlessUnreadable('an order', async () => {
         const { status, currency, total_amount: amount } = event.data;
         await countFact('order', event, { status, currency }, Number(amount));
+        onAdded();
       }),
   };
 }

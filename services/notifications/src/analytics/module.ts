@@ -34,7 +34,8 @@ export function createAnalyticsModule(
   { keepDays, pausesMs, countNotifications }: AnalyticsOptions,
 ): { parts: ResourceParts; ingest: Ingest; integration: Integration } {
   const store = createAnalyticsStore(connection, { keepDays });
-  const ingest = createIngest({ store, logger });
+  const rollup = createRollup({ store, logger, ...(pausesMs && { pausesMs }) });
+  const ingest = createIngest({ store, logger, onAdded: rollup.added });
   const prepared = Promise.withResolvers<void>();
   const analytics = createAnalytics({
     store: withNotifications(store, countNotifications),
@@ -55,10 +56,7 @@ export function createAnalyticsModule(
         mountAnalytics(app, { analytics, mountOptions, keepDays });
       },
       prepare: async () => prepared.resolve(),
-      background: [
-        createRollup({ store, logger, ...(pausesMs === undefined ? {} : { pausesMs }) }),
-        ...receivers({ ingest, prepared: prepared.promise, subscribe, nats, logger }),
-      ],
+      background: [rollup, ...receivers({ ingest, prepared: prepared.promise, subscribe, nats, logger })],
       expiring: ANALYTICS_COLLECTIONS,
     },
   };

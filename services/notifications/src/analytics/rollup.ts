@@ -5,6 +5,14 @@ import { bucketsOf, INTERVALS, type Interval, type RollupStore, type Unit } from
 /** How often what has changed is added up into each interval. */
 export type RollupPauses = Readonly<Record<Interval, number>>;
 const PAUSES_MS: RollupPauses = { minute: 2000, hour: 60_000, day: 300_000 };
+/** How many times as long the pause is while nothing is counted. What another replica has stored and not added up is found then. */
+const IDLE_FACTOR = 5;
+
+export type Rollup = PeriodicTask & {
+  run(interval: Interval, signal?: AbortSignal): Promise<void>;
+  /** To be called when this process has stored something to add up: a run follows soon. */
+  added(): void;
+};
 
 /**
  * Adds up what was counted: batches into minutes, minutes into hours, hours into days, and facts into each. A unit is
@@ -15,9 +23,11 @@ export function createRollup(options: {
   store: RollupStore;
   logger: Logger;
   pausesMs?: RollupPauses;
-}): PeriodicTask & { run(interval: Interval, signal?: AbortSignal): Promise<void> } {
+}): Rollup {
   const { store, logger, pausesMs = PAUSES_MS } = options;
   const nextRun: Record<Interval, number> = { minute: 0, hour: 0, day: 0 };
+  /** Whether the last run had nothing to add up, and nothing was stored since. */
+  let isIdle = false;
 
   async function compute(interval: Interval, unit: Unit): Promise<void> {
     for (;;) {
@@ -35,6 +45,7 @@ export function createRollup(options: {
     for (let isAll = false; !isAll; ) {
       if (signal?.aborted) return;
       const pending = await store.pending(interval);
+      if (pending.units.length > 0) isIdle = false;
       for (const unit of pending.units) await compute(interval, unit);
       await store.settle(interval, pending);
       isAll = pending.isAll;
@@ -44,6 +55,7 @@ export function createRollup(options: {
 
   const task = createPeriodicTask({
     async run(signal) {
+      isIdle = true;
       for (const interval of INTERVALS) {
         const now = performance.now();
         if (now < nextRun[interval] || signal.aborted) continue;
@@ -51,9 +63,18 @@ export function createRollup(options: {
         nextRun[interval] = now + pausesMs[interval];
       }
     },
-    everyMs: pausesMs.minute,
+    everyMs: () => pausesMs.minute * (isIdle ? IDLE_FACTOR : 1),
     immediately: true,
     onError: (error) => logger.warn({ err: error }, 'analytics could not be added up; trying again'),
   });
-  return { ...task, run };
+  return {
+    ...task,
+    run,
+    added() {
+      if (!isIdle) return;
+      isIdle = false;
+      nextRun.minute = 0;
+      task.wake();
+    },
+  };
 }

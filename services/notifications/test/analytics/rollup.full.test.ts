@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { minuteOf, type UsageBatch } from '@gatehouse/events/usage-batch';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
+import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { ALL_CLIENTS, type BucketReader, INTERVALS, type RollupStore } from '../../src/analytics/bucket.ts';
@@ -155,6 +157,19 @@ t.test('a replica that was overtaken between two steps overwrites and forgets no
       t.equal(await sumOf(store, { interval }), before + 21, `${interval}, ${step}`);
     }
   }
+});
+
+t.test('what is stored while nothing was counted is added up at once', async (t) => {
+  const { store } = await setUp(t);
+  const rollup = createRollup({ store, logger, pausesMs: { minute: 60_000, hour: 60_000, day: 60_000 } });
+  const ingest = createIngest({ store, logger, onAdded: rollup.added });
+  rollup.start();
+  t.teardown(() => rollup.stop());
+  await until(async () => (await store.state('day')).facts.getTime() > 0, 10_000);
+  await sleep(100);
+  await ingest.takeUsage('items', batchOf({ requests: [requestsOf({ statuses: [3, 0, 0, 0] })] }));
+  await until(async () => (await sumOf(store)) === 3, 10_000);
+  t.pass('long before the pause is over');
 });
 
 t.test('as_of: everything before was sent by all that live, and added up', async (t) => {
