@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { readFileSync } from 'node:fs';
 import { SERVICE_NAMES } from '@gatehouse/core/services';
+import { type Call, createLoadComparison, type Server } from './compare-loads.ts';
 import { skip as noNats, startJetStream } from './nats-server.ts';
 import { freePort, until } from './processes.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
@@ -14,20 +13,14 @@ import { startTestMongo } from './test-mongo.ts';
  * processes of their own, on one database, and driven in turns, so that whatever else the machine does falls on both.
  */
 
-const ROUND_MS = 500;
-const WARM_UP = 4;
 const CONCURRENCY = 32;
 const PAGE_BYTES = 4096;
 /** Of the services that the service calls. */
 const NOBODY_LISTENS = 'http://127.0.0.1:1';
 
-type Server = { pid: number; port: number };
 /** `token` is that of a trusted machine unless given. */
-export type Call = { method: 'GET' | 'POST'; path: string; body?: string; status: number; token?: string };
-/** What is asked of a server, again and again. */
-export type Load = { server: Server; next: () => Call };
-/** Of one round: requests a second, milliseconds, microseconds of CPU for each request. */
-type Figures = { rate: number; p50: number; p95: number; p99: number; cpu: number };
+export type AuthorizedCall = Omit<Call, 'headers'> & { token?: string };
+type AuthorizedLoad = { server: Server; next: () => AuthorizedCall };
 
 export type Bench = {
   service: Server;
@@ -36,9 +29,9 @@ export type Bench = {
   variants: Readonly<Record<string, Server>>;
   /** Signs tokens of other callers. */
   sign: TestIssuer['sign'];
-  ask(server: Server, call: Call): Promise<string>;
+  ask(server: Server, call: AuthorizedCall): Promise<string>;
   /** Drives the loads in turns, and prints each beside the first. */
-  compare(loads: Record<string, Load>): Promise<void>;
+  compare(loads: Record<string, AuthorizedLoad>): Promise<void>;
 };
 
 /**
@@ -72,7 +65,7 @@ export async function benchBeside(
   const { name, main, rounds, scope, title, fill, concurrency = CONCURRENCY } = options;
   const cleanups: (() => unknown)[] = [];
   const teardown = { teardown: (action: () => unknown) => void cleanups.push(action) };
-  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+  const comparison = createLoadComparison({ rounds, concurrency });
   let machine = '';
 
   /** A process of its own that serves once the path at one of its ports is found. Its log goes nowhere. */
@@ -106,93 +99,15 @@ export async function benchBeside(
     return { pid: child.pid ?? 0, port: ports.PORT };
   }
 
-  function ask(port: number, { method, path, body, status, token = machine }: Call): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-      };
-      const sent = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
-        text(response).then((reply) => {
-          if (response.statusCode === status) resolve(reply);
-          else reject(new Error(`${method} ${path}: ${response.statusCode} ${reply}`));
-        }, reject);
-      });
-      sent.on('error', reject).end(body);
-    });
-  }
-
-  /** The time for which the threads of a process have run, in microseconds. Linux counts it in nanoseconds. */
-  function cpuOf({ pid }: Server): number {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    const times = threads.map(
-      (id) => readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0],
-    );
-    return times.reduce((sum, nanoseconds) => sum + Number(nanoseconds), 0) / 1000;
+  /** With the token, and the type of the body. */
+  function authorized({ token = machine, ...call }: AuthorizedCall): Call {
+    const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
+    return { ...call, headers: { authorization: `Bearer ${token}`, ...type } };
   }
 
   function megabytesOf({ pid }: Server): string {
     const resident = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
     return `${((resident * PAGE_BYTES) / 1e6).toFixed(0)} MB`;
-  }
-
-  async function drive({ server, next }: Load, ms: number): Promise<Figures> {
-    const times: number[] = [];
-    const cpu = cpuOf(server);
-    const begin = performance.now();
-    async function one(): Promise<void> {
-      while (performance.now() - begin < ms) {
-        const asked = performance.now();
-        await ask(server.port, next());
-        times.push(performance.now() - asked);
-      }
-    }
-    await Promise.all(Array.from({ length: concurrency }, one));
-    const seconds = (performance.now() - begin) / 1000;
-    times.sort((a, b) => a - b);
-    const at = (share: number) => times[Math.floor((times.length - 1) * share)] ?? 0;
-    return {
-      rate: times.length / seconds,
-      p50: at(0.5),
-      p95: at(0.95),
-      p99: at(0.99),
-      cpu: (cpuOf(server) - cpu) / times.length,
-    };
-  }
-
-  function median(numbers: number[]): number {
-    return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-  }
-
-  function print(name: string, figures: string[]): void {
-    process.stdout.write(`${name.padEnd(26)}${figures.map((it) => it.padStart(11)).join('')}\n`);
-  }
-
-  /** All of them in turns, so that whatever else the machine does falls on all alike. */
-  async function compare(loads: Record<string, Load>): Promise<void> {
-    const figuresOf = new Map(Object.keys(loads).map((name) => [name, [] as Figures[]]));
-    for (let i = -WARM_UP; i < rounds; i += 1) {
-      for (const [name, load] of Object.entries(loads)) {
-        const figures = await drive(load, ROUND_MS);
-        if (i >= 0) figuresOf.get(name)?.push(figures);
-      }
-    }
-    const [[firstName, first] = ['', []]] = figuresOf;
-    for (const [name, own] of figuresOf) {
-      const of = (key: keyof Figures) => median(own.map((it) => it[key]));
-      print(name, [
-        of('rate').toFixed(0),
-        ...[of('p50'), of('p95'), of('p99')].map((ms) => ms.toFixed(1)),
-        of('cpu').toFixed(0),
-      ]);
-      if (own === first) continue;
-      // Each round with the first one beside it.
-      const ratio = (key: keyof Figures) =>
-        median(own.map((it, i) => it[key] / (first[i]?.[key] ?? Number.NaN))).toFixed(3);
-      print(`  to ${firstName}`, (['rate', 'p50', 'p95', 'p99', 'cpu'] as const).map(ratio));
-    }
   }
 
   async function natsUrl(): Promise<string> {
@@ -240,11 +155,20 @@ export async function benchBeside(
       { setting: 'PORT', path: `/${name}` },
       { MONGODB_URI: mongo.uri, NATS_URL: nats },
     );
-    print(title, ['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs']);
+    comparison.printTitle(title);
     const before = megabytesOf(service);
     await run({
       ...{ service, bare, variants, sign: issuer.sign },
-      ...{ ask: (server, call) => ask(server.port, call), compare },
+      ask: (server, call) => comparison.send(server, authorized(call)),
+      compare: (loads) =>
+        comparison.compare(
+          Object.fromEntries(
+            Object.entries(loads).map(([name, { server, next }]) => [
+              name,
+              { server, next: () => authorized(next()) },
+            ]),
+          ),
+        ),
     });
     const others = Object.entries({ 'the bare server': bare, ...variants });
     process.stdout.write(
@@ -252,7 +176,7 @@ export async function benchBeside(
         `${others.map(([other, server]) => `of ${other} ${megabytesOf(server)}`).join(', ')}\n`,
     );
   } finally {
-    agent.destroy();
+    comparison.close();
     for (const clean of cleanups.reverse()) await clean();
   }
 }

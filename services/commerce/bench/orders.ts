@@ -2,7 +2,7 @@
 // in the same order, and publishes the same events; and what publishing them costs it. The products are many, so that no two
 // orders wait for one of them.
 import { newId } from '@gatehouse/core/ids';
-import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
+import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
 
@@ -51,7 +51,7 @@ await benchBeside(bench, async ({ service, bare, sign, ask, compare }) => {
   const tokens = await Promise.all(
     Array.from({ length: CUSTOMERS }, (_, i) => sign({ ...claims, sub: `usr_${i}` })),
   );
-  const orderAt = (path: string, lines: number) => (): Call => {
+  const orderAt = (path: string, lines: number) => (): AuthorizedCall => {
     const first = Math.floor(Math.random() * (ids.length - lines));
     const items = ids.slice(first, first + lines).map((product_id) => ({ product_id, quantity: 1 }));
     const body = JSON.stringify({ items, currency: 'USD' });

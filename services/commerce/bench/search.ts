@@ -1,7 +1,7 @@
 // `npm run bench:search [-- PRODUCTS [ROUNDS]]`: what a search among so many products (100,000 unless told) costs beside
 // bare-server.ts, which finds by one word, without ranking, counting or facets.
 import { newId } from '@gatehouse/core/ids';
-import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
+import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
 
@@ -67,7 +67,7 @@ await benchBeside(bench, async ({ service, bare, compare, sign }) => {
     ),
   );
   let requests = 0;
-  const get = (path: string): Call => {
+  const get = (path: string): AuthorizedCall => {
     const token = tokens[requests++ % CALLERS] ?? '';
     return { method: 'GET', path, status: 200, token };
   };

@@ -1,7 +1,7 @@
 // `npm run bench:reads:items [-- ITEMS [ROUNDS]]`: what the items service adds to a request, beside bare-server.ts, with
 // so many items (20,000 unless told).
 import { newId } from '@gatehouse/core/ids';
-import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
+import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import type { ItemDocument } from '../src/item-store.ts';
 
@@ -39,7 +39,7 @@ const bench = {
 };
 
 await benchBeside(bench, async ({ service, bare, ask, compare }) => {
-  const get = (path: string): Call => ({ method: 'GET', path, status: 200 });
+  const get = (path: string): AuthorizedCall => ({ method: 'GET', path, status: 200 });
   const PATH = '/api/v1/items';
   const someItem = () => ids[Math.floor(Math.random() * ids.length)];
   const [id] = ids;

@@ -1,7 +1,7 @@
 // `npm run bench:reads [-- USERS [ROUNDS]]`: what the users service adds to a request, beside bare-server.ts, with so
 // many users (20,000 unless told).
 import { newId } from '@gatehouse/core/ids';
-import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
+import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import type { UserDocument } from '../src/store/user-document.ts';
 
@@ -63,9 +63,9 @@ const bench = {
 };
 
 await benchBeside(bench, async ({ service, bare, ask, compare }) => {
-  const get = (path: string): Call => ({ method: 'GET', path, status: 200 });
+  const get = (path: string): AuthorizedCall => ({ method: 'GET', path, status: 200 });
   let created = 0;
-  const post = (): Call => {
+  const post = (): AuthorizedCall => {
     created += 1;
     return { method: 'POST', path: '/users', body: `{"name":"Ann Lee ${created}"}`, status: 201 };
   };

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { benchBeside, type Call } from '@gatehouse/testing/bench-beside';
+import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 
 const rounds = Number(process.argv[2] ?? 40);
 const USERS = 100;
@@ -38,7 +38,7 @@ await benchBeside(bench, async ({ service, variants, ask, compare }) => {
     });
     ids.push(JSON.parse(created).id);
   }
-  const next = (): Call => ({
+  const next = (): AuthorizedCall => ({
     ...{ method: 'GET', path: `/v1/users/${ids[Math.floor(Math.random() * USERS)]}`, status: 200 },
   });
   const loads = Object.entries({ off: service, ...variants }).map(([name, server]) => [
