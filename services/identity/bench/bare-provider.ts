@@ -48,24 +48,27 @@ function adapterOf(client: mongoose.mongo.MongoClient): (name: string) => Adapte
   };
 }
 
-const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'bare' };
+/** ES256 signs access tokens, and RS256 ID tokens, as OpenID Connect has it for clients that ask for nothing else. */
+const keys = await Promise.all(
+  ['ES256', 'RS256'].map(async (alg) => {
+    const { privateKey } = await generateKeyPair(alg, { extractable: true });
+    return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid: alg };
+  }),
+);
 const mongo =
   MONGODB_URI === '' ? undefined : await new mongoose.mongo.MongoClient(MONGODB_URI, WRITES).connect();
 const provider = new Provider(ISSUER, {
   ...(mongo && { adapter: adapterOf(mongo) }),
-  jwks: { keys: [key] },
+  jwks: { keys },
   cookies: { keys: ['bench'] },
   scopes: SCOPE.split(' '),
   claims: { openid: ['sub'], profile: ['name'] },
-  enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
   clients: [
     {
       client_id: CLIENT_ID,
       client_secret: CLIENT_SECRET,
       grant_types: ['client_credentials', 'authorization_code', 'refresh_token'],
       redirect_uris: [REDIRECT_URI],
-      id_token_signed_response_alg: 'ES256',
     },
   ],
   features: {
@@ -96,7 +99,7 @@ async function prepare() {
   const grant = new provider.Grant({ accountId, clientId: CLIENT_ID });
   grant.addOIDCScope(SCOPE);
   grant.addResourceScope(API, 'read:users');
-  return { accountId, client, grantId: await grant.save(), scope: SCOPE };
+  return { accountId, client, grantId: await grant.save(), scope: SCOPE, gty: 'authorization_code' };
 }
 
 async function issueCode(): Promise<string> {

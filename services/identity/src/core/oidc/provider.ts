@@ -113,6 +113,8 @@ const PAGE_ROUTES = new Set([
 /** The routes at which authorization requests arrive. */
 const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request']);
 const DAY = 86_400;
+/** The share of its lifetime below which a refresh token is extended: two writes are too much for every use of it. */
+const EXTENDED_BELOW = 0.99;
 /**
  * How far in the future the iat of a DPoP proof may lie, in seconds. oidc-provider would forget the proof that much before it
  * is too old.
@@ -213,14 +215,13 @@ export function createProvider(options: ProviderOptions): Provider {
     },
     extraTokenClaims: (ctx, token) => accessTokenClaims(ctx, token),
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // A public client's refresh token works once (RFC 9700 §2.2.2); a confidential client's is extended by every use.
+    // A public client's refresh token works once (RFC 9700 §2.2.2); a confidential client's is extended when it is used.
     async rotateRefreshToken(ctx) {
-      const { RefreshToken: token, Client: client } = ctx.oidc.entities;
+      const { RefreshToken: token, Client: client, Grant: grant } = ctx.oidc.entities;
       if (token === undefined || client?.clientAuthMethod === 'none') return true;
+      if (token.remainingTTL > lifetimes.refreshToken * EXTENDED_BELOW) return false;
       await options.store.extend('RefreshToken', token.jti, lifetimes.refreshToken);
-      if (token.grantId !== undefined) {
-        await options.store.extend('Grant', token.grantId, lifetimes.refreshToken + DAY);
-      }
+      if (grant !== undefined) await options.store.extend('Grant', grant.jti, lifetimes.refreshToken + DAY);
       return false;
     },
     // A refresh token outlives the session's expiry, but not a sign-out (see authorization.success below).
