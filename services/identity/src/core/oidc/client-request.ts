@@ -21,8 +21,8 @@ export type ClientRequestOptions = {
   path: string;
   /** May change the request and the form before they are used. */
   prepare?(ctx: Context, form: URLSearchParams): void | Promise<void>;
-  /** May change the form; `send` passes it on. */
-  around?(form: URLSearchParams, send: () => Promise<void>): Promise<void>;
+  /** May change the form, or answer the request; `send` passes it on. */
+  around?(ctx: Context, form: URLSearchParams, send: () => Promise<void>): Promise<void>;
 };
 
 /**
@@ -38,7 +38,7 @@ export function clientRequest({ accepts, path, prepare, around }: ClientRequestO
       replaceRequest(ctx, form.toString(), path);
       await next();
     };
-    await (around === undefined ? send() : around(form, send));
+    await (around === undefined ? send() : around(ctx, form, send));
   };
 }
 

@@ -29,6 +29,7 @@ import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '
 import { originsOf } from '../applications/redirect-uris.ts';
 import { ANONYMOUS_SESSION_SECONDS, INTERACTION_SECONDS } from '../limits/bounds.ts';
 import { ACR, checkClaimsParameter, requestedOfUserInfo } from './claims-parameter.ts';
+import { machineClaims, pinnedProfiles } from './client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './client-metadata.ts';
 import {
   CONSENT_EPOCH,
@@ -382,16 +383,11 @@ export function createProvider(options: ProviderOptions): Provider {
     if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
       throw new errors.InvalidGrant('the redirect_uri is no longer registered');
     }
-    const { epoch: client, profiles } = application;
-    const pinned = Object.keys(profiles).length === 0 ? {} : { profiles };
-    if (token.accountId !== undefined) {
-      const { account } = ctx.oidc.entities.Account as ProviderAccount;
-      const roles = [roleByGrant(grant, roleIn({ owner }, account))];
-      const epoch = { client, subject: account.epoch };
-      return { ...pinned, gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
-    }
-    if (owner === undefined) return { ...pinned, trusted: true, epoch: { client } };
-    return { ...pinned, owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
+    if (token.accountId === undefined) return machineClaims(application, owner);
+    const { account } = ctx.oidc.entities.Account as ProviderAccount;
+    const roles = [roleByGrant(grant, roleIn({ owner }, account))];
+    const epoch = { client: application.epoch, subject: account.epoch };
+    return { ...pinnedProfiles(application), gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
   }
 
   /** The grant of this session, unless it has ended or is from before the account's current sign-in epoch. */

@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.ts';
+import { createClientCredentials } from '../../core/oidc/client-credentials.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { oauthOperations } from './oauth-operations.ts';
 import { oauthRoutes } from './oauth-routes.ts';
@@ -7,9 +8,10 @@ import { userInfoRoutes } from './user-info-routes.ts';
 /** The endpoints of OAuth and OpenID Connect that oidc-provider does not answer alone. */
 export function oauth(core: Core): IdentityModule {
   const { verifyAccessToken: verify } = core.authentication;
+  const clientCredentials = createClientCredentials({ ...core, lifetime: core.lifetimes.accessToken });
   return {
     routers: [
-      oauthRoutes({ ...core, verify }),
+      oauthRoutes({ ...core, verify, clientCredentials }),
       userInfoRoutes({ ...core, defaultProfile: core.config.userInfo }),
     ],
     operations: oauthOperations,

@@ -26,6 +26,8 @@ export function oauthRoutes(options: {
   verify(token: string): Promise<Caller>;
   audit: Pick<Audit, 'record'>;
   applications: Pick<Applications, 'find'>;
+  /** Resolves to whether it has answered the request. */
+  clientCredentials(ctx: Context, form: URLSearchParams): Promise<boolean>;
 }): Router {
   const { handles, verify } = options;
   const router = new Router({ sensitive: true });
@@ -37,8 +39,12 @@ export function oauthRoutes(options: {
   }
   const toProvider = (request: ClientRequestOptions) => clientRequest({ prepare, ...request });
 
-  router.post('/oauth/token', toProvider({ accepts: ['json', 'form'], path }), omitUnrotatedRefreshToken);
-  router.post('/oauth2/token', toProvider({ accepts: ['form'], path }), omitUnrotatedRefreshToken);
+  const around: ClientRequestOptions['around'] = async (ctx, form, send) => {
+    if (!(await options.clientCredentials(ctx, form))) await send();
+  };
+  const token = (accepts: ClientRequestOptions['accepts']) => toProvider({ accepts, path, around });
+  router.post('/oauth/token', token(['json', 'form']), omitUnrotatedRefreshToken);
+  router.post('/oauth2/token', token(['form']), omitUnrotatedRefreshToken);
   router.options('/oauth/token', (ctx, next) => {
     ctx.path = path;
     return next();
@@ -55,7 +61,7 @@ export function oauthRoutes(options: {
   }
 
   /** Replaces a JWT in the request by a handle for it. */
-  async function withHandle(form: URLSearchParams, send: () => Promise<void>): Promise<void> {
+  async function withHandle(_ctx: Context, form: URLSearchParams, send: () => Promise<void>): Promise<void> {
     const token = form.get('token') ?? '';
     if (!token.startsWith('eyJ')) return send();
     const caller = await verify(token).catch((error: unknown) => {
