@@ -8,7 +8,7 @@ import { rotateSigningKeys } from '../src/keys/key-rotation.ts';
 import { createSigningKeyStore } from '../src/keys/signing-key-store.ts';
 import { createSigningKeySealer } from '../src/keys/signing-keys.ts';
 import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, signInAndAllow, WEB } from './build.ts';
-import { send } from './sign-in/pages.ts';
+import { send } from './pages.ts';
 import { openDatabase } from './store-set-up.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];

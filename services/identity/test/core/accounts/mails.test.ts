@@ -1,0 +1,171 @@
+import t from 'tap';
+import {
+  addressClaimedMail,
+  emailChangedMail,
+  type Mail,
+  type Notice,
+  newPasswordMail,
+  noticeMail,
+  verifyEmailMail,
+} from '../../../src/core/accounts/mails.ts';
+import { parseMarkup } from '../../pages/markup.ts';
+
+const LINK = 'https://id.example/account/link?a=1&token=x';
+const notice = (it: Notice) => noticeMail(it, { username: 'ada' });
+const at = new Date('2026-03-05T14:07:00Z');
+const MAILS: [mail: Mail, subject: string, links: string[]][] = [
+  [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address – Gatehouse', [LINK]],
+  [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password – Gatehouse', [LINK]],
+  [
+    emailChangedMail({ link: LINK, username: 'ada', hours: 72, at }),
+    'Your email address has been changed – Gatehouse',
+    [LINK],
+  ],
+  [
+    notice({ kind: 'password_changed', at, address: '192.0.2.7' }),
+    'Your password has been changed – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'recovery_used', at, address: '192.0.2.7' }),
+    'A link for a new password was used – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'new_device', device: 'Firefox on Windows', address: '::1', at }),
+    'A sign-in from a new device – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'new_credential', what: 'an API key', name: 'Nightly', application: 'Lighthouse' }),
+    'A new API credential was created – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'application_given', application: 'Lighthouse' }),
+    'Your application has a new owner – Gatehouse',
+    [],
+  ],
+  [
+    notice({ kind: 'application_offered', application: 'Lighthouse' }),
+    'An application is offered to you – Gatehouse',
+    [],
+  ],
+];
+
+t.test('text and markup carry the same link', async (t) => {
+  for (const [mail, subject, links] of MAILS) {
+    const elements = parseMarkup(mail.html);
+    t.equal(mail.subject, subject);
+    t.strictSame(mail.text.match(/^https:.*$/gm) ?? [], links);
+    t.strictSame(
+      elements.filter(({ name }) => name === 'a').map(({ attributes }) => attributes.get('href')),
+      links,
+    );
+    for (const link of links) t.ok(elements[0]?.text.includes(link), 'the address can be read');
+    t.notMatch(mail.text, /<|&amp;/);
+  }
+  t.match(MAILS[1]?.[0].text, /once, for 30 minutes/);
+});
+
+t.test('a name adds neither lines nor markup', async (t) => {
+  const { subject, text, html } = verifyEmailMail({ link: LINK, username: 'a\r\nb\u2028<a href="x">c</a>' });
+  t.match(text, /“a b a href x c a”/);
+  t.equal(parseMarkup(html).filter(({ name }) => name === 'a').length, 1);
+  t.notMatch(subject, /a b/);
+  const hostile = notice({
+    kind: 'new_credential',
+    what: 'an API key',
+    name: 'y\n\nGo',
+    application: 'x\n\nGo to <b>evil</b>',
+  });
+  t.match(hostile.text, /“x Go to b evil b” got an API key, “y Go”\./m);
+});
+
+const HOSTILE = [
+  'Your account is locked: unlock it at https://evil.example/login',
+  'https://evil.example',
+  'HTTP:\\\\evil.example',
+  '//evil.example/x',
+  'www.evil.com',
+  'WWW。evil。com',
+  'ｅｖｉｌ．ｃｏｍ',
+  'evil.com',
+  'evil.co.uk:8443/path?x=1#y',
+  'пример.рф',
+  'mailto:thief@evil.com',
+  'thief@evil.com',
+  'tel:+15551234567',
+  'Call +1 (555) 123-4567 now!',
+  '15551234567',
+  '[here](https://evil.com)',
+  '<https://evil.com>',
+  'a\r\nhttps://evil.com',
+  '\u202emoc.live',
+  'evil\u200b.com',
+  '192.0.2.66',
+];
+/** What mail programs make links of. */
+const LINKABLE =
+  /[a-z]+:\/\/|www\.|mailto:|tel:|[\p{L}\p{N}][.。．｡][\p{L}\p{N}]|@|[\\<>[\]]|\d(?:[ ()+-]*\d){6}|[\u202a-\u202e\u200b]/iu;
+
+t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
+  for (const name of HOSTILE) {
+    const to = { username: name };
+    const mails = [
+      verifyEmailMail({ link: LINK, username: name }),
+      addressClaimedMail(to),
+      emailChangedMail({ link: LINK, username: name, hours: 72, at }),
+      ...(
+        [
+          { kind: 'password_changed', at },
+          { kind: 'recovery_used', at },
+          { kind: 'new_device', device: name, address: '::1', at },
+          { kind: 'new_credential', what: 'an API key', name, application: name },
+          { kind: 'new_credential', what: 'a client secret', application: name },
+          { kind: 'application_given', application: name },
+          { kind: 'application_offered', application: name },
+        ] as const
+      ).map((it) => noticeMail(it, to)),
+    ];
+    for (const { subject, text, html } of mails) {
+      const shown = html.replaceAll(/<[^>]+>/g, ' ');
+      for (const said of [subject, text, shown]) {
+        t.notMatch(
+          said.replaceAll(LINK, '').replaceAll(LINK.replaceAll('&', '&amp;'), ''),
+          LINKABLE,
+          JSON.stringify(name),
+        );
+      }
+      for (const [, quoted = ''] of text.matchAll(/“([^”]*)”/g)) t.ok([...quoted].length <= 40, quoted);
+    }
+  }
+});
+
+t.test('ordinary names can be recognised', async (t) => {
+  for (const [name, shown] of [
+    ['Lighthouse', 'Lighthouse'],
+    ["Zoë's & Müller (test)", "Zoë's & Müller (test)"],
+    ['ann.lee-2', 'ann·lee-2'],
+    ['नमस्ते', 'नमस्ते'],
+  ] as const) {
+    t.match(notice({ kind: 'application_given', application: name }).text, `“${shown}”`);
+  }
+});
+
+t.test('when it was, and where it came from if that is known', async (t) => {
+  const username = 'ada';
+  for (const it of [{ at }, { at, address: '192.0.2.7' }]) {
+    const words = `5 March 2026 at 14:07 UTC${'address' in it ? ', from the address 192.0.2.7' : ''}.`;
+    t.match(notice({ kind: 'password_changed', ...it }).text, `was changed on ${words} Other devices`);
+    t.match(notice({ kind: 'recovery_used', ...it }).text, `for your Gatehouse account ada, on ${words}`);
+    t.match(
+      emailChangedMail({ link: LINK, username, hours: 72, ...it }).text,
+      `in place of this one on ${words}`,
+    );
+  }
+});
+
+t.test('a mail does not carry an unsafe link', async (t) => {
+  t.throws(() => verifyEmailMail({ link: 'javascript:alert(1)', username: 'ada' }), TypeError);
+});

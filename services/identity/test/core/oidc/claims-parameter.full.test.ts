@@ -1,0 +1,155 @@
+import { decodeJwt } from 'jose';
+import t, { type Test } from 'tap';
+import { ACR } from '../../../src/core/oidc/claims-parameter.ts';
+import { authorizeUrl, build, codeFor, PASSWORD, SPA, WEB } from '../../build.ts';
+import { pkce, refresh, type Tokens, tokensFor } from '../../tokens.ts';
+
+const built = await build(t);
+const { call, people } = built;
+const ann = people.ann;
+const request = (claims: unknown, scope = 'openid', more: Record<string, string> = {}) => ({
+  scope,
+  claims: typeof claims === 'string' ? claims : JSON.stringify(claims),
+  ...more,
+});
+
+/** The claims of a person in an ID token. */
+const inIdToken = ({ id_token }: Tokens) => {
+  const { iss, aud, exp, iat, at_hash, sid, ...claims } = decodeJwt(id_token);
+  return claims;
+};
+const atUserInfo = async ({ access_token }: Tokens) => (await call('GET', '/userinfo', access_token)).body;
+
+t.test('discovery says so (OpenID Connect Discovery §3)', async (t) => {
+  const { body } = await call('GET', '/.well-known/openid-configuration');
+  t.match(body, { claims_parameter_supported: true, acr_values_supported: [ACR] });
+  const names = ['sub', 'name', 'given_name', 'family_name', 'preferred_username', 'picture', 'updated_at'];
+  const more = ['email', 'email_verified', 'acr', 'amr', 'auth_time', 'iss', 'sid'];
+  t.same(new Set(body.claims_supported as string[]), new Set([...names, ...more]));
+});
+
+t.test('each claim where it was asked for, and only there (OpenID Connect Core §5.5)', async (t) => {
+  const claims = {
+    userinfo: { name: { essential: true }, preferred_username: null },
+    id_token: {
+      email: null,
+      email_verified: { essential: true },
+      updated_at: null,
+      auth_time: { essential: true },
+    },
+  };
+  const tokens = await tokensFor(built, { more: request(claims) });
+  const ofIdToken = {
+    email: ann.email,
+    email_verified: true,
+    updated_at: Number,
+    auth_time: Number,
+    sub: ann.id,
+  };
+  t.match(inIdToken(tokens), ofIdToken);
+  t.same(Object.keys(inIdToken(tokens)).sort(), Object.keys(ofIdToken).sort());
+  t.same(await atUserInfo(tokens), { sub: ann.id, name: 'ann', preferred_username: 'ann' });
+
+  const refreshed = (await refresh(built, tokens.refresh_token)).body as Tokens;
+  t.match(inIdToken(refreshed), { email: ann.email, email_verified: true, updated_at: Number });
+  t.same(await atUserInfo(refreshed), { sub: ann.id, name: 'ann', preferred_username: 'ann' }, 'refreshed');
+
+  const without = await tokensFor(built, { more: { scope: 'openid' } });
+  t.same(Object.keys(inIdToken(without)), ['sub']);
+  t.same(await atUserInfo(without), { sub: ann.id });
+});
+
+t.test(
+  'unknown claims, and what the application may not ask for, are left out without an error',
+  async (t) => {
+    const admin = await call('POST', '/api/v1/auth/login', undefined, {
+      username: 'admin',
+      password: PASSWORD,
+    });
+    const token = String(admin.body.token);
+    const path = `/api/v1/applications/${SPA.client_id}`;
+    t.match(await call('PATCH', path, token, { scopes: ['openid', 'read:profile'] }), { status: 200 });
+    const claims = {
+      userinfo: { email: null, name: null, 'https://example.org/claim': null, __proto__x: null },
+      id_token: { email: { essential: true }, nickname: null, gender: { values: ['a'] } },
+    };
+    const tokens = await tokensFor(built, { client: SPA, more: request(claims) });
+    t.same(Object.keys(inIdToken(tokens)), ['sub']);
+    t.same(await atUserInfo(tokens), { sub: ann.id, name: 'ann' });
+  },
+);
+
+t.test('people are asked, and see in their account what they have allowed', async (t) => {
+  const browser = built.browser();
+  const url = authorizeUrl(request({ userinfo: { name: null } }));
+  let page = await browser.get(url);
+  page = await browser.submit(page, { username: 'ann', password: PASSWORD });
+  t.match(page.url.pathname, /^\/consent\//);
+  t.match(page.html, 'See your name and picture');
+  page = await browser.submit(page, { decision: 'allow' });
+  t.ok(page.url.searchParams.has('code'));
+  t.ok((await browser.get(url)).url.searchParams.has('code'), 'once');
+  page = await browser.get(authorizeUrl(request({ userinfo: { email: null } })));
+  t.match(page.html, /See your email address[^<]*\. <strong class="new">New/);
+  t.match((await browser.get('/account/applications')).html, 'See your name and picture');
+});
+
+t.test('a claims parameter that is none', async (t) => {
+  const browser = built.browser();
+  for (const [name, claims] of [
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['no known member', '{"other":{}}'],
+    ['a text in it', '{"userinfo":"name"}'],
+    ['a text for a claim', '{"userinfo":{"name":"x"}}'],
+    ['a list for a claim', '{"id_token":{"name":[]}}'],
+    ['acr values that are no list', '{"id_token":{"acr":{"essential":true,"values":"x"}}}'],
+  ] as const) {
+    const { url } = await browser.get(authorizeUrl(request(claims)));
+    t.equal(url.searchParams.get('error'), 'invalid_request', name);
+  }
+  const { url } = await browser.get(authorizeUrl(request({ userinfo: {} }, 'email')));
+  t.equal(url.searchParams.get('error'), 'invalid_request', 'without openid');
+});
+
+async function refused(t: Test, name: string, acr: object) {
+  const { url } = await built.browser().get(authorizeUrl(request({ id_token: { acr } })));
+  t.equal(url.searchParams.get('error'), 'unmet_authentication_requirements', name);
+}
+
+t.test('acr_values are answered with acr (§3.1.2.1), as is a claim (§5.5.1.1)', async (t) => {
+  const browser = built.browser();
+  for (const [name, more] of [
+    ['ours', { scope: 'openid', acr_values: ACR }],
+    ['others', { scope: 'openid', acr_values: '1 2 urn:example' }],
+    ['a claim', request({ id_token: { acr: null } })],
+    ['an essential claim', request({ id_token: { acr: { essential: true } } })],
+    ['an essential claim with ours', request({ id_token: { acr: { essential: true, values: ['1', ACR] } } })],
+    ['a voluntary claim with others', request({ id_token: { acr: { values: ['1'] } } })],
+  ] as [string, Record<string, string>][]) {
+    t.match(inIdToken(await tokensFor(built, { browser, more })), { acr: ACR }, name);
+  }
+  t.notOk(
+    'acr' in inIdToken(await tokensFor(built, { browser, more: { scope: 'openid' } })),
+    'only when asked',
+  );
+  await refused(t, 'other values', { essential: true, values: ['1', '2'] });
+  await refused(t, 'another value', { essential: true, value: '1' });
+});
+
+t.test('in a pushed request, too (RFC 9126)', async (t) => {
+  const { redirect_uri, ...client } = WEB;
+  const { code_verifier, challenge } = pkce();
+  const parameters = {
+    response_type: 'code',
+    redirect_uri,
+    ...challenge,
+    ...request({ id_token: { name: null } }),
+  };
+  const { body } = await built.form({ ...parameters, ...client }, {}, '/oauth2/par');
+  const more = { request_uri: String(body.request_uri) };
+  const code = await codeFor(built.browser(), more);
+  const exchange = { grant_type: 'authorization_code', code, code_verifier, ...WEB };
+  const { body: tokens } = await built.json(exchange);
+  t.match(inIdToken(tokens as Tokens), { name: 'ann' });
+});

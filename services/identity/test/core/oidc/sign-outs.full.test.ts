@@ -1,0 +1,235 @@
+import type { FormBrowser } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
+import { generateKeyPair, SignJWT } from 'jose';
+import t from 'tap';
+import { authorizeUrl, build, codeFor, PASSWORD } from '../../build.ts';
+import { heading, linkOf, responseOf, send } from '../../pages.ts';
+
+const built = await build(t);
+const { base, browser, call, form, people, post } = built;
+
+const AFTER = 'https://app.example.org/bye';
+const REDIRECT = 'https://app.example.org/callback';
+const login = await post('/api/v1/auth/login', JSON.stringify({ username: 'admin', password: PASSWORD }), {
+  'content-type': 'application/json',
+});
+const { body: made } = await call('POST', '/api/v1/applications', String(login.body.token), {
+  name: 'Bye & Co',
+  type: 'web',
+  redirect_uris: [REDIRECT],
+  post_logout_redirect_uris: [AFTER],
+  scopes: ['openid', 'read:users'],
+});
+const APP = { client_id: String(made.client_id), client_secret: String(made.client_secret) };
+
+/** Somebody who uses the application, with what it holds. */
+async function user(): Promise<{ visitor: FormBrowser; idToken: string; access: string }> {
+  const visitor = browser();
+  const code = await codeFor(visitor, {
+    ...{ client_id: APP.client_id },
+    redirect_uri: REDIRECT,
+    scope: 'openid read:users',
+  });
+  const { body } = await form({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...APP });
+  return { visitor, idToken: String(body.id_token), access: String(body.access_token) };
+}
+
+const logout = (parameters: Record<string, string> = {}) =>
+  `/oauth2/logout?${new URLSearchParams(parameters)}`;
+const isSignedIn = async (visitor: FormBrowser) =>
+  !(await visitor.get('/account')).url.pathname.startsWith('/sign-in/');
+const lives = async (token: string) =>
+  (await call('GET', `/v1/users/${people.ann.id}`, token)).status === 200;
+
+async function isDead(token: string): Promise<boolean> {
+  const end = Date.now() + 1000;
+  while (Date.now() < end) {
+    if (!(await lives(token))) return true;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return false;
+}
+
+t.test('an application asks for it, with an ID token and a way back', async (t) => {
+  const { visitor, idToken, access } = await user();
+  const page = await visitor.get(
+    logout({ id_token_hint: idToken, post_logout_redirect_uri: AFTER, state: 'bye' }),
+  );
+  t.equal(heading(page), 'Sign out?');
+  t.match(page.html, 'Bye &amp; Co');
+  t.match(page.html, '>ann<');
+  t.ok(await lives(access), 'nothing has happened yet');
+  const done = await visitor.submit(page, { logout: 'yes' });
+  t.strictSame(responseOf(done), { at: AFTER, state: 'bye' });
+  t.notOk(visitor.cookies('/').has('gatehouse_session'));
+  t.notOk(await isSignedIn(visitor));
+  t.ok(await isDead(access));
+  const admin = String(login.body.token);
+  const query = `filter[action]=sign_out&filter[subject]=${people.ann.id}`;
+  const entries = async () => (await call('GET', `/api/v1/audit?${query}`, admin)).body.data as object[];
+  await until(async () => (await entries()).length > 0, 2000);
+  const entry = { actor: people.ann.id, client: APP.client_id, address: '127.0.0.1' };
+  t.match(await entries(), [entry], 'it is in the audit log');
+});
+
+t.test('a way back that is removed while the page is open is not taken', async (t) => {
+  const registered = (uris: string[]) =>
+    call('PATCH', `/api/v1/applications/${APP.client_id}`, String(login.body.token), {
+      post_logout_redirect_uris: uris,
+    });
+  const { visitor, idToken } = await user();
+  const page = await visitor.get(logout({ id_token_hint: idToken, post_logout_redirect_uri: AFTER }));
+  t.equal((await registered(['https://app.example.org/other'])).status, 200);
+  const done = await visitor.submit(page, { logout: 'yes' });
+  t.equal(heading(done), 'You are signed out');
+  t.equal((await registered([AFTER])).status, 200);
+});
+
+t.test('without anything', async (t) => {
+  const { visitor, access } = await user();
+  const page = await visitor.get(logout());
+  t.equal(heading(page), 'Sign out?');
+  t.notMatch(page.html, 'asks to sign you out');
+  const done = await visitor.submit(page, { logout: 'yes' });
+  t.equal(heading(done), 'You are signed out');
+  t.equal(linkOf(done, 'Sign in again'), '/account');
+  t.notOk(await isSignedIn(visitor));
+  t.ok(await isDead(access));
+});
+
+t.test('a way back without an ID token needs the application, and has to be registered', async (t) => {
+  const { visitor } = await user();
+  const stranger = await visitor.get(logout({ post_logout_redirect_uri: 'https://evil.example/' }));
+  const done = await visitor.submit(stranger, { logout: 'yes' });
+  t.equal(done.url.origin, base, 'an address of nobody is not gone to');
+  const { visitor: other, idToken } = await user();
+  for (const parameters of [{ client_id: APP.client_id }, { id_token_hint: idToken }]) {
+    for (const uri of ['https://evil.example/', `${AFTER}/`, `${AFTER}?x=1`]) {
+      const refused = await other.get(logout({ ...parameters, post_logout_redirect_uri: uri } as never));
+      t.equal(refused.status, 400);
+      t.equal(refused.url.origin, base);
+      t.equal(heading(refused), 'We could not sign you out');
+      t.equal(linkOf(refused, 'Go to your account'), '/account', 'where one can sign out');
+      t.match(refused.html, `<p>Received:</p><ul><li><code dir="ltr">${uri}</code>`, 'for developers');
+      t.match(refused.html, `<p>Registered:</p><ul><li><code dir="ltr">${AFTER}</code>`);
+    }
+  }
+  t.equal((await other.get(logout({ id_token_hint: 'no.jwt.atall' }))).status, 400);
+  t.equal((await other.get(logout({ client_id: 'nobody' }))).status, 400);
+  t.ok(await isSignedIn(other));
+  const page = await other.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
+  t.strictSame(responseOf(await other.submit(page, { logout: 'yes' })), { at: AFTER });
+});
+
+t.test('staying signed in', async (t) => {
+  const { visitor } = await user();
+  const page = await visitor.get(logout());
+  const stayed = await visitor.submit(page, {});
+  t.equal(heading(stayed), 'You are still signed in');
+  t.equal(linkOf(stayed, 'Go to your account'), '/account');
+  t.ok(await isSignedIn(visitor));
+  const asked = await visitor.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
+  t.strictSame(responseOf(await visitor.submit(asked, {})), { at: AFTER }, 'the application may go on');
+  t.ok(await isSignedIn(visitor));
+});
+
+t.test('who is not signed in goes straight on', async (t) => {
+  const visitor = browser();
+  const page = await visitor.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
+  // oidc-provider's own page, which a script sends; without one there is a button.
+  t.match(page.html, '<noscript>');
+  t.strictSame(responseOf(await visitor.submit(page, {})), { at: AFTER });
+  const nothing = await browser();
+  const done = await nothing.submit(await nothing.get(logout()), {});
+  t.equal(heading(done), 'You are signed out');
+});
+
+t.test('by POST, as OpenID Connect RP-Initiated Logout §2 has it', async (t) => {
+  const { visitor, idToken } = await user();
+  const fields = { id_token_hint: idToken, post_logout_redirect_uri: AFTER };
+  const sent = await send(built, 'POST', '/oauth2/logout', { browser: visitor, fields });
+  t.equal(sent.status, 303, 'it goes on with the cookies that are kept from other sites');
+  const page = await visitor.get(sent.headers.get('location') ?? '');
+  t.equal(heading(page), 'Sign out?');
+  t.strictSame(responseOf(await visitor.submit(page, { logout: 'yes' })), { at: AFTER });
+});
+
+t.test('nobody is signed out from elsewhere', async (t) => {
+  const { visitor } = await user();
+  const page = await visitor.get(logout());
+  for (const fields of [{ logout: 'yes' }, { logout: 'yes', xsrf: 'x'.repeat(48) }]) {
+    const refused = await send(built, 'POST', '/oauth2/logout/confirm', { browser: visitor, fields });
+    t.equal(refused.status, 400);
+  }
+  const { visitor: other } = await user();
+  await other.get(logout());
+  const foreign = /name="xsrf" value="(\w+)"/.exec((await other.get(logout())).html)?.[1] ?? '';
+  const fields = { logout: 'yes', xsrf: foreign };
+  t.equal((await send(built, 'POST', '/oauth2/logout/confirm', { browser: visitor, fields })).status, 400);
+  t.ok(await isSignedIn(visitor));
+  t.equal(heading(await visitor.submit(page, { logout: 'yes' })), 'You are signed out');
+  const twice = await visitor.submit(page, { logout: 'yes' });
+  t.equal(twice.status, 400, 'and once is enough');
+  t.notMatch(twice.html, 'oidc-provider');
+});
+
+t.test('signing in as before after signing out: a consent of its own, tokens that live', async (t) => {
+  const { visitor, access } = await user();
+  await visitor.submit(await visitor.get(logout()), { logout: 'yes' });
+  t.ok(await isDead(access));
+  const page = await visitor.get(authorizeUrl());
+  t.match(page.url.pathname, /^\/sign-in\//);
+  const consent = await visitor.submit(page, { username: 'ann', password: PASSWORD });
+  t.match(consent.url.pathname, /^\/consent\//);
+});
+
+t.test('an id_token_hint that is not ours is told as such (RP-Initiated Logout §4)', async (t) => {
+  const { visitor, idToken } = await user();
+  const [header = '', payload = '', signature = ''] = idToken.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
+  const altered = Buffer.from(JSON.stringify({ ...claims, sub: people.admin.id })).toString('base64url');
+  const { privateKey } = await generateKeyPair('RS256');
+  const foreign = (more: object) =>
+    new SignJWT({ ...claims, ...more }).setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+  for (const [name, id_token_hint] of [
+    ['altered', [header, altered, signature].join('.')],
+    ['a cut signature', idToken.slice(0, -9)],
+    ['of another issuer', await foreign({ iss: 'https://id.example.com' })],
+    ['forged in our name', await foreign({})],
+    ['for an application that we do not know', await foreign({ aud: 'app_elsewhere' })],
+    ['no JWT', 'x'],
+  ] as const) {
+    for (const more of [{}, { post_logout_redirect_uri: AFTER }]) {
+      const page = await visitor.get(logout({ id_token_hint, ...more }));
+      t.equal(page.status, 400, name);
+      t.equal(heading(page), 'We could not sign you out', name);
+      t.match(page.html, /<a href="\/account">/, name);
+      t.notMatch(page.html, 'Unknown application', name);
+    }
+  }
+  t.ok(await isSignedIn(visitor));
+  const other = await visitor.get(logout({ client_id: 'app_nobody' }));
+  t.equal(heading(other), 'Unknown application');
+});
+
+for (const [name, query, decision] of [
+  ['signing out', {}, { logout: 'yes' }],
+  ['staying signed in', { client_id: APP.client_id }, {}],
+] as const) {
+  t.test(`${name} ends what an application got in several tabs of one browser`, async (t) => {
+    const visitor = browser();
+    const request = { client_id: APP.client_id, redirect_uri: REDIRECT, scope: 'openid read:users' };
+    await visitor.submit(await visitor.get('/account'), { username: 'ann', password: PASSWORD });
+    const tabs = [await visitor.get(authorizeUrl(request)), await visitor.get(authorizeUrl(request))];
+    const tokens: string[] = [];
+    for (const tab of tabs) {
+      const { url } = await visitor.submit(tab, { decision: 'allow' });
+      const code = String(url.searchParams.get('code'));
+      const { body } = await form({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...APP });
+      tokens.push(String(body.access_token));
+    }
+    for (const token of tokens) t.ok(await lives(token));
+    await visitor.submit(await visitor.get(logout(query)), decision);
+    for (const token of tokens) t.ok(await isDead(token));
+  });
+}

@@ -1,0 +1,80 @@
+import { formsOf } from '@gatehouse/testing/form-browser';
+import t from 'tap';
+import { build, PASSWORD, signInAndAllow } from '../../build.ts';
+import { send, usersSwitch } from '../../pages.ts';
+
+const users = await usersSwitch(t);
+const built = await build(t, { config: { usersUrl: users.url } });
+users.state.target = built.base;
+const credentials = { username: 'ann', password: PASSWORD };
+
+const logIn = () => built.call('POST', '/api/v1/auth/login', undefined, credentials);
+async function endAll(): Promise<void> {
+  const { body } = await logIn();
+  t.equal((await built.call('DELETE', '/api/v1/sessions', String(body.token))).status, 204);
+}
+async function listed(): Promise<string[]> {
+  const { body } = await logIn();
+  const { data } = (await built.call('GET', '/api/v1/sessions', String(body.token))).body;
+  return (data as { type: string; current: boolean }[])
+    .filter(({ current }) => !current)
+    .map(({ type }) => type);
+}
+
+t.test('a password that is entered before all sessions end makes no session after', async (t) => {
+  const browser = built.browser();
+  const page = await browser.get('/account');
+  const fields = formsOf(page.html).find(({ html }) => html.includes('password'))?.fields;
+  const posted = await send(built, 'POST', page.url.pathname, {
+    browser,
+    fields: { ...fields, ...credentials },
+  });
+  t.equal(posted.status, 303);
+  await endAll();
+  const resumed = await browser.get(String(posted.headers.get('location')));
+  t.equal(resumed.url.pathname, '/account/signed-out');
+  t.match((await browser.get('/account')).url.pathname, /^\/sign-in\//);
+  t.same(await listed(), []);
+
+  const slow = await browser.get('/account');
+  const held = users.holdNext('/password-checks');
+  const signingIn = browser.submit(slow, credentials);
+  const goOn = await held;
+  await endAll();
+  goOn();
+  t.equal((await signingIn).url.pathname, '/account/signed-out', 'while it is being checked');
+  t.same(await listed(), []);
+  await endAll();
+  t.equal((await signInAndAllow(browser, '/account')).url.pathname, '/account', 'from now on it does');
+});
+
+t.test('nor does it make a login at the API', async (t) => {
+  const held = users.holdNext('/password-checks');
+  const loggingIn = logIn();
+  const goOn = await held;
+  await endAll();
+  goOn();
+  t.equal((await loggingIn).status, 401);
+});
+
+t.test('a password signs in the browser in which it is entered, and no other', async (t) => {
+  const attacker = built.browser();
+  const begun = (await attacker.get('/account')).url.pathname;
+  const theirs = attacker.cookies(begun);
+  const victim = built.browser();
+  await victim.get('/account');
+  // A page of a sibling domain has planted the cookies of the attacker's sign-in, without that of its end.
+  const planted = new Map([...theirs, ...victim.cookies('/')]);
+  const cookie = [...planted].map(([name, value]) => `${name}=${value}`).join('; ');
+  const page = await send(built, 'GET', begun, { headers: { cookie } });
+  const fields = formsOf(page.html).find(({ html }) => html.includes('password'))?.fields;
+  const posted = await send(built, 'POST', begun, {
+    headers: { cookie },
+    fields: { ...fields, ...credentials },
+  });
+  t.equal(posted.status, 303);
+  const resumed = await attacker.get(String(posted.headers.get('location')));
+  t.equal(resumed.url.pathname, '/account/signed-out');
+  t.match((await attacker.get('/account')).url.pathname, /^\/sign-in\//);
+  t.same(await listed(), []);
+});

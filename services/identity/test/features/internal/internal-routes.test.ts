@@ -1,0 +1,455 @@
+import { hash, randomBytes } from 'node:crypto';
+import { newId, timeOfId } from '@gatehouse/core/ids';
+import {
+  CLIENT_SERVICES,
+  DASHBOARD,
+  internalRoutesOf,
+  isUnder,
+  SERVICE_NAMES,
+} from '@gatehouse/core/services';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { newApiKey } from '@gatehouse/tokens/api-key';
+import { internalAudience } from '@gatehouse/tokens/scopes';
+import t from 'tap';
+import type { TokenDraft } from '../../../src/core/oidc/token-signer.ts';
+import { apiKeyResolution } from '../../../src/features/api-keys/api-key-routes.ts';
+import { internalRoutes } from '../../../src/features/internal/internal-routes.ts';
+import { build, MACHINE, PASSWORD, SPA } from '../../build.ts';
+import { openDatabase } from '../../store-set-up.ts';
+import { signerOf, tokensFor } from '../../tokens.ts';
+
+const uri = await testDatabase(t);
+const masterKey = randomBytes(32);
+const apiKey = newApiKey();
+const built = await build(t, {
+  mongodbUri: uri,
+  masterKey,
+  applications: [
+    {
+      clientId: 'app_keyed',
+      name: 'Keyed',
+      type: 'machine',
+      owner: null,
+      trusted: true,
+      redirectUris: [],
+      scopes: ['read:users'],
+      apiKey: { key: apiKey.key, scopes: ['read:users'] },
+    },
+  ],
+});
+const { base, call, form, people, serviceSecret } = built;
+const PREFIX = '/internal/identity';
+const SERVICE = { client_id: 'users', client_secret: serviceSecret };
+const BY = {
+  ...{ user_id: 'usr_admin', client_id: 'app_1', address: '192.0.2.7' },
+  ...{ user_agent: 'Browser/1', request_id: 'req_1' },
+};
+const ROUTES = [
+  ['GET', '/revocations', undefined],
+  ['POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }],
+  ['POST', '/delegations', { credential: 'Bearer x' }],
+  ['POST', '/delegations/token', { handle: 'x' }],
+  ['POST', '/delegations/application-names', { handle: 'x', client_ids: [] }],
+  ['POST', '/ended-credentials', { credentials: [] }],
+  [
+    'POST',
+    '/account-changes',
+    { id: newId('evt'), user_id: 'usr_1', epoch: 1, sign_in_epoch: 1, reason: 'role' },
+  ],
+  [
+    'POST',
+    '/queue-actions',
+    { id: newId('evt'), action: 'queue.paused', details: { queue: 'messages', lane: 'sms' }, by: BY },
+  ],
+  ['GET', '/owned-applications/usr_1', undefined],
+  ['POST', '/erasures', { user_id: 'usr_1' }],
+] as const;
+
+const response = await form({
+  grant_type: 'client_credentials',
+  ...SERVICE,
+  resource: `${base}/internal/identity`,
+  scope: 'internal',
+});
+t.match(response, { status: 200, body: { scope: 'internal' } });
+const internal = String(response.body.access_token);
+const ask = (method: string, path: string, body?: unknown) => call(method, PREFIX + path, internal, body);
+
+type Entry = { kind: string; id: string; epoch?: number; expiresAt: number };
+async function list(since?: string): Promise<{ revocations: Entry[]; as_of: string }> {
+  const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}`;
+  const { status, body } = await ask('GET', `/revocations${query}`);
+  t.equal(status, 200);
+  return body as { revocations: Entry[]; as_of: string };
+}
+
+t.test('nobody but the other services', async (t) => {
+  const login = await call('POST', '/api/v1/auth/login', undefined, {
+    username: 'admin',
+    password: PASSWORD,
+  });
+  const machine = await form({ grant_type: 'client_credentials', ...MACHINE });
+  const { access_token, id_token } = await tokensFor(built, { client: SPA, username: 'admin' });
+  for (const [name, token] of [
+    ['no token', undefined],
+    ['nonsense', 'x'],
+    ['a trusted machine', String(machine.body.access_token)],
+    ['an admin’s login', String(login.body.token)],
+    ['an admin’s application', access_token],
+    ['an ID token', id_token],
+    ['an API key', apiKey.key],
+  ] as const) {
+    for (const [method, path, body] of ROUTES) {
+      const { status, body: failure, headers } = await call(method, PREFIX + path, token, body);
+      t.equal(status, 401, `${name}: ${path}`);
+      t.match(failure, { error: { code: 'unauthorized', message: String } });
+      t.equal(headers.get('cache-control'), 'no-store');
+    }
+  }
+  const resource = `${base}/internal/identity`;
+  for (const [name, parameters, error] of [
+    ['the audience for a machine', { ...MACHINE, resource }, 'invalid_target'],
+    ['the scope for a machine', { ...MACHINE, scope: 'internal' }, 'invalid_scope'],
+    ['both', { ...MACHINE, scope: 'internal', resource }, 'invalid_target'],
+    ['the API for a service', { ...SERVICE, resource: `${base}/api` }, 'invalid_target'],
+    ['no service in particular', { ...SERVICE, resource: `${base}/internal` }, 'invalid_target'],
+    ['no audience for a service', { ...SERVICE, scope: 'internal' }, 'invalid_target'],
+    ['a service that does not exist', { ...SERVICE, resource: `${base}/internal/x` }, 'invalid_target'],
+    ['a scope of the API for a service', { ...SERVICE, resource, scope: 'read:users' }, 'invalid_scope'],
+    ['both scopes for a service', { ...SERVICE, resource, scope: 'internal read:users' }, 'invalid_scope'],
+    ['a wrong secret', { ...SERVICE, resource, client_secret: 'x' }, 'invalid_client'],
+  ] as [string, Record<string, string>, string][]) {
+    const refused = await form({ grant_type: 'client_credentials', ...parameters });
+    t.equal(refused.body.error, error, name);
+    t.notOk('access_token' in refused.body, name);
+  }
+});
+
+t.test('a service gets tokens for the services that it may call', async (t) => {
+  for (const client of CLIENT_SERVICES) {
+    // It signs people in, and gets no token for itself.
+    const failure = client === DASHBOARD ? 'unauthorized_client' : 'invalid_target';
+    for (const service of SERVICE_NAMES) {
+      const { status, body } = await form({
+        grant_type: 'client_credentials',
+        client_id: client,
+        client_secret: serviceSecret,
+        resource: internalAudience(base, service),
+        scope: 'internal',
+      });
+      const isAllowed = internalRoutesOf(service).some(({ callers }) => callers.includes(client));
+      t.match(
+        { status, error: body.error },
+        isAllowed ? { status: 200 } : { status: 400, error: failure },
+        `${client} for ${service}`,
+      );
+    }
+  }
+});
+
+t.test('each route, for each service that asks', async (t) => {
+  const sign = await signerOf(await openDatabase(t, uri), { masterKey, issuer: base });
+  const tokenOf = async (clientId: string, more: Partial<TokenDraft> = {}) => {
+    const audience = internalAudience(base, 'identity');
+    const claims = { trusted: true, epoch: { client: 0 } };
+    const draft = { subject: clientId, clientId, audience, scope: 'internal', lifetime: 60, claims, ...more };
+    return (await sign(draft)).token;
+  };
+  for (const { prefix, callers } of internalRoutesOf('identity')) {
+    const routes = ROUTES.filter(([, path]) => isUnder(PREFIX + path, prefix));
+    t.ok(routes.length > 0, `${prefix} has routes`);
+    for (const [method, path, body] of routes) {
+      for (const client of [...SERVICE_NAMES, 'app_machine', 'nobody']) {
+        const { status } = await call(method, PREFIX + path, await tokenOf(client), body);
+        const expected = callers.includes(client) ? [200, 204, 404] : [403];
+        t.ok(expected.includes(status), `${client}: ${method} ${path} ${status}`);
+      }
+      for (const service of SERVICE_NAMES.filter((name) => name !== 'identity')) {
+        const audience = internalAudience(base, service);
+        const { status } = await call(method, PREFIX + path, await tokenOf('users', { audience }), body);
+        t.equal(status, 401, `a token for ${service}: ${path}`);
+      }
+    }
+  }
+  const revocations = `${PREFIX}/revocations`;
+  const without = await tokenOf('users', { scope: 'read:users' });
+  t.equal((await call('GET', revocations, without)).status, 403, 'without the scope');
+  t.equal((await call('GET', revocations, await tokenOf('users', { lifetime: -60 }))).status, 401);
+});
+
+t.test('every route that is mounted has an entry', async (t) => {
+  const unused = () => Promise.reject(new Error('not called'));
+  const router = internalRoutes({
+    authenticate: unused,
+    revocations: { list: unused },
+    verifyCredential: unused,
+    delegations: { create: unused, token: unused, find: unused },
+    applicationNames: unused,
+    isInForce: unused,
+    accountChanged: unused,
+    audit: { record: unused },
+    requestErasure: unused,
+    ownedBy: unused,
+  });
+  const ofKeys = apiKeyResolution({ authenticate: unused, keys: { resolve: unused } });
+  const stack = [...router.stack, ...ofKeys.stack];
+  const mounted = stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
+  const patterns = ROUTES.map(([, path]) => PREFIX + path.replace('usr_1', ':user_id'));
+  t.same(mounted.sort(), patterns.sort(), 'the routes of these tests');
+  for (const path of mounted) {
+    t.ok(
+      internalRoutesOf('identity').some(({ prefix }) => isUnder(path, prefix)),
+      path,
+    );
+  }
+});
+
+t.test('nor are their tokens of use anywhere else', async (t) => {
+  for (const path of [
+    `/v1/users/${people.ann.id}`,
+    '/userinfo',
+    '/api/v1/auth/permissions',
+    '/api/v1/applications',
+    `/internal/users/accounts/${people.ann.id}`,
+  ]) {
+    t.equal((await call('GET', path, internal)).status, 401, path);
+  }
+});
+
+t.test('the list of revocations, and what came since', async (t) => {
+  const before = await list();
+  t.match(before.as_of, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const machine = await form({ grant_type: 'client_credentials', ...MACHINE });
+  const token = String(machine.body.access_token);
+  await form({ token, ...MACHINE }, {}, '/oauth2/revoke');
+  const id = String(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).jti);
+  const mine = (entries: Entry[]) => entries.filter((entry) => entry.id === id);
+  const after = await list(before.as_of);
+  t.match(mine(after.revocations), [{ kind: 'token', id, expiresAt: Number }]);
+  const expiresAt = Number(mine(after.revocations)[0]?.expiresAt);
+  t.ok(expiresAt >= Date.now() / 1000 + 3590, 'kept for as long as the token could live');
+  t.ok(after.as_of >= before.as_of);
+  t.equal(mine((await list()).revocations).length, 1);
+  t.equal(mine((await list(after.as_of)).revocations).length, 1, 'some seconds overlap');
+  t.equal(mine((await list('2100-01-01T00:00:00.000Z')).revocations).length, 0);
+  t.equal(mine((await list('yesterday')).revocations).length, 1, 'what is no time counts as none');
+});
+
+t.test('an account change may come again, and late', async (t) => {
+  const ofUser = { user_id: 'usr_elsewhere', epoch: 7, sign_in_epoch: 3, reason: 'password' };
+  const change = { id: newId('evt'), ...ofUser };
+  const at = new Date().toISOString();
+  for (const epoch of [7, 7, 6]) {
+    const { status, body } = await ask('POST', '/account-changes', { ...change, epoch, at });
+    t.equal(status, 204);
+    t.same(body, {});
+  }
+  const entries = (await list()).revocations.filter(({ id }) => id === change.user_id);
+  t.match(entries, [{ kind: 'subject', epoch: 7 }], 'one entry, with the highest epoch');
+  t.equal(entries.length, 1);
+  for (const [name, body] of [
+    ['nothing', undefined],
+    ['no user', { ...change, user_id: undefined }],
+    ['an id that is no event’s', { ...change, id: 'evt_1' }],
+    ['an epoch that is none', { ...change, epoch: '7' }],
+    ['a fraction', { ...change, epoch: 7.5 }],
+    ['a list', []],
+    ['an operator', { ...change, user_id: { $gt: '' } }],
+  ] as const) {
+    const refused = await ask('POST', '/account-changes', body);
+    t.equal(refused.status, 400, name);
+    t.match(refused.body, { error: { code: 'invalid_parameter' } }, name);
+  }
+});
+
+const log = (await openDatabase(t, uri)).collection<{ _id: string; expires_at: Date }>('audit_log');
+
+/** The entries of the audit log that come from an event. */
+async function entriesOf(event: string) {
+  const found = await log.find({ _id: event.replace('evt_', 'aud_') }).toArray();
+  return found.map(({ _id: _, expires_at: __, ...entry }) => entry);
+}
+
+t.test('each account change is in the audit log, once however often it comes', async (t) => {
+  const from = {
+    ...{ actor: 'usr_admin', client: 'app_1', address: '192.0.2.7' },
+    ...{ user_agent: 'Browser/1', request_id: 'req_1' },
+  };
+  const { user_agent: _, ...byOfEarlierVersions } = BY;
+  const { user_agent: __, ...withoutUserAgent } = from;
+  const role = { from: 'user', to: 'admin' };
+  const created = { role: 'admin', status: 'active' };
+  for (const [change, expected, revokes] of [
+    [
+      { reason: 'created', details: created, by: BY },
+      { action: 'account.created', details: { change: 'created', ...created }, ...from },
+      false,
+    ],
+    [
+      { reason: 'created', details: created },
+      { action: 'account.created', details: { change: 'created', ...created } },
+      false,
+    ],
+    [
+      { reason: 'created', details: created, by: { ...BY, user_id: null } },
+      { action: 'account.created', details: { change: 'created', ...created }, ...from, actor: undefined },
+      false,
+    ],
+    [
+      { reason: 'username', by: BY },
+      { action: 'account.changed', details: { change: 'username' }, ...from },
+      false,
+    ],
+    [
+      { reason: 'email', by: BY },
+      { action: 'account.changed', details: { change: 'email' }, ...from },
+      false,
+    ],
+    [{ reason: 'email' }, undefined, false],
+    [
+      { reason: 'role', details: role, by: BY },
+      { action: 'account.changed', details: { change: 'role', ...role }, ...from },
+      true,
+    ],
+    [
+      { reason: 'role', by: byOfEarlierVersions },
+      { action: 'account.changed', details: { change: 'role' }, ...withoutUserAgent },
+      true,
+    ],
+    [
+      { reason: 'status', details: { from: 'active', to: 'inactive' }, by: BY },
+      {
+        ...{ action: 'account.changed', ...from },
+        details: { change: 'status', from: 'active', to: 'inactive' },
+      },
+      true,
+    ],
+    [
+      { reason: 'password', by: BY },
+      { action: 'password.changed', details: { change: 'password' }, ...from },
+      true,
+    ],
+    [{ reason: 'password' }, undefined, true],
+    [
+      { reason: 'email_restored' },
+      { action: 'account.changed', details: { change: 'email_restored' } },
+      true,
+    ],
+    [
+      { reason: 'deleted', by: BY },
+      { action: 'account.deleted', details: { change: 'deleted' }, ...from },
+      true,
+    ],
+  ] as [{ reason: string }, object | undefined, boolean][]) {
+    const about = JSON.stringify(change);
+    const event = { id: newId('evt'), user_id: newId('usr'), epoch: 3, sign_in_epoch: 2, ...change };
+    for (let i = 0; i < 2; i += 1) t.equal((await ask('POST', '/account-changes', event)).status, 204, about);
+    const entries = await entriesOf(event.id);
+    const rest = { at: timeOfId(event.id), subject: event.user_id };
+    const stored = Object.fromEntries(
+      Object.entries({ ...expected, ...rest }).filter(([, it]) => it !== undefined),
+    );
+    t.same(entries, expected === undefined ? [] : [stored], about);
+    const { revocations } = await list();
+    t.equal(
+      revocations.some(({ id }) => id === event.user_id),
+      revokes,
+      about,
+    );
+  }
+});
+
+t.test('each action on a queue is in the audit log, once however often it comes', async (t) => {
+  const { access_token: token } = (
+    await form({
+      ...{ grant_type: 'client_credentials', client_id: 'notifications', client_secret: serviceSecret },
+      ...{ resource: `${base}/internal/identity`, scope: 'internal' },
+    })
+  ).body;
+  const report = (body: object) => call('POST', `${PREFIX}/queue-actions`, String(token), body);
+  for (const [action, details] of [
+    ['queue.paused', { queue: 'messages', lane: 'sms' }],
+    ['queue.resumed', { queue: 'messages', lane: 'sms' }],
+    ['dead_letters.replayed', { queue: 'messages', lane: 'sms', ids: ['ntf_1-1', 'ntf_2-1'] }],
+    ['dead_letters.removed', { queue: 'messages', lane: 'sms', ids: ['ntf_1-1'] }],
+    ['dead_letters.purged', { queue: 'messages', lanes: ['email', 'sms'], number: 3 }],
+  ] as const) {
+    const event = { id: newId('evt'), action, details, by: BY };
+    for (let i = 0; i < 2; i += 1) t.equal((await report(event)).status, 204, action);
+    t.same(
+      await entriesOf(event.id),
+      [
+        {
+          ...{ action, details, at: timeOfId(event.id), actor: 'usr_admin', client: 'app_1' },
+          ...{ address: '192.0.2.7', user_agent: 'Browser/1', request_id: 'req_1' },
+        },
+      ],
+      action,
+    );
+  }
+  const details = { queue: 'messages', lane: 'sms' };
+  const event = { id: newId('evt'), action: 'queue.paused', details, by: BY };
+  for (const [name, body] of [
+    ['an action that is not of a queue', { ...event, action: 'account.created' }],
+    ['an id that is no event’s', { ...event, id: 'aud_1' }],
+    ['nobody', { ...event, by: undefined }],
+    ['no details', { ...event, details: undefined }],
+    ['details of something else', { ...event, details: { ...details, email: 'ann@example.org' } }],
+  ] as const) {
+    t.equal((await report(body)).status, 400, name);
+  }
+  t.same(await entriesOf(event.id), []);
+});
+
+t.test('an API key by its hash', async (t) => {
+  const known = await ask('POST', '/api-keys/resolve', { hash: hash('sha256', apiKey.key, 'base64url') });
+  t.equal(known.status, 200);
+  t.same(known.body, {
+    id: apiKey.id,
+    client_id: 'app_keyed',
+    scopes: ['read:users'],
+    trusted: true,
+    owner: null,
+    role: null,
+    epoch: { client: 0 },
+    expires_at: null,
+  });
+  t.match(await ask('POST', '/api-keys/resolve', { hash: 'x'.repeat(43) }), { status: 404 });
+  for (const body of [undefined, {}, { hash: apiKey.key }, { hash: { $gt: '' } }, { hash: '' }]) {
+    t.match(await ask('POST', '/api-keys/resolve', body), { status: 400 }, JSON.stringify(body));
+  }
+});
+
+t.test('of at most 50 credentials, whether they have ended', async (t) => {
+  const resource = `${base}/internal/identity`;
+  const asks = { client_id: 'notifications', client_secret: serviceSecret, resource, scope: 'internal' };
+  const { body: token } = await form({ grant_type: 'client_credentials', ...asks });
+  const ended = (credentials: unknown) =>
+    call('POST', `${PREFIX}/ended-credentials`, String(token.access_token), { credentials });
+  const epoch = { client: 0, subject: 0 };
+  const known = { client_id: 'app_keyed', user_id: people.ann.id, grant_id: null, key_id: apiKey.id, epoch };
+  t.match(
+    await ended([
+      known,
+      { ...known, key_id: 'key_unknown' },
+      { ...known, client_id: 'app_unknown' },
+      { ...known, grant_id: 'unknown' },
+      { ...known, client_id: 'gatehouse-login' },
+      { ...known, epoch: { client: 1, subject: 0 } },
+      { ...known, epoch: { client: 0, subject: -1 } },
+    ]),
+    { status: 200, body: { ended: [false, true, true, true, true, true, true] } },
+  );
+  t.match(await ended(Array(50).fill(known)), { status: 200 });
+  for (const wrong of [undefined, {}, [{ ...known, user_id: { $gt: '' } }], [{}], Array(51).fill(known)]) {
+    t.equal((await ended(wrong)).status, 400);
+  }
+});
+
+t.test('other paths and methods', async (t) => {
+  t.match(await ask('GET', '/nothing'), { status: 404, body: { error: { code: 'not_found' } } });
+  t.match(await ask('DELETE', '/revocations'), {
+    status: 405,
+    body: { error: { code: 'method_not_allowed' } },
+  });
+});

@@ -1,0 +1,217 @@
+import t from 'tap';
+import { build, MACHINE, PASSWORD, SPA, signInAndAllow } from '../../build.ts';
+import { dpopKey, tokensFor } from '../../tokens.ts';
+
+const built = await build(t, { checkResponses: true });
+const { base, call, people } = built;
+const browser = built.browser();
+const tokenFor = async (scope: string) =>
+  (await tokensFor(built, { browser, client: SPA, more: { scope } })).access_token;
+
+async function userInfo(headers: Record<string, string>, method = 'GET', path = '/userinfo', body?: string) {
+  const response = await fetch(base + path, { method, headers, ...(body === undefined ? {} : { body }) });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+  };
+}
+
+t.test('the fields of interface.md 2.3 that the scopes allow, and no other', async (t) => {
+  const bare = await userInfo({ authorization: `Bearer ${await tokenFor('openid profile')}` });
+  t.same(Object.keys(bare.body).sort(), ['name', 'sub', 'updated_at'], 'what is not known is left out');
+
+  const page = await signInAndAllow(browser, '/account');
+  const profile = {
+    name: 'Ann Example',
+    first_name: 'Ann',
+    last_name: 'Example',
+    picture: 'https://example.org/ann.png',
+    phone: '+49 30 123456',
+  };
+  t.equal((await browser.submit(page, profile, 'first_name')).status, 200);
+  const sub = people.ann.id;
+  const ofEmail = { email: people.ann.email, email_verified: true };
+  const ofProfile = {
+    name: 'Ann Example',
+    given_name: 'Ann',
+    family_name: 'Example',
+    picture: 'https://example.org/ann.png',
+    updated_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+  };
+  for (const [scope, expected] of [
+    ['openid', { sub }],
+    ['openid email', { sub, ...ofEmail }],
+    ['openid profile', { sub, ...ofProfile }],
+    ['openid read:profile', { sub, ...ofProfile }],
+    ['openid profile read:profile', { sub, ...ofProfile }],
+    ['openid profile email', { sub, ...ofProfile, ...ofEmail }],
+    ['openid read:users read:data', { sub }],
+  ] as const) {
+    const token = await tokenFor(scope);
+    for (const method of ['GET', 'POST']) {
+      const { status, body, headers } = await userInfo({ authorization: `Bearer ${token}` }, method);
+      t.equal(status, 200, `${method} ${scope}`);
+      t.match(body, expected, scope);
+      t.same(Object.keys(body).sort(), Object.keys(expected).sort(), `${scope}: exactly`);
+      t.equal(headers.get('cache-control'), 'no-store');
+      t.match(headers.get('content-type'), /^application\/json/);
+    }
+  }
+});
+
+t.test('as OpenID Connect Core §5.1 has it, for an application that pins it', async (t) => {
+  const admin = await call('POST', '/api/v1/auth/login', undefined, {
+    username: 'admin',
+    password: PASSWORD,
+  });
+  const pin = (profiles: object) =>
+    call('PATCH', `/api/v1/applications/${SPA.client_id}`, String(admin.body.token), { profiles });
+  t.match(await pin({ userinfo: 'else' }), { status: 400 });
+  t.match(await pin({ userinfo: 'openid' }), { status: 200 });
+  const token = await tokenFor('openid profile email');
+  const { body } = await userInfo({ authorization: `Bearer ${token}` });
+  const now = Date.now() / 1000;
+  t.match(body, {
+    sub: people.ann.id,
+    name: 'Ann Example',
+    preferred_username: 'ann',
+    email: people.ann.email,
+    email_verified: true,
+  });
+  t.ok(
+    Number.isInteger(body.updated_at) && Math.abs(Number(body.updated_at) - now) < 600,
+    'seconds since 1970',
+  );
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const inBody = await userInfo(form, 'POST', '/userinfo', `access_token=${token}`);
+  t.match(inBody, { status: 200, body }, 'RFC 6750 §2.2');
+  t.match(await pin({}), { status: 200 });
+  const unpinned = await userInfo({ authorization: `Bearer ${await tokenFor('openid profile')}` });
+  t.type(unpinned.body.updated_at, 'string');
+});
+
+t.test('the default is a setting', async (t) => {
+  const base = await built.replica({ userInfo: 'openid' });
+  const { access_token: token } = await tokensFor(built, { client: SPA, more: { scope: 'openid profile' } });
+  const response = await fetch(`${base}/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+  t.match(await response.json(), { updated_at: Number, preferred_username: 'ann' });
+});
+
+t.test('a token that is bound to a key', async (t) => {
+  const key = await dpopKey();
+  const dpop = await key.proof('POST', `${base}/oauth2/token`);
+  const { access_token: token } = await tokensFor(built, { browser, client: SPA, headers: { dpop } });
+  const url = `${base}/userinfo`;
+  for (const method of ['GET', 'POST']) {
+    const proof = await key.proof(method, url, token);
+    const reply = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
+    t.match(reply, { status: 200, body: { sub: people.ann.id } });
+    const replayed = await userInfo({ authorization: `DPoP ${token}`, dpop: proof }, method);
+    t.equal(replayed.status, 401, 'the same proof once more');
+  }
+  const form = {
+    'content-type': 'application/x-www-form-urlencoded',
+    dpop: await key.proof('POST', url, token),
+  };
+  const inForm = await userInfo(form, 'POST', '/userinfo', `access_token=${token}`);
+  t.equal(inForm.status, 401, 'RFC 9449 §7.1 has the header only');
+  const stranger = await dpopKey();
+  for (const [name, headers] of [
+    ['as Bearer', { authorization: `Bearer ${token}` }],
+    ['without a proof', { authorization: `DPoP ${token}` }],
+    ['a proof for another method', { dpop: await key.proof('POST', url, token) }],
+    ['a proof for another address', { dpop: await key.proof('GET', `${base}/v1/users`, token) }],
+    ['a proof without the token', { dpop: await key.proof('GET', url) }],
+    ['a proof of another key', { dpop: await stranger.proof('GET', url, token) }],
+  ] as [string, Record<string, string>][]) {
+    const reply = await userInfo({ authorization: `DPoP ${token}`, ...headers });
+    t.equal(reply.status, 401, name);
+    t.match(reply.headers.get('www-authenticate'), /^DPoP .*error="invalid_(?:token|dpop_proof)"/, name);
+  }
+});
+
+t.test('errors (RFC 6750 §3)', async (t) => {
+  const token = await tokenFor('openid');
+  const login = await call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: PASSWORD });
+  t.match(await userInfo({ authorization: `Bearer ${login.body.token}` }), { status: 200 });
+  const machine = await built.form({ grant_type: 'client_credentials', ...MACHINE });
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const { id_token } = await tokensFor(built, { browser, client: SPA });
+  const none = 'Bearer realm="gatehouse"';
+  const invalid = 'Bearer realm="gatehouse", error="invalid_token"';
+  const tooMany = 'Bearer realm="gatehouse", error="invalid_request"';
+  const inForm = `access_token=${token}`;
+  const asJson = JSON.stringify({ access_token: token });
+  for (const [name, reply, status, error, challenge] of [
+    ['no token', userInfo({}), 401, undefined, none],
+    ['nonsense', userInfo({ authorization: 'Bearer x' }), 401, 'invalid_token', invalid],
+    ['an ID token', userInfo({ authorization: `Bearer ${id_token}` }), 401, 'invalid_token', invalid],
+    ['cut', userInfo({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, 'invalid_token', invalid],
+    ['in the query', userInfo({}, 'GET', `/userinfo?access_token=${token}`), 401, undefined, none],
+    ['a form without one', userInfo(form, 'POST', '/userinfo', 'x=y'), 401, undefined, none],
+    ['an empty one in a form', userInfo(form, 'POST', '/userinfo', 'access_token='), 401, undefined, none],
+    [
+      'two in a form',
+      userInfo(form, 'POST', '/userinfo', `${inForm}&${inForm}`),
+      400,
+      'invalid_request',
+      tooMany,
+    ],
+    [
+      'in the header and a form',
+      userInfo({ ...form, authorization: `Bearer ${token}` }, 'POST', '/userinfo', inForm),
+      400,
+      'invalid_request',
+      tooMany,
+    ],
+    [
+      'in JSON',
+      userInfo({ 'content-type': 'application/json' }, 'POST', '/userinfo', asJson),
+      401,
+      undefined,
+      none,
+    ],
+    [
+      'cut, in a form',
+      userInfo(form, 'POST', '/userinfo', inForm.slice(0, -1)),
+      401,
+      'invalid_token',
+      invalid,
+    ],
+    [
+      'without openid',
+      userInfo({ authorization: `Bearer ${await tokenFor('profile email')}` }),
+      403,
+      'insufficient_scope',
+      'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
+    ],
+    [
+      'a machine',
+      userInfo({ authorization: `Bearer ${machine.body.access_token}` }),
+      403,
+      'insufficient_scope',
+      'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
+    ],
+  ] as const) {
+    const { status: actual, body, headers } = await reply;
+    t.equal(actual, status, name);
+    t.equal(body.error, error, name);
+    t.same(Object.keys(body).sort(), error === undefined ? [] : ['error', 'error_description'], name);
+    t.equal(headers.get('www-authenticate'), challenge, name);
+    t.equal(headers.get('cache-control'), 'no-store', name);
+  }
+  for (const [name, authorization] of [
+    ['no scheme', token],
+    ['an empty token', 'Bearer '],
+    ['Basic', `Basic ${btoa('a:b')}`],
+    ['two tokens', `Bearer ${token} ${token}`],
+    ['DPoP for an unbound one', `DPoP ${token}`],
+  ] as const) {
+    t.equal((await userInfo({ authorization })).status, 401, name);
+  }
+  const put = await userInfo({ authorization: `Bearer ${token}` }, 'PUT');
+  t.equal(put.status, 405);
+  t.match(put.headers.get('allow'), /GET.*POST/);
+});
