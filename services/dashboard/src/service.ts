@@ -6,13 +6,13 @@ import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempo
 import { createSweeper } from '@gatehouse/data/sweeper';
 import type { Service } from '@gatehouse/server/service';
 import { createApi } from './api/api.ts';
-import { createDashboardApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
 import { createRepeatedForms } from './http/repeated-forms.ts';
 import { dashboardSections } from './navigation.ts';
+import { createDashboardApp } from './routes/app.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
 import { createDashboardRouter } from './routes/dashboard-router.ts';
 import { landingRoutes } from './routes/landing-routes.ts';

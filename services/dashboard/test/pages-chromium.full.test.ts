@@ -8,9 +8,9 @@ import {
   startChromium,
 } from '@gatehouse/testing/chromium';
 import t, { type Test } from 'tap';
+import { type Plot, plotGrid, rangePicker } from '../src/features/overview/plots.ts';
 import { ASSETS } from '../src/pages/assets.ts';
 import { layout } from '../src/pages/layout.ts';
-import { type Plot, plotGrid, rangePicker } from '../src/pages/plots.ts';
 import { build, PASSWORD } from './build.ts';
 
 type Browser = Awaited<ReturnType<typeof startChromium>>;

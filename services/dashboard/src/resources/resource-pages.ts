@@ -2,15 +2,14 @@ import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
-import { deletionQuestion, deletionSection } from '../pages/deletion.ts';
 import { errorOf } from '../pages/fields.ts';
 import type { Column } from '../pages/list.ts';
 import { capital, entryOf } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
-import { addConfirmed } from '../routes/confirmed.ts';
 import type { DashboardRouter, Section, Visit } from '../routes/dashboard-router.ts';
-import { listView } from '../routes/resource-list.ts';
 import { hasRole } from '../sessions/session.ts';
+import { addConfirmed } from './confirmed.ts';
+import { deletionQuestion, deletionSection } from './deletion.ts';
 import type { Resource, Target } from './resource.ts';
 import {
   currentValues,
@@ -21,6 +20,7 @@ import {
   sentValues,
   textsOf,
 } from './resource-form.ts';
+import { listView } from './resource-list.ts';
 
 type Entity = { id: string };
 

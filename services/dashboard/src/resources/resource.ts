@@ -4,10 +4,10 @@ import type { Names } from '../api/names.ts';
 import type { RefusedForm } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
 import type { Column } from '../pages/list.ts';
-import type { Question, SentForm } from '../routes/confirmed.ts';
 import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
-import type { ResourceList } from '../routes/resource-list.ts';
+import type { Question, SentForm } from './confirmed.ts';
 import type { FormRow, FormValues } from './resource-form.ts';
+import type { ResourceList } from './resource-list.ts';
 
 /** Something as the API returns it, and its entity tag. */
 export type Versioned<T> = { value: T; etag: string | null };

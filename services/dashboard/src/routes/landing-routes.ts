@@ -3,7 +3,7 @@ import { prefersHtml } from '@gatehouse/server/accept';
 import { PRODUCT } from '@gatehouse/web/document';
 import Router from '@koa/router';
 import { sendPage } from '../http/respond.ts';
-import { LANDING_LINKS, type LandingModel, landingPage } from '../pages/landing-page.ts';
+import { LANDING_LINKS, type LandingModel, landingPage } from './landing-page.ts';
 
 /** The bare address: a page for a person, and links for a program. */
 export function landingRoutes(model: LandingModel): Router {

@@ -14,7 +14,7 @@ export type Guide = Rendered & {
   href: string;
 };
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 
 /** From the first steps to what few need; others come after these. */
 const ORDER = [

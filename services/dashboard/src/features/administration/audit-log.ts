@@ -1,0 +1,107 @@
+import { type Content, html } from '@gatehouse/web/html';
+import { describeProgram } from '@gatehouse/web/user-agent';
+import { clientIdsOf, USER_HINT, userIdOf } from '../../api/lookups.ts';
+import { type Names, namesOfApplications, namesOfUsers } from '../../api/names.ts';
+import { type ApiPage, filters } from '../../api/pages.ts';
+import { applicationLink, exactTime, userLink } from '../../pages/parts.ts';
+import { type ListQuery, listSection } from '../../resources/resource-list.ts';
+import type { Visit } from '../../routes/dashboard-router.ts';
+import { ACTIONS } from './audit-texts.ts';
+
+type Entry = {
+  id: string;
+  action: string;
+  created_at: string;
+  actor: string | null;
+  subject: string | null;
+  client: string | null;
+  address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+  details: Record<string, unknown>;
+};
+
+/** The audit log, for admins: who did what to whom and what, when and from where. */
+export const auditLog = listSection<Entry>({
+  name: 'audit',
+  noun: ['entry', 'entries'],
+  title: 'Audit log',
+  role: 'admin',
+  api: '/api/v1/audit',
+  introduction: html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>`,
+  filters: [
+    { name: 'action', label: 'Action', options: Object.entries(ACTIONS) },
+    { name: 'actor', label: 'Actor', hint: USER_HINT },
+    { name: 'subject', label: 'Account', hint: USER_HINT },
+    { name: 'client', label: 'Application', hint: 'Name or client ID' },
+    { name: 'address', label: 'Address', hint: 'IP address' },
+    { name: 'from', label: 'Since (UTC)', type: 'date' },
+    { name: 'to', label: 'Until (UTC)', type: 'date' },
+  ],
+  find: entriesOf,
+  async names({ api }, rows) {
+    const ids = rows.flatMap(({ actor, subject }) => [actor, subject]);
+    const [people, applications] = await Promise.all([namesOfUsers(api, ids), namesOfApplications(api)]);
+    return new Map([...people, ...applications]);
+  },
+  columns: [
+    { title: 'Action', show: ({ action }) => ACTIONS[action] ?? action },
+    { title: 'Time', show: ({ created_at: at }) => exactTime(at) },
+    { title: 'Actor', show: ({ actor }, names) => (actor === null ? '–' : userLink(actor, names)) },
+    { title: 'Object', show: objectOf },
+    {
+      title: 'Application',
+      show: ({ client }, names) => (client === null ? '–' : applicationLink(client, names)),
+    },
+    { title: 'Address', show: where },
+    { title: 'Details', show: details },
+  ],
+  empty: html`<p><strong>There are no entries yet.</strong></p>`,
+});
+
+async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entry>> {
+  const { from, to, actor = '', subject = '', client = '', cursor, ...equal } = query;
+  const [actorId, subjectId, clients] = await Promise.all([
+    userIdOf(api, actor),
+    userIdOf(api, subject),
+    clientIdsOf(api, client),
+  ]);
+  return api.get('/api/v1/audit', {
+    cursor,
+    ...filters({
+      ...equal,
+      actor: actorId,
+      subject: subjectId,
+      // The last day is meant as well; what is no day is left to the API to refuse.
+      'created_at][gte': from,
+      'created_at][lte': to && `${to}T23:59:59.999Z`,
+    }),
+    ...(clients.length === 0 ? {} : { 'filter[client][in]': clients.join(',') }),
+  });
+}
+
+const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
+
+/** What was acted on: an application, an account, or neither. */
+function objectOf({ action, subject, actor, client }: Entry, names: Names): Content {
+  if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, names);
+  if (subject === null) return '–';
+  return subject === actor ? 'own account' : userLink(subject, names);
+}
+
+function where({ address, user_agent: agent }: Entry): Content {
+  if (address === null) return '–';
+  return html`${address}<br><span class="hint">${describeProgram(agent ?? undefined)}</span>`;
+}
+
+function details({ details: more, request_id: request }: Entry): Content {
+  const entries = Object.entries(more);
+  if (entries.length === 0 && request === null) return '–';
+  const text = (value: unknown): string => {
+    if (Array.isArray(value)) return value.map(text).join(', ');
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
+  return html`<details><summary>Show</summary><dl class="facts">${entries.map(
+    ([name, value]) => html`<div><dt>${name}</dt><dd>${text(value)}</dd></div>`,
+  )}${request !== null && html`<div><dt>request</dt><dd>${request}</dd></div>`}</dl></details>`;
+}

@@ -1,0 +1,137 @@
+import { form } from '@gatehouse/web/form';
+import { ago } from '@gatehouse/web/formatting';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { describeProgram } from '@gatehouse/web/user-agent';
+import type { Outcome } from '../../api/attempt.ts';
+import { shownFields } from '../../http/changes.ts';
+import { selectField } from '../../pages/fields.ts';
+import { type Column, table } from '../../pages/list.ts';
+import { copyable, facts, notAvailable, statusTag, time } from '../../pages/parts.ts';
+import type { ResourceView } from '../../resources/resource.ts';
+import { hasRole } from '../../sessions/session.ts';
+import type { ApiUser } from './user-list.ts';
+
+export type ApiSession = {
+  id: string;
+  type: 'browser' | 'login';
+  client: string | null;
+  address: string | null;
+  created_at: string;
+  last_used_at: string;
+};
+
+/** A user, with the sessions for admins. */
+export type User = ApiUser & { sessions?: Outcome<{ data: ApiSession[] }> | undefined };
+
+export const ROLES = [
+  ['user', 'user: manages their own data and applications'],
+  ['editor', 'editor: manages all data'],
+  ['admin', 'admin: manages all data, users and settings'],
+] as const;
+
+/** What is known of a user, and for admins what they decide about the account. */
+export function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Html {
+  const { csrf, person } = visit;
+  const { first_name: first, last_name: last } = user.profile ?? {};
+  const isSelf = user.id === person.id;
+  return html`<section class="panel">${facts([
+    ['User ID', copyable('user-id', user.id)],
+    ['Email', user.email ?? 'none'],
+    ['Name', [first, last].filter(Boolean).join(' ') || '–'],
+    ['Role', user.role ?? '–'],
+    ['Status', user.status === undefined ? '–' : statusTag(user.status)],
+    ['Created', time(user.createdAt)],
+  ])}</section>
+${
+  hasRole(person, 'admin') &&
+  html`${links(user.id)}
+${authority(user, { path, csrf, isSelf })}`
+}
+${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
+${!isSelf && deletion}`;
+}
+
+/** What there is about a user on other pages. */
+function links(id: string): Html {
+  const pages = [
+    ['audit', 'subject', 'Audit log of this account'],
+    ['audit', 'actor', 'Actions of this user'],
+    ['orders', 'q', 'Orders of this user'],
+    ['notifications/new', 'user', 'Send a notification'],
+  ] as const;
+  return html`<p>${pages.map(
+    ([page, name, title], i) =>
+      html`${i > 0 && ' · '}<a href="/dashboard/${page}?${name}=${id}">${title}</a>`,
+  )}</p>`;
+}
+
+/** What an admin decides about somebody. */
+function authority(
+  user: User,
+  { path, csrf, isSelf }: { path: string; csrf: string; isSelf: boolean },
+): Html {
+  const isActive = user.status === 'active';
+  if (isSelf) {
+    return html`<section class="panel"><h2>Role and status</h2>
+<p class="hint">You cannot change your own role or status. Another admin can.</p></section>`;
+  }
+  return html`<section class="panel"><h2>Role and status</h2>
+<p>A change takes effect at once: tokens with the earlier role no longer work, and the person may have to sign in again.</p>
+${form(
+  { action: `${path}/role`, csrf, hidden: shownFields({ role: user.role }) },
+  html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
+  { class: 'inline-form' },
+)}
+${
+  isActive
+    ? html`<p><a class="button danger" href="${path}/deactivate">Deactivate account</a></p>`
+    : html`<p>The account is inactive: nobody can sign in to it.</p>${form({ action: `${path}/activate`, csrf }, html`<div class="buttons"><button class="primary">Activate account</button></div>`)}`
+}</section>`;
+}
+
+/** How many sessions would end, in a sentence. */
+export function openText({ value }: Outcome<{ data: readonly ApiSession[] }>): Content {
+  const open = value?.data ?? [];
+  const last = open
+    .map(({ last_used_at: at }) => at)
+    .sort()
+    .at(-1);
+  if (last === undefined) return 'There are no open sessions.';
+  return html`${open.length === 1 ? '1 open session ends' : html`${open.length} open sessions end`}. The last use was ${ago(new Date(last))}.`;
+}
+
+const describe = (userAgent: string | null) => describeProgram(userAgent ?? undefined);
+
+/** Where somebody is signed in. */
+function sessionSection(
+  outcome: Outcome<{ data: ApiSession[] }>,
+  { path, csrf }: { path: string; csrf: string },
+): Html {
+  if (outcome.error !== undefined) {
+    return html`<section><h2>Sessions</h2>${notAvailable('Sessions', outcome.error, { again: path })}</section>`;
+  }
+  const { data } = outcome.value;
+  const columns: Column<ApiSession>[] = [
+    {
+      title: 'Browser or program',
+      show: ({ client, type }) =>
+        html`${describe(client)}${type === 'login' && html` <span class="tag">API</span>`}`,
+    },
+    { title: 'Address', show: ({ address }) => address ?? 'unknown' },
+    { title: 'Signed in', show: ({ created_at: at }) => time(at) },
+    { title: 'Last seen', show: ({ last_used_at: at }) => time(at) },
+    {
+      title: 'End',
+      show: ({ id, client }) =>
+        form(
+          { action: `${path}/sessions/end`, csrf, hidden: { id } },
+          html`<button class="secondary" aria-label="${`End the session of ${describe(client)}`}">End</button>`,
+        ),
+    },
+  ];
+  return html`<section><h2>Sessions</h2>${
+    data.length === 0
+      ? html`<p class="empty">There are no open sessions.</p>`
+      : html`${table(columns, data)}<p><a class="button danger" href="${path}/sessions/end-all">End all sessions</a></p>`
+  }</section>`;
+}

@@ -1,0 +1,167 @@
+import { html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
+import { attempt } from '../../api/attempt.ts';
+import { changes } from '../../http/changes.ts';
+import { statusTag, time } from '../../pages/parts.ts';
+import type { ResourceQuestion, Target } from '../../resources/resource.ts';
+import { resourcePages } from '../../resources/resource-pages.ts';
+import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import { findUser, listUsers, withLastSignIns } from './user-list.ts';
+import { type ApiSession, openText, ROLES, type User, userPage } from './user-page.ts';
+
+/** Users, for editors to see and for admins to manage. */
+export const users = resourcePages<User>({
+  name: 'users',
+  noun: ['user', 'users'],
+  api: '/v2/users',
+  idPrefix: 'usr',
+  role: 'editor',
+  notices: {
+    role: 'The role is changed.',
+    inactive: 'The account is deactivated, and all its sessions have ended.',
+    active: 'The account is active.',
+    ended: 'The session has ended, and its tokens no longer work.',
+    all_ended: 'All sessions have ended, and their tokens no longer work.',
+    deleted: 'The account is deleted.',
+    created: 'The account is created.',
+    without_role: 'The account is created, but the role could not be set. Set the role below.',
+  },
+  filters: [
+    { name: 'q', label: 'Username, name, email or ID' },
+    { name: 'role', label: 'Role', options: ['user', 'editor', 'admin'] },
+    { name: 'status', label: 'Status', options: ['active', 'inactive'] },
+    {
+      name: 'sort',
+      label: 'Sort by',
+      none: 'Newest first',
+      options: [
+        ['oldest', 'Oldest first'],
+        ['username', 'Username'],
+        ['email', 'Email'],
+      ],
+    },
+  ],
+  async find({ api, person }, query) {
+    const page = await listUsers(api, query);
+    return person.role === 'admin' ? withLastSignIns(api, page) : page;
+  },
+  columns: [
+    { title: 'Username', show: ({ id, username }) => html`<bdi>${username ?? id}</bdi>` },
+    { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
+    { title: 'Email', show: ({ email }) => (email === null ? 'none' : html`<bdi>${email}</bdi>`) },
+    { title: 'Role', show: ({ role }) => role },
+    { title: 'Status', show: ({ status }) => status !== undefined && statusTag(status) },
+    { title: 'Last sign-in', role: 'admin', show: ({ lastSignIn }) => time(lastSignIn) },
+    { title: 'Created', show: ({ createdAt }) => time(createdAt) },
+  ],
+  empty: html`<p><strong>There are no users yet.</strong></p>`,
+  async read(visit) {
+    const [{ etag, ...user }, sessions] = await Promise.all([
+      findUser(visit.api, visit.id('usr')),
+      visit.person.role === 'admin' ? sessionsOf(visit) : undefined,
+    ]);
+    return { value: { ...user, sessions }, etag };
+  },
+  title: ({ id, username }) => username ?? id,
+  view: userPage,
+  fields: [
+    { name: 'username', label: 'Username', required: true, maxlength: 64 },
+    { name: 'email', label: 'Email', type: 'email', required: true, maxlength: 254 },
+    {
+      name: 'password',
+      label: 'Password',
+      type: 'password',
+      required: true,
+      autocomplete: 'new-password',
+      hint: 'At least 8 characters. The person can change the password.',
+    },
+    { name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
+  ],
+  create: {
+    role: 'admin',
+    async send({ api }, { role, ...account }) {
+      // This profile names the fields that are wrong, and has no roles.
+      const { id } = await api.send<{ id: string }>('POST', '/v2/users', account);
+      if (role === 'user') return { id };
+      const given = await attempt(api.send('PUT', `/v2/users/${encodeURIComponent(id)}/role`, { role }));
+      return { id, done: given.error === undefined ? 'created' : 'without_role' };
+    },
+  },
+  remove: {
+    role: 'admin',
+    noun: 'account',
+    lost: 'The person can no longer sign in. Their items, applications, API keys, notifications and reports are deleted; their orders are kept without their name.',
+    async warning({ visit, value }) {
+      anotherPerson(visit);
+      return openText(value.sessions ?? (await sessionsOf(visit)));
+    },
+  },
+  confirmed: { deactivate: deactivation, 'sessions/end-all': endOfAllSessions },
+  routes: addUserRoutes,
+});
+
+/** The path of a user's sessions in the API, or of one of them. */
+const sessionsPath = (visit: Visit, id = '') =>
+  `/api/v1/sessions${id && `/${encodeURIComponent(id)}`}?${new URLSearchParams({ user_id: visit.id('usr') })}`;
+
+const sessionsOf = (visit: Visit) => attempt(visit.api.get<{ data: ApiSession[] }>(sessionsPath(visit)));
+
+async function deactivation({ visit, value }: Target<User>): Promise<ResourceQuestion> {
+  anotherPerson(visit);
+  const name = value.username ?? value.id;
+  const open = openText(value.sessions ?? (await sessionsOf(visit)));
+  return {
+    title: `Deactivate ${name}?`,
+    lost: html`<p>${name} can no longer sign in. ${open} Their applications stop working, too. Nothing is deleted: an admin can activate the account again.</p>`,
+    submit: 'Deactivate account',
+    act: () => changeStatus(visit, 'inactive'),
+  };
+}
+
+async function endOfAllSessions({ visit, value, path }: Target<User>): Promise<ResourceQuestion> {
+  const open = openText(value.sessions ?? (await sessionsOf(visit)));
+  return {
+    title: `End all sessions of ${value.username ?? value.id}?`,
+    lost: html`<p>${open} The person has to sign in again in every browser and program.</p>`,
+    submit: 'End all sessions',
+    async act() {
+      await visit.api.send('DELETE', sessionsPath(visit));
+      return `${path}?done=all_ended`;
+    },
+  };
+}
+
+const pathOf = (visit: Visit) => `/dashboard/users/${visit.id('usr')}`;
+
+async function changeStatus(visit: Visit, status: 'active' | 'inactive'): Promise<string> {
+  await visit.api.send('PUT', `/v2/users/${anotherPerson(visit)}/status`, { status });
+  return `${pathOf(visit)}?done=${status}`;
+}
+
+/** What the buttons of the page do. Their errors have a page of their own. */
+function addUserRoutes({ post }: DashboardRouter): void {
+  post('/users/:id/role', async (visit, fields) => {
+    const id = anotherPerson(visit);
+    const user = await findUser(visit.api, id);
+    const { role = user.role } = changes(fields, { role: fields.text('role') }, { role: user.role });
+    await visit.api.send('PUT', `/v2/users/${id}/role`, { role }, user.etag);
+    return `${pathOf(visit)}?done=role`;
+  });
+
+  post('/users/:id/activate', (visit) => changeStatus(visit, 'active'));
+
+  post('/users/:id/sessions/end', async (visit, fields) => {
+    await visit.api.send('DELETE', sessionsPath(visit, fields.required('id')));
+    return `${pathOf(visit)}?done=ended`;
+  });
+}
+
+/** The id of the person whose page it is. Nobody takes their own authority away: there may be no other admin. */
+function anotherPerson(visit: Visit): string {
+  const id = visit.id('usr');
+  if (id !== visit.person.id) return id;
+  throw new ApiError(
+    409,
+    'You cannot change your own role or status, or delete your account here. Ask another admin.',
+  );
+}

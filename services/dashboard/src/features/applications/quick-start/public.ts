@@ -1,0 +1,89 @@
+import { type Code, js, type Sample, type Snippet } from './sample.ts';
+
+/** No secret; and without TLS, as on a developer's own machine, openid-client has to be told so. */
+const publicOptions = (base: string): Code =>
+  base.startsWith('http:')
+    ? js`,\n  client.None(), { execute: [client.allowInsecureRequests] }`
+    : js`, client.None()`;
+
+export function browserOpenidClient(sample: Sample): Snippet {
+  const { base, clientId, redirectUri, scope } = sample;
+  return {
+    id: 'openid-client',
+    title: 'JavaScript with openid-client',
+    before: 'npm install openid-client. There is no secret: PKCE takes its place.',
+    code: js`import * as client from 'openid-client';
+
+const config = await client.discovery(
+  new URL(${base}), ${clientId}, undefined${publicOptions(base)});
+
+export async function signIn() {
+  const verifier = client.randomPKCECodeVerifier();
+  const state = client.randomState();
+  sessionStorage.setItem('sign-in', JSON.stringify({ verifier, state }));
+  location.href = client.buildAuthorizationUrl(config, {
+    redirect_uri: ${redirectUri},
+    scope: ${scope},
+    state,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).href;
+}
+
+// On the page of the redirect URI:
+export async function signedIn() {
+  const { verifier, state } = JSON.parse(sessionStorage.getItem('sign-in'));
+  const checks = { pkceCodeVerifier: verifier, expectedState: state };
+  return client.authorizationCodeGrant(config, new URL(location.href), checks);
+}`,
+  };
+}
+
+export function browserFetch({ base }: Sample): Snippet {
+  return {
+    id: 'fetch',
+    title: 'A request with fetch',
+    before: 'Any origin may call the API with an access token.',
+    code: js`const answer = await fetch(${`${base}/userinfo`}, {
+  headers: { authorization: \`Bearer \${tokens.access_token}\` },
+});
+console.log(await answer.json());`,
+  };
+}
+
+export function nativeOpenidClient({ base, clientId, redirectUri, scope }: Sample): Snippet {
+  return {
+    id: 'openid-client',
+    title: 'Node.js with openid-client',
+    before:
+      'npm install openid-client. The program listens on a local port for the response (RFC 8252 §7.3), and prints the URL to open in a browser. There is no secret: PKCE takes its place. People have to allow the application at each sign-in, since any program can listen there (RFC 8252 §8.6).',
+    code: js`import { createServer } from 'node:http';
+import * as client from 'openid-client';
+
+const config = await client.discovery(
+  new URL(${base}), ${clientId}, undefined${publicOptions(base)});
+const redirectUri = new URL(${redirectUri});
+const verifier = client.randomPKCECodeVerifier();
+const state = client.randomState();
+
+const server = createServer(async (request, response) => {
+  const answer = new URL(request.url, redirectUri);
+  if (answer.pathname !== redirectUri.pathname) return response.writeHead(404).end();
+  const checks = { pkceCodeVerifier: verifier, expectedState: state };
+  const tokens = await client.authorizationCodeGrant(config, answer, checks);
+  response.end('You can close this window.');
+  server.close();
+  console.log(await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub));
+}).listen(0, '127.0.0.1', async () => {
+  // Any port is accepted for a loopback address.
+  redirectUri.port = server.address().port;
+  console.log(client.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri.href,
+    scope: ${scope},
+    state,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).href);
+});`,
+  };
+}

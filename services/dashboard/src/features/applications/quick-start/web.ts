@@ -1,0 +1,99 @@
+import { insecure, js, python, type Sample, SECRET, type Snippet, sh } from './sample.ts';
+
+const authorizeUrl = ({ base, clientId, redirectUri, scope }: Sample) =>
+  `${base}/oauth2/authorize?${new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    state: 'something-that-cannot-be-guessed',
+  })}`;
+
+export function webCurl(sample: Sample): Snippet {
+  const { base, clientId, redirectUri } = sample;
+  return {
+    id: 'curl',
+    title: 'curl',
+    before: SECRET,
+    // In braces, since the code would else be read from the lines that were pasted with this one.
+    code: sh`{
+  echo 'Open this URL in a browser and sign in:'
+  echo ${authorizeUrl(sample)}
+  echo 'Within a minute, paste the code from the URL that you are redirected to:'
+  read -r CODE
+  TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
+    -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
+    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"
+}`,
+  };
+}
+
+export function webOpenidClient(sample: Sample): Snippet {
+  const { base, clientId, redirectUri, scope } = sample;
+  return {
+    id: 'openid-client',
+    title: 'Node.js with openid-client',
+    before: `npm install openid-client, and ${SECRET.charAt(0).toLowerCase()}${SECRET.slice(1)} Then open the redirect URI’s site.`,
+    code: js`import { createServer } from 'node:http';
+import * as client from 'openid-client';
+
+const redirectUri = ${redirectUri};
+const config = await client.discovery(
+  new URL(${base}), ${clientId}, process.env.CLIENT_SECRET${insecure(sample)});
+// In your application: one of each for each sign-in, kept in its session.
+const verifier = client.randomPKCECodeVerifier();
+const state = client.randomState();
+
+createServer(async (request, response) => {
+  const url = new URL(request.url, redirectUri);
+  if (url.pathname !== new URL(redirectUri).pathname) {
+    const parameters = {
+      redirect_uri: redirectUri,
+      scope: ${scope},
+      state,
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    };
+    response.writeHead(302, { location: client.buildAuthorizationUrl(config, parameters).href });
+    return response.end();
+  }
+  response.setHeader('content-type', 'text/plain; charset=utf-8');
+  try {
+    const checks = { pkceCodeVerifier: verifier, expectedState: state };
+    const tokens = await client.authorizationCodeGrant(config, url, checks);
+    const person = await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub);
+    response.end(\`Signed in: \${person.name}\`);
+  } catch (error) {
+    // The person has not allowed it, for example.
+    response.writeHead(400).end(\`Not signed in: \${error.error ?? error.message}\`);
+  }
+}).listen(new URL(redirectUri).port || 443);`,
+  };
+}
+
+export function webPython(sample: Sample): Snippet {
+  const { base, clientId, redirectUri } = sample;
+  return {
+    id: 'python',
+    title: 'Python',
+    before: SECRET,
+    code: python`import json, os
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+print("Open this URL, sign in, and copy the code from the URL that you are redirected to:")
+print(${authorizeUrl(sample)})
+form = urlencode({
+    "grant_type": "authorization_code",
+    "client_id": ${clientId},
+    "client_secret": os.environ["CLIENT_SECRET"],
+    "redirect_uri": ${redirectUri},
+    "code": input("The code: "),
+}).encode()
+token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
+
+request = Request(${`${base}/userinfo`}, headers={"Authorization": "Bearer " + token})
+print(json.load(urlopen(request)))`,
+  };
+}

@@ -1,0 +1,210 @@
+import { form } from '@gatehouse/web/form';
+import { type Html, html } from '@gatehouse/web/html';
+import { userIdOf } from '../../api/lookups.ts';
+import { namesOfProducts } from '../../api/names.ts';
+import { beginsWith, filters } from '../../api/pages.ts';
+import { changes, shownFields } from '../../http/changes.ts';
+import { formProblem, textField } from '../../pages/fields.ts';
+import { table } from '../../pages/list.ts';
+import { copyable, exactTime, facts, money, number, statusTag, time, userLink } from '../../pages/parts.ts';
+import type { SentForm } from '../../resources/confirmed.ts';
+import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
+import { resourcePages } from '../../resources/resource-pages.ts';
+import { notFound } from '../../routes/dashboard-router.ts';
+import { hasRole } from '../../sessions/session.ts';
+
+type Order = {
+  id: string;
+  user_id: string;
+  status: string;
+  currency: string;
+  total_amount: number;
+  created_at: string;
+  updated_at: string;
+  items: { product_id: string; quantity: number; unit_price: number; line_total: number }[];
+  status_history: { status: string; at: string; note: string | null }[];
+};
+
+const API = '/v2/orders';
+const STATUSES = ['pending', 'confirmed', 'processing', 'shipped', 'delivered', 'cancelled', 'refunded'];
+const NOTE = { name: 'note', label: 'Note', hint: 'The note is kept in the history of the order.' };
+/** The step that follows each status (docs/guides/products-api.md), and its button. */
+const NEXT: Record<string, { status: string; button: string }> = {
+  pending: { status: 'confirmed', button: 'Confirm order' },
+  confirmed: { status: 'processing', button: 'Start processing' },
+  processing: { status: 'shipped', button: 'Mark as shipped' },
+  shipped: { status: 'delivered', button: 'Mark as delivered' },
+};
+type Ending = {
+  status: string;
+  button: string;
+  question: string;
+  /** From which statuses, and from which of them its customer may end it. */
+  from: readonly string[];
+  customer: readonly string[];
+  consequence: string;
+};
+/** How an order ends early. */
+const ENDINGS: Record<'cancel' | 'refund', Ending> = {
+  cancel: {
+    status: 'cancelled',
+    button: 'Cancel order',
+    question: 'Cancel this order?',
+    from: ['pending', 'confirmed', 'processing'],
+    customer: ['pending', 'confirmed'],
+    consequence: 'is not delivered, and the stock of its products is returned.',
+  },
+  refund: {
+    status: 'refunded',
+    button: 'Refund order',
+    question: 'Refund this order?',
+    from: ['delivered'],
+    customer: [],
+    consequence:
+      'is marked as refunded. Gatehouse transfers no money: refund the payment through your payment provider.',
+  },
+};
+
+/** Orders: people see their own; editors and admins all, and change what becomes of them. */
+export const orders = resourcePages<Order>({
+  name: 'orders',
+  noun: ['order', 'orders'],
+  api: API,
+  idPrefix: 'ord',
+  people: ({ user_id: id }) => [id],
+  notices: {
+    changed: 'The status of the order is changed.',
+    cancelled: 'The order is cancelled.',
+    refunded: 'The order is refunded.',
+  },
+  filters: [
+    { name: 'q', label: ({ role }) => (role === 'user' ? 'Order ID' : 'Order ID or customer') },
+    { name: 'status', label: 'Status', options: STATUSES },
+    { name: 'from', label: 'Placed since (UTC)', type: 'date' },
+  ],
+  async find({ api }, { q = '', status, from, cursor }) {
+    const isOrder = q.startsWith('ord_');
+    const user_id = isOrder ? '' : await userIdOf(api, q);
+    return api.get(API, {
+      cursor,
+      ...filters({ status, user_id, 'created_at][gte': from }),
+      ...(isOrder && beginsWith('id', q)),
+      ...(!isOrder && !from && { sort: 'created_at', order: 'desc' }),
+    });
+  },
+  columns: [
+    { title: 'Order', show: ({ id }) => html`<code>${id}</code>` },
+    { title: 'Status', show: ({ status }) => statusTag(status) },
+    { title: 'Customer', role: 'editor', show: ({ user_id: id }, people) => userLink(id, people) },
+    {
+      title: 'Items',
+      number: true,
+      show: ({ items }) => number(items.reduce((sum, { quantity }) => sum + quantity, 0)),
+    },
+    { title: 'Total', number: true, show: (it) => money(it.total_amount, it.currency) },
+    { title: 'Placed', show: ({ created_at: at }) => time(at) },
+  ],
+  empty: html`<p><strong>There are no orders yet.</strong> Orders are placed through the API: <code>POST /v2/orders</code>. <a href="/docs/guides/products-api">How to place an order</a></p>`,
+  title: ({ id }) => `Order …${id.slice(-8)}`,
+  view,
+  actions: {
+    async status(target, fields) {
+      const status = fields.text('status');
+      if (!Object.values(NEXT).some((next) => next.status === status)) throw notFound();
+      changes(fields, { status }, target.value);
+      await changeStatus(target, status, fields.text('note'));
+      return `${target.path}?done=changed`;
+    },
+  },
+  confirmed: { cancel: ending(ENDINGS.cancel), refund: ending(ENDINGS.refund) },
+});
+
+function changeStatus({ visit, apiPath, etag }: Target<Order>, status: string, note: string) {
+  return visit.api.send('PATCH', `${apiPath}/status`, { status, ...(note !== '' && { note }) }, etag);
+}
+
+/** What is asked before an order ends early. */
+function ending({ status, button, question, consequence }: Ending) {
+  return (target: Target<Order>, sent?: SentForm): ResourceQuestion => {
+    const { value: order, path } = target;
+    return {
+      title: question,
+      lost: html`<p>The order of ${time(order.created_at)} for <strong>${money(order.total_amount, order.currency)}</strong> ${consequence} This cannot be undone.</p>`,
+      fields: textField({ ...NOTE, value: sent?.fields.text('note') ?? '' }),
+      names: ['status', 'note'],
+      hidden: shownFields({ status: order.status }, sent),
+      submit: button,
+      async act(fields) {
+        changes(fields, { status }, order);
+        await changeStatus(target, status, fields.text('note'));
+        return `${path}?done=${status}`;
+      },
+    };
+  };
+}
+
+async function view({ value: order, visit, people, path, refused }: ResourceView<Order>): Promise<Html> {
+  const mayChange = hasRole(visit.person, 'editor');
+  const products = await namesOfProducts(
+    visit.api,
+    order.items.map(({ product_id: id }) => id),
+  );
+  const sum = (amount: number) => money(amount, order.currency);
+  return html`<section class="panel">${facts([
+    ['Order ID', copyable('order-id', order.id)],
+    ['Customer', mayChange ? userLink(order.user_id, people) : 'you'],
+    ['Status', statusTag(order.status)],
+    ['Total', sum(order.total_amount)],
+    ['Placed', time(order.created_at)],
+  ])}</section>
+<section><h2>Items</h2>${table(
+    [
+      {
+        title: 'Product',
+        show: ({ product_id: id }) =>
+          html`<a href="/dashboard/products/${encodeURIComponent(id)}">${products.get(id) ?? html`<code>${id}</code>`}</a>`,
+      },
+      { title: 'Unit price', number: true, show: ({ unit_price: price }) => sum(price) },
+      { title: 'Quantity', number: true, show: ({ quantity }) => number(quantity) },
+      { title: 'Total', number: true, show: ({ line_total: total }) => sum(total) },
+    ],
+    order.items,
+  )}</section>
+${statusSection(order, { visit, path, mayChange, refused })}
+<section><h2>History</h2>${table(
+    [
+      { title: 'Status', show: ({ status }) => statusTag(status) },
+      { title: 'Time', show: ({ at }) => exactTime(at) },
+      { title: 'Note', show: ({ note }) => note ?? '–' },
+    ],
+    order.status_history,
+  )}</section>`;
+}
+
+/** The next step of an order, and the ways to end it early. */
+function statusSection(
+  { status }: Order,
+  {
+    visit: { csrf },
+    path,
+    mayChange,
+    refused,
+  }: Pick<ResourceView<Order>, 'visit' | 'path' | 'refused'> & { mayChange: boolean },
+): Html | false {
+  const next = mayChange ? NEXT[status] : undefined;
+  const endings = Object.entries(ENDINGS).filter(([, { from, customer }]) =>
+    (mayChange ? from : customer).includes(status),
+  );
+  if (next === undefined && endings.length === 0) return false;
+  const hidden = { ...shownFields({ status }, refused), status: next?.status ?? '' };
+  return html`<section class="panel"><h2>Status</h2>${formProblem(refused?.error, ['status', 'note'])}${
+    next !== undefined &&
+    form(
+      { action: `${path}/status`, csrf, hidden },
+      html`${textField({ ...NOTE, value: refused?.fields.text('note') ?? '' })}
+<div class="buttons"><button class="primary">${next.button}</button></div>`,
+      { class: 'wide-form' },
+    )
+  }
+${endings.map(([name, { button }]) => html`<p><a class="button danger" href="${path}/${name}">${button}</a></p>`)}</section>`;
+}

@@ -1,0 +1,102 @@
+import { html } from '@gatehouse/web/html';
+import { attempt } from '../../api/attempt.ts';
+import { filters } from '../../api/pages.ts';
+import { copyable, facts, money, number, statusTag, time } from '../../pages/parts.ts';
+import { resourcePages } from '../../resources/resource-pages.ts';
+
+type Product = {
+  id: string;
+  name: string;
+  description: string | null;
+  category: string | null;
+  price: number;
+  currency: string;
+  stock: number;
+  sku: string | null;
+  status: string;
+  created_at: string;
+  updated_at: string;
+};
+
+const STATUSES = [['active', 'active: it can be ordered'], 'inactive'] as const;
+const PRICE_HINT = 'With a point, such as 12.50';
+const CURRENCY_HINT = 'Three letters, such as EUR';
+
+/** Products: everybody sees them; editors and admins change them. */
+export const products = resourcePages<Product>({
+  name: 'products',
+  noun: ['product', 'products'],
+  api: '/v2/products',
+  idPrefix: 'prd',
+  filters: [
+    { name: 'q', label: 'Search', hint: 'Name, category, SKU or description' },
+    {
+      name: 'category',
+      label: 'Category',
+      async options(api) {
+        const { value } = await attempt(
+          api.get<{ data: { name: string | null }[] }>('/v2/products/categories'),
+        );
+        return (value?.data ?? []).flatMap(({ name }) => (name === null ? [] : [name]));
+      },
+    },
+    { name: 'status', label: 'Status', options: ['active', 'inactive'] },
+  ],
+  find({ api }, { q, cursor, ...equal }) {
+    const query = { cursor, ...filters(equal) };
+    return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
+  },
+  columns: [
+    { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
+    { title: 'Category', show: ({ category }) => category ?? '–' },
+    { title: 'SKU', show: ({ sku }) => (sku === null ? '–' : html`<code>${sku}</code>`) },
+    { title: 'Price', number: true, show: ({ price, currency }) => money(price, currency) },
+    { title: 'Stock', number: true, show: ({ stock }) => stock },
+    { title: 'Status', show: ({ status }) => statusTag(status) },
+  ],
+  empty: html`<p><strong>There are no products yet.</strong> Products can be searched and ordered <a href="/docs/guides/products-api">through the API</a>.</p>`,
+  title: ({ name }) => name,
+  view: ({ value, form, deletion }) => html`<section class="panel">${facts([
+    ['Product ID', copyable('product-id', value.id)],
+    ['Price', money(value.price, value.currency)],
+    ['Stock', number(value.stock)],
+    ['Status', statusTag(value.status)],
+    ['Created', time(value.created_at)],
+    ['Changed', time(value.updated_at)],
+  ])}</section>
+${
+  form
+    ? html`<section><h2>Edit product</h2>${form}</section>`
+    : html`<section><h2>Description</h2><p>${value.description ?? 'None.'}</p></section>`
+}
+${deletion}`,
+  fields: [
+    { name: 'name', label: 'Name', required: true, maxlength: 200 },
+    [
+      { name: 'price', label: 'Price', required: true, number: 'decimal', hint: PRICE_HINT },
+      {
+        name: 'currency',
+        label: 'Currency',
+        required: true,
+        maxlength: 3,
+        hint: CURRENCY_HINT,
+        initial: 'EUR',
+      },
+    ],
+    [
+      { name: 'stock', label: 'Stock', required: true, number: 'integer', initial: '0' },
+      { name: 'status', label: 'Status', required: true, options: STATUSES, initial: 'active' },
+    ],
+    [
+      { name: 'category', label: 'Category', maxlength: 100 },
+      { name: 'sku', label: 'SKU', maxlength: 64 },
+    ],
+    { name: 'description', label: 'Description', rows: 4, prose: true },
+  ],
+  create: { role: 'editor', invitation: 'Create a product' },
+  update: { role: 'editor' },
+  remove: {
+    role: 'editor',
+    lost: 'The product can no longer be found or ordered. Orders that contain the product do not change.',
+  },
+});

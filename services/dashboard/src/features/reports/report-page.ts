@@ -1,0 +1,160 @@
+import { alertBox, form } from '@gatehouse/web/form';
+import { moment } from '@gatehouse/web/formatting';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { queryText } from '../../api/api.ts';
+import type { ApiError } from '../../api/api-error.ts';
+import { formProblem, selectField, textField } from '../../pages/fields.ts';
+import { capital, copyable, facts, number, refreshed, statusTag, time } from '../../pages/parts.ts';
+import type { ResourceView } from '../../resources/resource.ts';
+
+export type Report = {
+  id: string;
+  type: string;
+  format: string;
+  status: string;
+  progress: number;
+  rows: number;
+  bytes: number | null;
+  error: string | null;
+  from: string | null;
+  to: string | null;
+  filters: Record<string, string>;
+  created_at: string;
+  completed_at: string | null;
+  expires_at: string | null;
+};
+export type ReportType = {
+  type: string;
+  description: string;
+  formats: string[];
+  columns: string[];
+  /** The values that each filter allows; none where it allows any. */
+  parameters: { filters: Record<string, string[]> };
+};
+/** What the form of a new report is filled with; filters by their names. */
+export type ReportValues = { format: string; from: string; to: string; filters: Record<string, string> };
+
+export const REPORTS = '/dashboard/reports';
+const FILTER_NAMES: Record<string, string> = {
+  ...{ user_id: 'User id', client_id: 'Client id', currency: 'Currency', status: 'Status' },
+  ...{ category: 'Category', role: 'Role', type: 'Type' },
+};
+const FORMATS = [
+  ['csv', 'CSV: for spreadsheets'],
+  ['json', 'JSON: for programs'],
+  ['pdf', 'PDF: for people, with a chart'],
+] as const;
+
+/** Whether it is still being made. */
+export const isRunning = ({ status }: Report) => status === 'queued' || status === 'running';
+const filterName = (name: string) => FILTER_NAMES[name] ?? name;
+/** The name that the API gives to a filter in its errors, and the id of its field. */
+export const filterField = (name: string) => `filters.${name}`;
+
+/** What can be reported. */
+export function reportChoice(types: readonly ReportType[]): Html {
+  return html`<p>Reports are made in the background and contain only data that you can see.</p>
+<ul class="choices">${types.map(
+    ({ type, description, columns }) =>
+      html`<li><a class="choice" href="${REPORTS}/new?type=${type}"><strong>${capital(type)}</strong><span>${description}</span><span class="hint">${columns.join(', ')}</span></a></li>`,
+  )}</ul>`;
+}
+
+/** The form of a report of one type. */
+export function reportForm(it: {
+  type: ReportType;
+  csrf: string;
+  values: ReportValues;
+  error?: ApiError | undefined;
+}): Html {
+  const { values, error } = it;
+  const { type, description, formats, parameters } = it.type;
+  const problems = error?.details ?? [];
+  const names = Object.keys(parameters.filters);
+  return html`<p>${description} <a href="${REPORTS}/new">Choose another type</a>.</p>
+${formProblem(error, ['format', 'from', 'to', ...names.map(filterField)])}
+${form(
+  { action: `${REPORTS}/new`, csrf: it.csrf, hidden: { type } },
+  html`${selectField({ name: 'format', label: 'Format', required: true, value: values.format, options: FORMATS.filter(([name]) => formats.includes(name)), problems })}
+<fieldset><legend>Period and filters</legend>
+<div class="pair">${textField({ name: 'from', label: 'From', type: 'date', value: values.from, hint: 'The first day, in UTC.', problems })}
+${textField({ name: 'to', label: 'To', type: 'date', value: values.to, hint: 'The last day, in UTC.', problems })}</div>
+${Object.entries(parameters.filters).map(([name, allowed]) => {
+  const common = { name: filterField(name), label: filterName(name), value: values.filters[name] ?? '' };
+  if (allowed.length === 0) return textField({ ...common, problems });
+  return selectField({ ...common, options: [['', 'Any'], ...allowed], problems });
+})}</fieldset>
+<div class="buttons"><button class="primary">Start the report</button></div>`,
+  { class: 'wide-form' },
+)}`;
+}
+
+/** The state of a report; loaded again while it is being made. */
+export function reportPage({ value: report, path, visit }: ResourceView<Report>): Html {
+  const { status, error, filters, progress, bytes, completed_at: completed, expires_at: expires } = report;
+  const isOpen = isRunning(report);
+  const end = (text: string) =>
+    form(
+      { action: `${path}/cancel`, csrf: visit.csrf },
+      html`<button class="danger" id="end">${text}</button>`,
+    );
+  const entries: (readonly [string, Content])[] = [
+    ['Status', statusTag(status)],
+    [
+      'Progress',
+      isOpen &&
+        html`<progress max="100" value="${progress}" aria-label="Progress">${progress} %</progress> ${progress} %`,
+    ],
+    ['Rows', number(report.rows)],
+    ['Size', bytes !== null && size(bytes)],
+    ['Period', period(report)],
+    ...Object.entries(filters).map(([name, value]) => [filterName(name), value] as const),
+    ['Requested', time(report.created_at)],
+    ['Completed', completed !== null && time(completed)],
+    ['Kept until', expires !== null && time(expires)],
+    ['Report ID', copyable('report-id', report.id)],
+  ];
+  const content = html`${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is unknown.'}</p>`)}
+${status === 'expired' && html`<p class="empty">The file has expired.</p>`}
+<section class="panel">${facts(entries.filter(([, value]) => value !== false))}</section>
+<div class="row-buttons">${status === 'completed' && html`<a class="button primary" href="${path}/download">Download</a>${end('Remove the file')}`}${isOpen && end('Cancel')}${
+    !isOpen &&
+    status !== 'completed' &&
+    html`<a class="button secondary" href="${againPath(report)}">Repeat report</a>`
+  }</div>
+${isOpen && html`<noscript><p class="hint">Load this page again to see the progress.</p></noscript>`}`;
+  return refreshed({ id: 'report', path, seconds: isOpen ? 1 : undefined, stack: true }, content);
+}
+
+function againPath({ type, format, from, to, filters }: Report): string {
+  const fields = Object.entries(filters).map(([name, value]) => [filterField(name), value] as const);
+  const days = { from: from?.slice(0, 10), to: to === null ? undefined : dayBefore(to) };
+  return `${REPORTS}/new${queryText({ type, format, ...days, ...Object.fromEntries(fields) })}`;
+}
+
+/** The days that a report is about. */
+export function period({ from, to }: Report): Content {
+  if (from === null && to === null) return 'all time';
+  const day = (iso: string) => moment(new Date(iso), 'day');
+  return html`${from === null ? 'the beginning' : day(from)} – ${to === null ? 'now' : day(dayBefore(to))}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The last day of a period that ends at this time, which is not part of it. */
+function dayBefore(end: string): string {
+  return new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
+}
+
+/** The end of a period of which this is the last day; what is no day is left to the API to refuse. */
+export function endOfDay(day: string): string {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(ms) ? day : new Date(ms + DAY_MS).toISOString().slice(0, 10);
+}
+
+/** A number of bytes in words. */
+export function size(bytes: number | null): string {
+  if (bytes === null) return '–';
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,53 @@
+import { type Confirmation, confirmation, isConfirmed } from '@gatehouse/web/confirmation';
+import { html } from '@gatehouse/web/html';
+import type { ApiError } from '../api/api-error.ts';
+import type { Fields } from '../http/forms.ts';
+import { errorOf, formProblem } from '../pages/fields.ts';
+import type { View } from '../pages/view.ts';
+import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
+
+/** A form of the page that was sent and did not lead to the act. */
+export type SentForm = { fields: Fields; error?: ApiError };
+
+/** What is asked before an act that cannot be undone, and the act, which returns the page to go on to. */
+export type Question = Confirmation &
+  Pick<View, 'title' | 'section' | 'trail'> & {
+    hidden?: Readonly<Record<string, string>>;
+    /** The names of `fields`, for links from what is wrong to where. */
+    names?: readonly string[];
+    act(fields: Fields): Promise<string>;
+  };
+
+/**
+ * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, once however often it is
+ * sent, and asks again otherwise.
+ */
+export function addConfirmed(
+  { get, postOnce }: Pick<DashboardRouter, 'get' | 'postOnce'>,
+  path: string,
+  ask: (visit: Visit, sent?: SentForm) => Promise<Question>,
+): void {
+  get(path, async (visit) => view(visit, await ask(visit)));
+
+  postOnce(path, async (visit, fields) => {
+    const question = await ask(visit, { fields });
+    if (!isConfirmed(fields.text('confirmation'), question)) return view(visit, question, { fields });
+    try {
+      return await question.act(fields);
+    } catch (thrown) {
+      const sent = { fields, error: errorOf(thrown) };
+      return view(visit, await ask(visit, sent), sent);
+    }
+  });
+}
+
+function view({ ctx, csrf }: Visit, question: Question, sent?: SentForm): View {
+  const { title, section, trail, hidden = {}, names = [] } = question;
+  const isUnconfirmed = sent !== undefined && sent.error === undefined;
+  return {
+    ...{ title, trail: trail ?? [], failed: sent !== undefined },
+    ...(section === undefined ? {} : { section }),
+    body: html`${formProblem(sent?.error, names)}
+${confirmation(question, { action: ctx.path, csrf, hidden }, isUnconfirmed)}`,
+  };
+}
