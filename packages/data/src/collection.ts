@@ -6,7 +6,7 @@ export type StoredDocument = { _id: string } & Record<string, unknown>;
 export type DocumentCollection = Collection<StoredDocument>;
 
 export type IndexDefinition = {
-  fields: Readonly<Record<string, 1>>;
+  fields: Readonly<Record<string, 1 | -1>>;
   options: { name: string; unique?: boolean; partialFilterExpression?: Readonly<Record<string, unknown>> };
 };
 

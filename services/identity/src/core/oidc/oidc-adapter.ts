@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Collection, Connection } from 'mongoose';
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { usedOnce } from './pushed-requests.ts';
 
@@ -26,9 +28,11 @@ type OidcDocument = {
   epoch?: number | undefined;
   /** Set on a session or grant that has ended: a tombstone, which keeps requests in flight from storing it again. */
   ended?: boolean;
-  consumed_at: Date | null;
+  consumed_at?: Date | null;
   expires_at: Date | null;
 };
+
+type Documents = Collection<OidcDocument>;
 
 type Spec = {
   collection: string;
@@ -55,6 +59,11 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS;
 
+const INDEXES_OF_ACCOUNT: readonly IndexDefinition[] = [
+  { fields: { account_id: 1, epoch: 1 }, options: { name: 'account_id_1_epoch_1' } },
+  { fields: { account_id: 1, expires_at: -1 }, options: { name: 'account_id_1_expires_at_-1' } },
+];
+
 /** How long a tombstone is kept, in milliseconds: longer than any request that has read what has ended since. */
 const TOMBSTONE_MS = 3600_000;
 
@@ -71,7 +80,7 @@ export type OfAccount = {
 };
 
 export type OidcStore = {
-  /** The adapter for one of oidc-provider's models. */
+  /** The adapter for one of oidc-provider's collections. */
   adapterFor(name: string): Adapter;
   /** The collections whose documents expire. */
   collections: readonly string[];
@@ -113,17 +122,20 @@ export type OidcStoreOptions = {
 
 /** oidc-provider's storage in MongoDB. Expiry is checked when reading, since documents are swept late. */
 export function createOidcStore(connection: Connection, options: OidcStoreOptions): OidcStore {
-  const models = Object.fromEntries(
-    (Object.keys(KINDS) as Kind[]).map((kind) => [kind, defineModel(connection, kind)]),
-  ) as Record<Kind, Model<OidcDocument>>;
+  const collections = Object.fromEntries(
+    (Object.keys(KINDS) as Kind[]).map((kind) => [
+      kind,
+      defineCollection<OidcDocument>(connection, KINDS[kind].collection, indexesOf(kind)),
+    ]),
+  ) as Record<Kind, Documents>;
 
   // Denied first, which covers what is issued meanwhile: after a crash in between, the grant can be ended again.
   async function endGrant(id: string): Promise<void> {
     await options.denyGrant(id);
-    await bury(models.Grant, { _id: id });
+    await bury(collections.Grant, { _id: id });
     await Promise.all([
-      models.AuthorizationCode.deleteMany({ grant_id: id }),
-      models.RefreshToken.deleteMany({ grant_id: id }),
+      collections.AuthorizationCode.deleteMany({ grant_id: id }),
+      collections.RefreshToken.deleteMany({ grant_id: id }),
     ]);
   }
 
@@ -133,11 +145,12 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       | { account_id: string; uid: string; client_id?: string }
       | { client_id: string },
   ) {
-    for await (const { _id } of models.Grant.find(filter, { _id: 1 }).lean().cursor()) await endGrant(_id);
+    for await (const { _id } of collections.Grant.find(filter, { projection: { _id: 1 } }))
+      await endGrant(_id);
   }
 
   async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; epoch?: object }) {
-    for await (const document of models[kind].find(filter).sort({ expires_at: -1 }).lean().cursor()) {
+    for await (const document of collections[kind].find(filter).sort({ expires_at: -1 })) {
       const payload = payloadOf(document);
       if (payload === undefined) continue;
       const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
@@ -150,32 +163,32 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     adapterFor(name) {
       if (name === 'Client') return readOnly(options.findClient);
       if (STATELESS.has(name)) return statelessAdapter(name, options);
-      const model = models[name as Kind];
-      if (model === undefined)
+      const documents = collections[name as Kind];
+      if (documents === undefined)
         throw new Error(`oidc-provider tried to store ${name}, which has no collection`);
-      const adapter = documentAdapter(model, name as Kind);
+      const adapter = documentAdapter(documents, name as Kind);
       if (name === 'Session') {
         return {
           ...adapter,
           find: async (id) => knowingAuthorizations(await adapter.find(id)),
           findByUid: async (uid) => knowingAuthorizations(await adapter.findByUid(uid)),
-          destroy: (id) => bury(model, selectorOf(name, id)),
+          destroy: (id) => bury(documents, selectorOf(name, id)),
         };
       }
       if (name === 'Grant') return { ...adapter, destroy: endGrant };
       if (name === 'AuthorizationCode') {
         const { keepExchangedCode: keepSeconds } = options;
-        return { ...adapter, consume: once(model, { keepSeconds, onReuse: endGrant }) };
+        return { ...adapter, consume: once(documents, { keepSeconds, onReuse: endGrant }) };
       }
       if (name === 'RefreshToken') {
-        return graceful({ ...adapter, consume: once(model) }, options.reuseGrace);
+        return graceful({ ...adapter, consume: once(documents) }, options.reuseGrace);
       }
-      if (name === 'PushedAuthorizationRequest') return usedOnce(adapter, model);
+      if (name === 'PushedAuthorizationRequest') return usedOnce(adapter, documents);
       return adapter;
     },
     async useOnce(name, until) {
       try {
-        await models.ReplayDetection.updateOne(
+        await collections.ReplayDetection.updateOne(
           // Whoever does not find it expired tries to insert it, which only one can.
           { _id: hash('sha256', name, 'base64url'), expires_at: { $lte: new Date() } },
           { $set: { payload: '{}', expires_at: until } },
@@ -189,20 +202,20 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     },
     async extend(kind, id, seconds) {
       const _id = keyOf(kind, id);
-      await models[kind].updateOne(
+      await collections[kind].updateOne(
         { _id, ended: { $ne: true } },
         { $set: { expires_at: new Date(Date.now() + seconds * 1000) } },
       );
     },
     async received(_id, redirect_uri) {
-      await models.Grant.updateOne({ _id, ended: { $ne: true } }, { $set: { redirect_uri } });
+      await collections.Grant.updateOne({ _id, ended: { $ne: true } }, { $set: { redirect_uri } });
     },
     sessionsOf: (account_id, below) =>
       ofAccount('Session', { account_id, ...(below === undefined ? {} : { epoch: { $lt: below } }) }),
     grantsOf: (account_id) => ofAccount('Grant', { account_id }),
     async endSession(uid, account_id) {
       const filter = { _id: uid, ...(account_id === undefined ? {} : { account_id }), ended: { $ne: true } };
-      return payloadOf(await models.Session.findOneAndUpdate(filter, tombstone()).lean());
+      return payloadOf(await collections.Session.findOneAndUpdate(filter, tombstone()));
     },
     endGrant,
     endGrantsBelow: (account_id, epoch) => endGrants({ account_id, epoch: { $lt: epoch } }),
@@ -210,43 +223,23 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       endGrants({ account_id, uid, ...(client_id === undefined ? {} : { client_id }) }),
     async endGrantsOfClient(client_id) {
       await Promise.all([
-        models.Interaction.deleteMany({ client_id }),
-        models.PushedAuthorizationRequest.deleteMany({ client_id }),
+        collections.Interaction.deleteMany({ client_id }),
+        collections.PushedAuthorizationRequest.deleteMany({ client_id }),
       ]);
       await endGrants({ client_id });
     },
   };
 }
 
-function defineModel(connection: Connection, kind: Kind): Model<OidcDocument> {
-  const schema = new Schema<OidcDocument>(
-    {
-      _id: { type: String, required: true },
-      payload: { type: String, required: true },
-      authorizations: { type: Schema.Types.Mixed },
-      grant_id: { type: String },
-      id_hash: { type: String },
-      uid: { type: String },
-      account_id: { type: String },
-      client_id: { type: String },
-      redirect_uri: { type: String },
-      epoch: { type: Number },
-      ended: { type: Boolean },
-      consumed_at: { type: Date, default: null },
-      expires_at: { type: Date, default: null },
-    },
-    { versionKey: false, strict: 'throw' },
-  );
-  schema.index({ expires_at: 1 });
-  const spec: Spec = KINDS[kind];
-  if (spec.key === 'id_hash') schema.index({ id_hash: 1 });
-  if (spec.key === 'grant_id') schema.index({ grant_id: 1 });
-  if (spec.ofAccount === true) {
-    schema.index({ account_id: 1, epoch: 1 });
-    schema.index({ account_id: 1, expires_at: -1 });
-  }
-  if (kind === 'Grant' || spec.pending === true) schema.index({ client_id: 1 });
-  return connection.model<OidcDocument>(`Oidc${kind}`, schema, spec.collection);
+function indexesOf(kind: Kind): IndexDefinition[] {
+  const { key, ofAccount = false, pending = false }: Spec = KINDS[kind];
+  const isOfClient = kind === 'Grant' || pending;
+  return [
+    { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } },
+    ...(key === undefined ? [] : [{ fields: { [key]: 1 }, options: { name: `${key}_1` } } as const]),
+    ...(ofAccount ? INDEXES_OF_ACCOUNT : []),
+    ...(isOfClient ? [{ fields: { client_id: 1 }, options: { name: 'client_id_1' } } as const] : []),
+  ];
 }
 
 /** Nobody who reads the database may find usable codes and tokens: only their hashes are stored. */
@@ -265,17 +258,17 @@ function tombstone() {
   return {
     $set: { ended: true, payload: '{}', expires_at: new Date(Date.now() + TOMBSTONE_MS) },
     $unset: { authorizations: 1, id_hash: 1, uid: 1, account_id: 1, client_id: 1, redirect_uri: 1, epoch: 1 },
-  };
+  } as const;
 }
 
-async function bury(model: Model<OidcDocument>, filter: object): Promise<void> {
-  await model.updateOne({ ...filter, ended: { $ne: true } }, tombstone());
+async function bury(documents: Documents, filter: object): Promise<void> {
+  await documents.updateOne({ ...filter, ended: { $ne: true } }, tombstone());
 }
 
 /** What oidc-provider gets back. `id` is given for credentials, whose ids are not stored. */
 function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload | undefined {
   if (document === null || document.ended === true) return undefined;
-  const { expires_at, consumed_at, payload: text, authorizations = {} } = document;
+  const { expires_at, consumed_at = null, payload: text, authorizations = {} } = document;
   if (expires_at !== null && expires_at.getTime() <= Date.now()) return undefined;
   const payload = JSON.parse(text) as AdapterPayload;
   const stored = Object.entries(authorizations).map(([field, it]) => [
@@ -310,7 +303,7 @@ function authorizationChanges({ authorizations = {}, knownAuthorizations: known 
   const removed = Object.keys(known).filter((id) => !Object.hasOwn(authorizations, id));
   return {
     set: Object.fromEntries(changed.map(([id, it]) => [clientField(id), JSON.stringify(it)])),
-    unset: Object.fromEntries(removed.map((id) => [clientField(id), 1])),
+    unset: Object.fromEntries(removed.map((id) => [clientField(id), 1 as const])),
   };
 }
 
@@ -320,7 +313,7 @@ function knowingAuthorizations(payload: Awaited<ReturnType<Adapter['find']>>): A
   return { ...payload, knownAuthorizations: structuredClone(payload.authorizations) };
 }
 
-function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
+function documentAdapter(documents: Documents, kind: Kind): Adapter {
   const { credential = false, ofAccount = false, pending = false }: Spec = KINDS[kind];
   return {
     async upsert(id, payload, expiresIn) {
@@ -334,10 +327,10 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
       };
       // One write: a tombstone does not match, and the insert that follows is refused as its id is taken.
       const filter = kind === 'Session' ? { _id: String(payload.uid) } : { _id: keyOf(kind, id) };
-      const stored = model.updateOne(
+      const stored = documents.updateOne(
         ofAccount ? { ...filter, ended: { $ne: true } } : filter,
         {
-          $set: {
+          $set: omitUndefined({
             ...(kind === 'Session' ? { id_hash: keyOf(kind, id), ...set } : {}),
             payload: JSON.stringify(credential ? rest : { jti, ...rest }),
             grant_id: payload.grantId,
@@ -345,8 +338,8 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
             ...(ofAccount ? { account_id: accountId, client_id: clientId, epoch: epoch ?? 0 } : {}),
             ...(pending ? { client_id: requestingClient(payload) } : {}),
             expires_at: expiresIn === undefined ? null : new Date(Date.now() + expiresIn * 1000),
-          },
-          $unset: unset,
+          }),
+          ...(Object.keys(unset).length === 0 ? {} : { $unset: unset }),
         },
         { upsert: true },
       );
@@ -356,23 +349,23 @@ function documentAdapter(model: Model<OidcDocument>, kind: Kind): Adapter {
       });
     },
     async find(id) {
-      return payloadOf(await model.findOne(selectorOf(kind, id)).lean(), credential ? id : undefined);
+      return payloadOf(await documents.findOne(selectorOf(kind, id)), credential ? id : undefined);
     },
     async findByUid(uid) {
-      return payloadOf(await model.findById(uid).lean());
+      return payloadOf(await documents.findOne({ _id: uid }));
     },
     async findByUserCode() {
       // The device flow is off, so no model has user codes.
       return undefined;
     },
     async consume(id) {
-      await model.updateOne({ _id: keyOf(kind, id) }, { $set: { consumed_at: new Date() } });
+      await documents.updateOne({ _id: keyOf(kind, id) }, { $set: { consumed_at: new Date() } });
     },
     async destroy(id) {
-      await model.deleteOne({ _id: keyOf(kind, id) });
+      await documents.deleteOne({ _id: keyOf(kind, id) });
     },
     async revokeByGrantId(grantId) {
-      await model.deleteMany({ grant_id: grantId });
+      await documents.deleteMany({ grant_id: grantId });
     },
   };
 }
@@ -395,7 +388,7 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
  * oidc-provider finds it consumed and ends the grant: for that it is kept for `keepSeconds`, or else until it expires.
  */
 function once(
-  model: Model<OidcDocument>,
+  documents: Documents,
   more: { keepSeconds?: number; onReuse?: (grantId: string) => Promise<void> } = {},
 ) {
   const { keepSeconds, onReuse } = more;
@@ -403,12 +396,12 @@ function once(
     const _id = hash('sha256', id, 'base64url');
     const now = Date.now();
     const kept = keepSeconds === undefined ? {} : { expires_at: new Date(now + keepSeconds * 1000) };
-    const { modifiedCount } = await model.updateOne(
+    const { modifiedCount } = await documents.updateOne(
       { _id, consumed_at: null },
       { $set: { consumed_at: new Date(now), ...kept } },
     );
     if (modifiedCount === 1) return;
-    const used = await model.findById(_id, { grant_id: 1 }).lean();
+    const used = await documents.findOne({ _id }, { projection: { grant_id: 1 } });
     if (used?.grant_id !== undefined) await onReuse?.(used.grant_id);
     throw new errors.InvalidGrant('it has already been used');
   };

@@ -3,7 +3,12 @@ import { createServer } from 'node:http';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import { LRUCache } from 'lru-cache';
 import t from 'tap';
-import { clientSecretOf, findSecret, newApplication } from '../../../src/core/applications/application.ts';
+import {
+  type Application,
+  clientSecretOf,
+  findSecret,
+  newApplication,
+} from '../../../src/core/applications/application.ts';
 import { createApplicationStore } from '../../../src/core/applications/store/application-store.ts';
 import { createFindClient } from '../../../src/core/oidc/clients.ts';
 import { createOidcStore } from '../../../src/core/oidc/oidc-adapter.ts';
@@ -37,6 +42,19 @@ t.test(
       }),
     );
 
+    let find: (id: string) => Promise<Application | undefined>;
+    const store = createOidcStore(connection, {
+      findClient: createFindClient({
+        issuer: ISSUER,
+        acceptsService: () => undefined,
+        applications: { find: (id) => find(id) },
+      }),
+      findAccessToken: () => undefined,
+      denyToken: unused,
+      denyGrant: unused,
+      reuseGrace: 0,
+      keepExchangedCode: 0,
+    });
     for (const [label, changes] of [
       ['its trust', { trusted: false }],
       ['a scope', { scopes: ['read:data'] }],
@@ -45,7 +63,7 @@ t.test(
       await applications.insertIfAbsent(application);
       let reads = 0;
       /** After each read but the first, which is for the client's authentication, something is taken away. */
-      const find = async (id: string) => {
+      find = async (id) => {
         const found = await applications.findNow(id);
         reads += 1;
         if (reads > 1 && found !== undefined) await applications.change(found, changes, true);
@@ -64,18 +82,7 @@ t.test(
         },
         accounts: noAccount,
         acceptsService: () => undefined,
-        store: createOidcStore(connection, {
-          findClient: createFindClient({
-            issuer: ISSUER,
-            acceptsService: () => undefined,
-            applications: { find },
-          }),
-          findAccessToken: () => undefined,
-          denyToken: unused,
-          denyGrant: unused,
-          reuseGrace: 0,
-          keepExchangedCode: 0,
-        }),
+        store,
         signOuts: { signOut: unused, endGrantsOfSession: unused, isOver: unused, discard: unused },
         extensions: [
           { pages: { error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' } },
