@@ -25,6 +25,7 @@ const QUIET_MS = 5000;
 /** Jobs are published again when they are a minute overdue, by a sweep every half minute. */
 const ENDED_WITHIN_MS = 240_000;
 const STORES = ['nats', 'mongo', 'caddy'];
+const TWO_OF_EACH = SERVICE_NAMES.map((name) => `--scale ${name}=2`).join(' ');
 
 const project = await createProject(t);
 const { sh } = project;
@@ -85,8 +86,8 @@ await t.test('at rest', async (t) => {
  * Kills the first process of a container as kill -9 does: from a container that sees all processes of the machine, since
  * `docker kill` tells Docker not to start it again.
  */
-async function kill(service: string): Promise<void> {
-  const pid = await sh(`docker inspect -f '{{.State.Pid}}' ${await idOf(service)}`);
+async function kill(id: string): Promise<void> {
+  const pid = await sh(`docker inspect -f '{{.State.Pid}}' ${id}`);
   await sh(`docker run --rm --pid host --user root --entrypoint bash "$NODE_IMAGE" -c 'kill -9 ${pid}'`);
 }
 
@@ -98,7 +99,8 @@ const killUnderLoad = (name: string) =>
     t.same(load.failures, [], 'none fails before');
     const before = load.acknowledged.length;
     const killedAt = performance.now();
-    await kill(name);
+    const id = await idOf(name);
+    await kill(id);
     const lastFailure = () => load.failures.at(-1)?.at ?? killedAt;
     const since = () => performance.now() - Math.max(lastFailure(), killedAt);
     await until(() => since() > QUIET_MS, 120_000).catch(() => {});
@@ -107,11 +109,7 @@ const killUnderLoad = (name: string) =>
     t.comment(`${name}: ${told}; the last failure ${(recovery / 1000).toFixed(1)} s after the kill`);
     t.ok(recovery <= RECOVERY_MS, `everything works again within ${RECOVERY_MS / 1000} s`);
     t.ok(load.acknowledged.length > before, 'writes are acknowledged afterwards');
-    t.not(
-      await sh(`docker inspect -f '{{.RestartCount}}' ${await idOf(name)}`),
-      '0',
-      'Docker has started it again',
-    );
+    t.not(await sh(`docker inspect -f '{{.RestartCount}}' ${id}`), '0', 'Docker has started it again');
     await project.healthy();
     t.same(await load.lost(), [], `none of ${load.acknowledged.length} acknowledged writes is lost`);
 
@@ -125,6 +123,10 @@ const killUnderLoad = (name: string) =>
     t.equal(open.size, 0, 'every notification that was accepted has been processed');
   });
 
+await t.test('two of each service', async () => {
+  await sh(`docker compose up -d ${TWO_OF_EACH}`);
+  await project.healthy();
+});
 for (const name of [...SERVICE_NAMES, ...STORES]) await killUnderLoad(name);
 
 await t.test('NATS as a cluster of three', async () => {
