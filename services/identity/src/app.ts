@@ -1,8 +1,9 @@
-import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
+import { isUnder } from '@gatehouse/core/services';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
 import type Router from '@koa/router';
@@ -11,6 +12,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { PASSWORDS, REQUESTS } from './core/limits/bounds.ts';
 import { oauthErrors } from './core/oidc/oauth-errors.ts';
 import type { ReloadableProvider } from './core/oidc/reloadable-provider.ts';
+import type { Api } from './http/api.ts';
 import { apiErrors, bearerError } from './http/api-errors.ts';
 import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
@@ -31,26 +33,20 @@ export type AppOptions = {
   browser: Pick<BrowserCookie, 'signedInBefore'>;
   /** Where all replicas count them together. */
   sharedLimits: RateLimitStore | undefined;
+  apis: readonly Pick<Api, 'prefix' | 'errors'>[];
+  /** What the paths of pages begin with. */
+  pages: readonly string[];
+  /** What the paths begin with to which passwords are sent. */
+  passwordPaths: readonly string[];
   routers: readonly Router[];
   provider: Pick<ReloadableProvider, 'serverErrorOf'>;
 };
 
-/** For people rather than programs. */
-const PAGES = ['/sign-in', '/consent', '/account'];
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
 /** Below /oauth2, but answered with pages. */
 const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
 /** Stored for somebody who has not signed in, as requests for the pages are (RFC 9126). */
 const PUSHED_REQUESTS = '/oauth2/par';
-/** Of the API, all but login and status answer errors with the body of /v2. */
-const ADMINISTRATION = [
-  '/api/v1/applications',
-  '/api/v1/transfers',
-  '/api/v1/sessions',
-  '/api/v1/audit',
-  '/api/v1/signing-keys',
-];
-
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
   const { toServiceError, pageErrors, provider, logger } = options;
@@ -72,16 +68,19 @@ export function createIdentityApp(options: AppOptions): Koa {
   });
 
   app.use(keepRenewedSignatures);
-  app.use(below(PAGES, pageErrors.middleware));
-  app.use(below(['/api/v1/auth', ...ADMINISTRATION], openCors));
-  app.use(below(['/api/v1/auth'], apiErrors(toServiceError, plainBody)));
-  app.use(below([...ADMINISTRATION, '/internal'], apiErrors(toServiceError, v2Body)));
+  app.use(below(options.pages, pageErrors.middleware));
+  for (const [errorBody, apis] of Map.groupBy(options.apis, ({ errors }) => errors.body)) {
+    const prefixes = [...new Set(apis.map(({ prefix }) => prefix))];
+    app.use(below(prefixes, openCors));
+    app.use(below(prefixes, apiErrors(toServiceError, errorBody)));
+  }
+  app.use(below(['/internal'], apiErrors(toServiceError, v2Body)));
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));
   const isPage = (ctx: Context) => OAUTH_PAGES.some((prefix) => ctx.path.startsWith(prefix));
   app.use(below(OAUTH, oauthErrors({ toServiceError, serverErrorOf, isPage, showFault: pageErrors.show })));
   app.use(below(OAUTH_PAGES, providerPageHeaders));
   app.use(canonicalPathsOnly);
-  if (options.rateLimit) app.use(limitByAddress(options.browser, options.sharedLimits));
+  if (options.rateLimit) app.use(limitByAddress(options));
   for (const router of options.routers) mount(app, router);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
@@ -101,10 +100,11 @@ const canonicalPathsOnly: Middleware = async (ctx, next) => {
  * and requests that are stored before anybody has signed in. A browser in which somebody has signed in before counts by
  * itself, so that its neighbours behind the same address do not hinder it.
  */
-function limitByAddress(
-  browser: Pick<BrowserCookie, 'signedInBefore'>,
-  shared: RateLimitStore | undefined,
-): Middleware {
+function limitByAddress({
+  browser,
+  passwordPaths,
+  sharedLimits: shared,
+}: Pick<AppOptions, 'browser' | 'passwordPaths' | 'sharedLimits'>): Middleware {
   const token = createAddressLimiter(REQUESTS, shared);
   const password = createAddressLimiter(PASSWORDS, shared);
   const crowd = createAddressLimiter({ name: 'known browsers', quota: 6000, seconds: 60 }, shared);
@@ -112,7 +112,7 @@ function limitByAddress(
     const isPage = OAUTH_PAGES.includes(ctx.path);
     if ((ctx.method !== 'POST' && !isPage) || ctx.path.startsWith('/internal/')) return next();
     const { path } = ctx;
-    const takesPassword = path === '/api/v1/auth/login' || path.startsWith('/sign-in/');
+    const takesPassword = passwordPaths.some((prefix) => isUnder(path, prefix));
     const limiter = takesPassword ? password : token;
     const { address } = requestInfo(ctx.req);
     const known = browser.signedInBefore(ctx);

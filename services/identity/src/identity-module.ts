@@ -1,13 +1,20 @@
 import type { Part } from '@gatehouse/core/lifecycle';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import type Router from '@koa/router';
+import type { Api } from './http/api.ts';
 import type { Operations } from './openapi/operations.ts';
 
 /** A feature of the service, which the rest does not know: what it extends is in Extensions of the core. */
 export type IdentityModule = {
+  /** Endpoints for programs, which are in the OpenAPI document. */
+  apis?: readonly Api[];
   routers?: readonly Router[];
-  /** What the OpenAPI document says of its routers. */
+  /** What the OpenAPI document says of its routers, other than pages and what only services ask. */
   operations?: Operations;
+  /** What the paths of its pages begin with: errors below them are pages, too. */
+  pages?: readonly string[];
+  /** What the paths begin with to which passwords are sent: the requests are limited most strictly. */
+  passwordPaths?: readonly string[];
   /** Whose expired documents are removed. */
   collections?: readonly string[];
   /** What has to be started or stopped. */

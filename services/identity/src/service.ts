@@ -55,12 +55,23 @@ export function createIdentityService(
   const { database, usage, feed, connection, logger, provider } = core;
   const modules: IdentityModule[] = FEATURES.map((create) => create(core));
   core.extensions.erasers.unshift(...modules.flatMap(({ erase }) => erase ?? []));
-  const operations: Operations = Object.assign({}, ...modules.map((it) => it.operations));
-  const routers = [...modules.flatMap((it) => it.routers ?? []), providerRoutes(provider.middleware)];
-  const openApi = openApiRoutes({ origin: core.issuer, operations, routers });
+  const apis = modules.flatMap((it) => it.apis ?? []);
+  const pages = modules.flatMap((it) => it.pages ?? []);
+  const operations: Operations = Object.assign(
+    {},
+    ...modules.flatMap((it) => [it.operations, ...(it.apis ?? []).map((api) => api.operations)]),
+  );
+  const routers = [
+    ...modules.flatMap((it) => [...(it.apis ?? []).map((api) => api.router), ...(it.routers ?? [])]),
+    providerRoutes(provider.middleware),
+  ];
+  const openApi = openApiRoutes({ origin: core.issuer, operations, routers, pages });
   const app = createIdentityApp({
     ...core,
     rateLimit: config.rateLimit === 'on',
+    apis,
+    pages,
+    passwordPaths: modules.flatMap((it) => it.passwordPaths ?? []),
     routers: [openApi, ...routers],
   });
   const expiring = [core, ...modules].flatMap(({ collections }) => collections ?? []);

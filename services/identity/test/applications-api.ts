@@ -157,13 +157,13 @@ export async function buildApi(t: Test) {
       v2Body,
     ),
   );
-  const routers = [
+  const apis = [
     applicationRoutes({ applications, authenticate, concurrency: createConcurrencyLimit() }),
     secretRoutes({ applications, authenticate }),
     apiKeyRoutes({ keys: apiKeys, authenticate }),
     ...transferRoutes({ transfers, authenticate }),
   ];
-  for (const router of routers) app.use(router.routes());
+  for (const { router } of apis) app.use(router.routes());
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');

@@ -3,7 +3,6 @@ import type { Core } from '../core/core.ts';
 import type { IdentityModule } from '../identity-module.ts';
 import { createKeyAdministration } from './key-administration.ts';
 import { createKeyRotationScheduler } from './key-rotation-scheduler.ts';
-import { signingKeyOperations } from './signing-key-operations.ts';
 import { signingKeyRoutes } from './signing-key-routes.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
 import type { SigningKeySet } from './signing-keys.ts';
@@ -29,8 +28,7 @@ export function keys(core: Core): IdentityModule {
   });
   const administration = createKeyAdministration({ store, sealer, audit, onRotated: scheduler.wake });
   return {
-    routers: [signingKeyRoutes({ ...core, keys: administration })],
-    operations: signingKeyOperations,
+    apis: [signingKeyRoutes({ ...core, keys: administration })],
     parts: [scheduler],
     metrics: scheduler.metrics,
   };

@@ -1,19 +1,18 @@
 import type { Caller } from '@gatehouse/tokens/caller';
-import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { originOf } from '../core/audit/audit.ts';
 import { SIGNING_ALGORITHMS } from '../core/oidc/signing-algorithms.ts';
+import { type Api, createManagedApi } from '../http/api.ts';
 import { requireFirstPartyAdmin } from '../http/first-party.ts';
-import { readJson } from '../http/request-body.ts';
-import { strictBodyValidator } from '../http/strict-body.ts';
+import { listOf, ok, shape } from '../openapi/operations.ts';
 import type { KeyAdministration, ListedKey } from './key-administration.ts';
 
 const Time = Type.String({ format: 'date-time' });
 const TimeOrNull = (description: string) => Type.Union([Time, Type.Null()], { description });
 
 /** A signing key as the API returns it. */
-export const SigningKeyView = Type.Object({
+const SigningKeyView = Type.Object({
   kid: Type.String(),
   alg: Type.String({ enum: [...SIGNING_ALGORITHMS] }),
   state: Type.String({
@@ -26,9 +25,21 @@ export const SigningKeyView = Type.Object({
   activated_at: TimeOrNull('When it began to sign.'),
   retired_at: TimeOrNull('When it stopped signing.'),
 });
-export const SigningKeys = Type.Object({ data: Type.Array(SigningKeyView) });
+const EXAMPLE_KID = 'key_01m7g9w2k0000c4v8x3r6t5n1z';
+const EXAMPLE_TIME = '2026-11-02T09:30:00.000Z';
+const signingKeysShape = listOf(
+  'SigningKeys',
+  shape('SigningKey', SigningKeyView, {
+    kid: EXAMPLE_KID,
+    alg: 'ES256',
+    state: 'current',
+    created_at: EXAMPLE_TIME,
+    activated_at: EXAMPLE_TIME,
+    retired_at: null,
+  }),
+);
 
-export const KeyRotation = Type.Object({
+const KeyRotation = Type.Object({
   kids: Type.Array(Type.String(), {
     minItems: 1,
     maxItems: SIGNING_ALGORITHMS.length,
@@ -46,7 +57,6 @@ export const KeyRotation = Type.Object({
     }),
   ),
 });
-const readRotation = strictBodyValidator(KeyRotation);
 
 function keyView({ kid, algorithm, state, createdAt, activatedAt, retiredAt }: ListedKey) {
   return {
@@ -63,29 +73,33 @@ function keyView({ kid, algorithm, state, createdAt, activatedAt, retiredAt }: L
 export function signingKeyRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   keys: KeyAdministration;
-}): Router {
+}): Api {
   const { keys } = options;
-  const router = new Router({ prefix: '/api/v1/signing-keys', sensitive: true });
-
-  router.use(async (ctx, next) => {
-    ctx.set('cache-control', 'no-store');
-    await next();
+  const api = createManagedApi('/api/v1/signing-keys', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstPartyAdmin(caller, 'Signing keys') };
   });
-
-  const adminOf = async (ctx: Context) =>
-    requireFirstPartyAdmin(await options.authenticate(ctx), 'Signing keys');
   const all = async () => ({ data: (await keys.list()).map(keyView) });
 
-  router.get('/', async (ctx) => {
-    await adminOf(ctx);
-    ctx.body = await all();
+  api.get('list', '/', {
+    summary: 'List the signing keys',
+    description: 'For admins. Without the keys themselves; their public parts are in the JWK set.',
+    responses: ok('By algorithm, the newest first.', signingKeysShape),
+    handle: all,
   });
 
-  router.post('/rotate', async (ctx) => {
-    const { id } = await adminOf(ctx);
-    const { kids, force = false, compromised = false } = readRotation(await readJson(ctx));
-    await keys.rotate(kids, { force, compromised, by: id, origin: originOf(ctx) });
-    ctx.body = await all();
+  api.post('rotate', '/rotate', {
+    summary: 'Rotate signing keys',
+    description:
+      'For admins. The next key signs from now on, and a new next one is published. 409 while the next key has been published ' +
+      'for less than 15 minutes: verifiers that cache keys may not know it yet.',
+    body: shape('KeyRotation', KeyRotation, { kids: [EXAMPLE_KID] }),
+    responses: ok('All keys, as they are now.', signingKeysShape),
+    kinds: ['conflict'],
+    async handle({ ctx, person, body: { kids, force = false, compromised = false } }) {
+      await keys.rotate(kids, { force, compromised, by: person.id, origin: originOf(ctx) });
+      return all();
+    },
   });
-  return router;
+  return api;
 }

@@ -8,11 +8,8 @@ import type { Operations } from './operations.ts';
 
 const PATH = '/openapi/identity.json';
 
-/** For people, for other services, or no endpoint of its own. */
+/** For other services, or no endpoint of its own. */
 const UNDOCUMENTED = [
-  '/sign-in',
-  '/consent',
-  '/account',
   '/internal',
   '/oauth2/authorize/:uid',
   '/oauth2/logout/confirm',
@@ -24,9 +21,11 @@ export function openApiRoutes(options: {
   origin: string;
   operations: Operations;
   routers: readonly Router[];
+  /** What the paths of pages begin with, which are for people. */
+  pages: readonly string[];
 }): Router {
-  const { origin, operations, routers } = options;
-  const problems = differences(operations, routers);
+  const { origin, operations, routers, pages } = options;
+  const problems = differences(operations, routers, pages);
   if (problems.length > 0) throw new Error(problems.join('; '));
   const routes = Object.entries(operations).map(([key, operation]): Route => {
     const [method = '', url = ''] = key.split(' ');
@@ -59,12 +58,17 @@ export function openApiRoutes(options: {
 }
 
 /** One sentence for each route of the routers without an operation, and for each operation without a route. */
-export function differences(operations: Operations, routers: readonly Router[]): string[] {
+export function differences(
+  operations: Operations,
+  routers: readonly Router[],
+  pages: readonly string[],
+): string[] {
+  const undocumented = [...pages, ...UNDOCUMENTED];
   const routes = routers.flatMap((router) =>
     router.stack
       .filter(
         ({ path, methods }) =>
-          methods.length > 0 && !UNDOCUMENTED.some((prefix) => isUnder(String(path), prefix)),
+          methods.length > 0 && !undocumented.some((prefix) => isUnder(String(path), prefix)),
       )
       .map(({ path, methods }) => {
         // A path that is passed on as a whole has every method, those included that nobody sends.

@@ -1,31 +1,10 @@
-import { type ErrorBody, plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
-import type { Operation, Shape } from '@gatehouse/api/openapi/operation';
+import type { ErrorBody } from '@gatehouse/api/http/error-bodies';
+import type { DocumentedResponse, Operation, Shape } from '@gatehouse/api/openapi/operation';
 import type { ErrorKind } from '@gatehouse/core/errors';
-import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import { type TSchema, Type } from 'typebox';
 
 /** Operations by method and path, such as `GET /api/v1/sessions/:id`. */
 export type Operations = Readonly<Record<string, Operation>>;
-
-type About = Omit<Operation, 'errors'> & {
-  /** In addition to those that follow from the operation. */
-  kinds?: readonly ErrorKind[];
-};
-
-/** An operation of what people manage with a token of a login or of our own dashboard. */
-export function managed({ kinds = [], ...operation }: Omit<About, 'scopes'>): Operation {
-  return { scopes: [MANAGE_APPS], ...operation, errors: { body: v2Body, kinds } };
-}
-
-/** An operation of /api/v1/auth, whose errors are a text. The challenge is for those that take a credential. */
-export function ofAuth({ kinds = [], ...operation }: About): Operation {
-  const headers = {
-    unauthenticated: { 'WWW-Authenticate': 'sometimes' },
-    // An account that has been closed opens by a mailed link, not by waiting.
-    rate_limited: { 'Retry-After': 'sometimes' },
-  } as const;
-  return { ...operation, errors: { body: plainBody, kinds, headers } };
-}
 
 /** The schema of `{error, error_description}` (RFC 6749 §5.2), under a name. */
 export function oauthErrorBody(title: string, codes: Partial<Record<ErrorKind, string>>): ErrorBody {
@@ -38,14 +17,32 @@ export function oauthErrorBody(title: string, codes: Partial<Record<ErrorKind, s
   };
 }
 
-/** A shape without an example. */
-export function shape(name: string, schema: TSchema, example?: unknown): Shape {
+/** A shape whose schema says the type. */
+export type TypedShape<S extends TSchema> = Omit<Shape, 'schema'> & { schema: S };
+
+/** A shape, with an example of it or without. */
+export function shape<S extends TSchema>(name: string, schema: S, example?: unknown): TypedShape<S> {
   return { name, schema, ...(example === undefined ? {} : { example }) };
 }
 
 /** A response with a body of one shape. */
-export function response(description: string, ...shapes: Shape[]) {
+export function response(description: string, ...shapes: Shape[]): DocumentedResponse {
   return { description, shapes };
+}
+
+/** The response of an operation that returns something, by its status. */
+export function ok(description: string, body: Shape): Operation['responses'] {
+  return { 200: response(description, body) };
+}
+
+/** The response of an operation that has made something, whose path is in the Location header. */
+export function created(description: string, body: Shape): Operation['responses'] {
+  return { 201: { ...response(description, body), headers: { Location: 'always' } } };
+}
+
+/** The response of an operation that returns nothing. */
+export function done(description: string): Operation['responses'] {
+  return { 204: { description } };
 }
 
 /** `{data: [...]}` with rows of this shape. */

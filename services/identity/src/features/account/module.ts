@@ -23,5 +23,5 @@ export function account(core: Core): IdentityModule {
     applications: createAuthorizedApplications(core),
   });
   const countRequest = (address: string) => throttle.countMail({ address });
-  return { routers: [pages.router, recoveryRoutes({ ...core, own, countRequest })] };
+  return { routers: [pages.router, recoveryRoutes({ ...core, own, countRequest })], pages: ['/account'] };
 }

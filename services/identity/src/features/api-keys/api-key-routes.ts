@@ -4,66 +4,88 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { Api } from '../../http/api.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
 import { readJson } from '../../http/request-body.ts';
-import { strictBodyValidator } from '../../http/strict-body.ts';
-import { createApplicationRouter, created, clientIdOf as idOf } from '../applications/manager-routes.ts';
+import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
+import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import { Lifetime } from '../applications/views.ts';
-import type { ApiKeys } from './api-keys.ts';
-import { keyView } from './key-view.ts';
+import type { ApiKeys, NewKey } from './api-keys.ts';
+import { KeyView, keyShape, keyView } from './key-view.ts';
 
 const DAY = 86_400;
-export const Key = Type.Object({
+const Key = Type.Object({
   name: Type.String(),
   scopes: Type.Array(Type.String()),
   expires_in: Type.Optional(Lifetime),
 });
-export const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
+const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
 const readHash = bodyValidator(
   Type.Object({
     hash: Type.String({ minLength: 43, maxLength: 43 }),
     address: Type.Optional(Type.String({ maxLength: 100 })),
   }),
 );
-const readKey = strictBodyValidator(Key);
-const readRotation = strictBodyValidator(Rotation);
+const createdShape = shape(
+  'CreatedApiKey',
+  Type.Object({ ...KeyView.properties, api_key: Type.String({ description: 'Shown only here.' }) }),
+);
 
 /** The API keys of applications. Errors are thrown. */
-export function apiKeyRoutes(options: {
-  keys: ApiKeys;
-  authenticate(ctx: Context): Promise<Caller>;
-}): Router {
+export function apiKeyRoutes(options: { keys: ApiKeys; authenticate(ctx: Context): Promise<Caller> }): Api {
   const { keys } = options;
-  const { router, managing } = createApplicationRouter(options.authenticate);
+  const api = createManagerApi(APPLICATIONS, options.authenticate);
+  const withText = (ctx: Context, clientId: string, key: NewKey) => {
+    ctx.set('location', `${APPLICATIONS}/${clientId}/api-keys/${key.id}`);
+    return { ...keyView(key), api_key: key.key };
+  };
 
-  router.post('/:client_id/api-keys', async (ctx) => {
-    const manager = await managing(ctx);
-    const { expires_in: expiresIn, name, scopes } = readKey(await readJson(ctx));
-    const key = await keys.create(manager, idOf(ctx), { name: name.trim(), scopes, expiresIn });
-    created(ctx, `${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
+  api.get('list', '/:client_id/api-keys', {
+    summary: 'List the API keys',
+    responses: ok('The keys that have not expired.', listOf('ApiKeys', keyShape)),
+    handle: async ({ manager, params }) => ({
+      data: (await keys.list(manager, params.client_id)).map(keyView),
+    }),
   });
 
-  router.get('/:client_id/api-keys', async (ctx) => {
-    const list = await keys.list(await managing(ctx), idOf(ctx));
-    ctx.body = { data: list.map(keyView) };
+  api.post('create', '/:client_id/api-keys', {
+    summary: 'Create an API key',
+    description: '409 for an application with a security profile or access tokens that are bound to a key.',
+    body: shape('NewApiKey', Key, { name: 'Nightly run', scopes: ['read:data'] }),
+    responses: created('The key has been created.', createdShape),
+    kinds: ['conflict'],
+    handle: async ({ ctx, manager, params: { client_id: clientId }, body }) => {
+      const { expires_in: expiresIn, name, scopes } = body;
+      return withText(
+        ctx,
+        clientId,
+        await keys.create(manager, clientId, { name: name.trim(), scopes, expiresIn }),
+      );
+    },
   });
 
-  router.get('/:client_id/api-keys/:id', async (ctx) => {
-    ctx.body = keyView(await keys.read(await managing(ctx), idOf(ctx), String(ctx.params.id)));
+  api.get('read', '/:client_id/api-keys/:id', {
+    summary: 'Read an API key',
+    responses: ok('The key, without its text.', keyShape),
+    handle: async ({ manager, params }) => keyView(await keys.read(manager, params.client_id, params.id)),
   });
 
-  router.delete('/:client_id/api-keys/:id', async (ctx) => {
-    await keys.revoke(await managing(ctx), idOf(ctx), String(ctx.params.id));
-    ctx.status = 204;
+  api.delete('remove', '/:client_id/api-keys/:id', {
+    summary: 'Revoke an API key',
+    responses: done('The key is no longer accepted.'),
+    handle: ({ manager, params }) => keys.revoke(manager, params.client_id, params.id),
   });
 
-  router.post('/:client_id/api-keys/:id/rotate', async (ctx) => {
-    const manager = await managing(ctx);
-    const { overlap_seconds: overlap } = readRotation(await readJson(ctx));
-    const key = await keys.rotate(manager, idOf(ctx), String(ctx.params.id), overlap);
-    created(ctx, `${idOf(ctx)}/api-keys/${key.id}`, { ...keyView(key), api_key: key.key });
+  api.post('rotate', '/:client_id/api-keys/:id/rotate', {
+    summary: 'Replace an API key',
+    description: 'The old key is accepted for `overlap_seconds` more.',
+    body: shape('ApiKeyRotation', Rotation, { overlap_seconds: 86_400 }),
+    responses: created('The key that replaces it.', createdShape),
+    kinds: ['conflict'],
+    handle: async ({ ctx, manager, params: { client_id: clientId, id }, body }) =>
+      withText(ctx, clientId, await keys.rotate(manager, clientId, id, body.overlap_seconds)),
   });
-  return router;
+  return api;
 }
 
 /** POST /internal/identity/api-keys/resolve: what a key permits, for the services that are called with it. */

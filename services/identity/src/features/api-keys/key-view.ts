@@ -1,6 +1,7 @@
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import { Type } from 'typebox';
-import { LastFour, LastUseFields, lastUseView, orNull, Time } from '../applications/views.ts';
+import { shape } from '../../openapi/operations.ts';
+import { EXAMPLE_TIME, LastFour, LastUseFields, lastUseView, orNull, Time } from '../applications/views.ts';
 import type { ApiKey } from './api-key.ts';
 
 export const KeyView = Type.Object({
@@ -13,6 +14,19 @@ export const KeyView = Type.Object({
   expires_at: orNull(Time),
   ...LastUseFields,
   rotated_to: orNull(Type.String(), 'The id of the key that replaces it.'),
+});
+
+export const keyShape = shape('ApiKey', KeyView, {
+  id: '4fGq9LxT2mZ8',
+  name: 'Nightly run',
+  scopes: ['read:data'],
+  prefix: 'gatehouse_4fGq9LxT2mZ8',
+  last_four: 'k2Jd',
+  created_at: EXAMPLE_TIME,
+  expires_at: null,
+  last_used_at: null,
+  last_used_address: null,
+  rotated_to: null,
 });
 
 /** An API key without its text, whose beginning is `prefix`. */

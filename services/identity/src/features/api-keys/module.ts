@@ -1,7 +1,6 @@
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { apiKeyOperations } from './api-key-operations.ts';
 import { apiKeyResolution, apiKeyRoutes } from './api-key-routes.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { createApiKeys } from './api-keys.ts';
@@ -13,11 +12,8 @@ export function apiKeys(core: Core): IdentityModule {
   const keys = createApiKeys({ ...core, store: core.applicationStore, keys: store });
   core.extensions.applicationKeys.push(keys);
   return {
-    routers: [
-      apiKeyRoutes({ keys, authenticate }),
-      apiKeyResolution({ keys, authenticate: authenticateService }),
-    ],
-    operations: apiKeyOperations,
+    apis: [apiKeyRoutes({ keys, authenticate })],
+    routers: [apiKeyResolution({ keys, authenticate: authenticateService })],
     collections: [store.collection],
     parts: [createPeriodicTask({ run: keys.resumeRevocations, ...core.resuming })],
   };

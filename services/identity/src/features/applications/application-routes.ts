@@ -5,7 +5,6 @@ import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import {
@@ -18,24 +17,18 @@ import {
   SECURITY_PROFILES,
 } from '../../core/applications/application.ts';
 import type { ApplicationDraft, Applications } from '../../core/applications/applications.ts';
-import { readJson } from '../../http/request-body.ts';
-import { strictBodyValidator } from '../../http/strict-body.ts';
-import {
-  APPLICATIONS,
-  createApplicationRouter,
-  created,
-  clientIdOf as idOf,
-  managerFrom,
-} from './manager-routes.ts';
+import type { Api } from '../../http/api.ts';
+import { created, done, ok, shape } from '../../openapi/operations.ts';
+import { APPLICATIONS, createManagerApi } from './managers.ts';
 import { readPublicKeys } from './public-keys.ts';
-import { ApplicationView, applicationView } from './views.ts';
+import { ApplicationView, applicationShape, applicationView } from './views.ts';
 
 const Texts = Type.Array(Type.String());
 
 const oneOf = (values: readonly string[]) => Type.Enum([...values]);
 const pins = Object.entries(PROFILE_PINS).map(([pin, names]) => [pin, Type.Optional(oneOf(names))]);
 const Pins = Type.Unsafe<Profiles>(Type.Object(Object.fromEntries(pins)));
-export const Changes = Type.Object({
+const Changes = Type.Object({
   name: Type.Optional(Type.String()),
   redirect_uris: Type.Optional(Texts),
   post_logout_redirect_uris: Type.Optional(Texts),
@@ -51,17 +44,15 @@ export const Changes = Type.Object({
   id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
   security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
 });
-export const Draft = Type.Object({
+const Draft = Type.Object({
   ...Changes.properties,
   name: Type.String(),
   type: oneOf(APPLICATION_TYPES),
   scopes: Texts,
 });
-const readDraft = strictBodyValidator(Draft);
-const readChanges = strictBodyValidator(Changes);
 
 /** The list of applications, by cursor. */
-export const applicationList = createListEndpoint<ApplicationField, Application>({
+const applicationList = createListEndpoint<ApplicationField, Application>({
   rules: {
     path: APPLICATIONS,
     paging: 'cursor',
@@ -76,53 +67,77 @@ export const applicationList = createListEndpoint<ApplicationField, Application>
   item: { schema: ApplicationView, write: (application) => JSON.stringify(applicationView(application)) },
 });
 
+const CreatedApplication = Type.Object({
+  ...ApplicationView.properties,
+  client_secret: Type.Optional(
+    Type.String({ description: 'Shown only here; absent from an application that has none.' }),
+  ),
+});
+
 /** The API for applications. Errors are thrown. */
 export function applicationRoutes(options: {
   applications: Applications;
   authenticate(ctx: Context): Promise<Caller>;
   concurrency: ConcurrencyLimit;
-}): Router {
-  const { applications } = options;
-  const { router, managing } = createApplicationRouter(options.authenticate);
+}): Api {
+  const { applications, concurrency } = options;
+  const api = createManagerApi(APPLICATIONS, options.authenticate);
 
-  router.post('/', async (ctx) => {
-    const manager = await managing(ctx);
-    const body = readDraft(await readJson(ctx));
-    const draft = { ...changesOf(body), type: body.type } as ApplicationDraft;
-    const { application, secret } = await applications.create(manager, draft);
-    created(ctx, application.id, {
-      ...applicationView(application),
-      client_secret: secret,
-    });
+  api.list('list', '/', {
+    summary: 'List applications',
+    description: 'One’s own; admins get all.',
+    page: { name: 'ApplicationPage', description: 'A page of the list.', row: applicationShape },
+    endpoint: applicationList,
+    read: ({ caller, manager }) => ({
+      source: applications.source(manager),
+      limited: (work) => concurrency.run(caller, work),
+    }),
   });
 
-  router.get('/', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    const source = applications.source(managerFrom(ctx, caller));
-    const { headers, text } = await applicationList.reply(ctx.query, source, {
-      limited: (work) => options.concurrency.run(caller, work),
-    });
-    ctx.set(headers);
-    ctx.type = 'application/json';
-    ctx.body = text;
+  api.post('create', '/', {
+    summary: 'Create an application',
+    body: shape('NewApplication', Draft, {
+      name: 'Lighthouse',
+      type: 'web',
+      redirect_uris: ['https://lighthouse.example/callback'],
+      scopes: ['openid', 'read:data'],
+    }),
+    responses: created('The application has been created.', shape('CreatedApplication', CreatedApplication)),
+    kinds: ['conflict'],
+    handle: async ({ ctx, manager, body }) => {
+      const draft = { ...changesOf(body), type: body.type } as ApplicationDraft;
+      const { application, secret } = await applications.create(manager, draft);
+      ctx.set('location', `${APPLICATIONS}/${application.id}`);
+      return { ...applicationView(application), client_secret: secret };
+    },
   });
 
-  router.get('/:client_id', async (ctx) => {
-    ctx.body = applicationView(await applications.read(await managing(ctx), idOf(ctx)));
+  api.get('read', '/:client_id', {
+    summary: 'Read an application',
+    responses: ok('The application.', applicationShape),
+    handle: async ({ manager, params }) =>
+      applicationView(await applications.read(manager, params.client_id)),
   });
 
-  router.patch('/:client_id', async (ctx) => {
-    const manager = await managing(ctx);
-    const changes = changesOf(readChanges(await readJson(ctx)));
-    ctx.body = applicationView(await applications.change(manager, idOf(ctx), changes));
+  api.patch('patch', '/:client_id', {
+    summary: 'Change an application',
+    description:
+      'Fields that are not in the body stay as they are. Less scopes end the access tokens. 409 if it is to have a ' +
+      'security profile, or access tokens that are bound to a key, and has API keys: revoke them first.',
+    body: shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' }),
+    responses: ok('The changed application.', applicationShape),
+    kinds: ['conflict'],
+    handle: async ({ manager, params, body }) =>
+      applicationView(await applications.change(manager, params.client_id, changesOf(body))),
   });
 
-  router.delete('/:client_id', async (ctx) => {
-    await applications.remove(await managing(ctx), idOf(ctx));
-    ctx.status = 204;
+  api.delete('remove', '/:client_id', {
+    summary: 'Delete an application',
+    description: 'Ends its tokens, its API keys, and what people have granted to it.',
+    responses: done('The application has been deleted.'),
+    handle: ({ manager, params }) => applications.remove(manager, params.client_id),
   });
-
-  return router;
+  return api;
 }
 
 /** The changes that a body asks for. What is absent from it is absent from the result. */

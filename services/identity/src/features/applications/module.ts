@@ -4,7 +4,6 @@ import { createFirstApplications } from '../../core/applications/first-applicati
 import { createRemoval } from '../../core/applications/removal.ts';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { applicationOperations } from './application-operations.ts';
 import { applicationRoutes } from './application-routes.ts';
 
 /** The API by which people manage applications. */
@@ -18,8 +17,7 @@ export function applications(core: Core): IdentityModule {
     );
   }
   return {
-    routers: [applicationRoutes(core)],
-    operations: applicationOperations,
+    apis: [applicationRoutes(core)],
     parts: [
       { start: createFirst },
       createPeriodicTask({ run: core.applications.resumeRevocations, ...core.resuming }),

@@ -3,12 +3,12 @@ import { type TSchema, Type } from 'typebox';
 import {
   APPLICATION_TYPES,
   type Application,
-  type ClientSecret,
   ID_TOKEN_ALGORITHMS,
   isConfidential,
   type LastUse,
   SECURITY_PROFILES,
 } from '../../core/applications/application.ts';
+import { shape } from '../../openapi/operations.ts';
 
 /**
  * How an application authenticates at the token endpoint. None has asked for a method, so that one with a secret has the
@@ -70,6 +70,35 @@ export const ApplicationView = Type.Object({
   updated_at: Time,
 });
 
+/** A time in the examples of the OpenAPI document. */
+export const EXAMPLE_TIME = '2026-11-02T09:30:00.000Z';
+
+export const applicationShape = shape('Application', ApplicationView, {
+  client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z',
+  name: 'Lighthouse',
+  type: 'web',
+  redirect_uris: ['https://lighthouse.example/callback'],
+  post_logout_redirect_uris: [],
+  scopes: ['openid', 'read:data'],
+  profiles: { items: 'cursor' },
+  legacy_implicit: false,
+  trusted: false,
+  trusted_by: null,
+  trusted_at: null,
+  owner: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
+  token_endpoint_auth_method: 'client_secret_basic',
+  jwks: null,
+  backchannel_logout_uri: null,
+  dpop_bound_access_tokens: false,
+  require_pushed_authorization_requests: false,
+  id_token_signed_response_alg: 'RS256',
+  security_profile: null,
+  last_used_at: null,
+  last_used_address: null,
+  created_at: EXAMPLE_TIME,
+  updated_at: EXAMPLE_TIME,
+});
+
 /** An application as the API returns it. */
 export function applicationView(application: Application) {
   return {
@@ -102,21 +131,7 @@ export const LastFour = orNull(
   Type.String(),
   'The last characters, by which it can be recognized. Null when it was made by an earlier version or by the operator.',
 );
-export const SecretView = Type.Object({
-  id: Type.String(),
-  label: orNull(Type.String()),
-  last_four: LastFour,
-  created_at: Time,
-  expires_at: orNull(Time),
-  ...LastUseFields,
-});
-
-/** A client secret without its text. */
-export function secretView({ id, label, lastFour, createdAt, expiresAt, lastUse }: ClientSecret) {
-  const times = { created_at: createdAt, expires_at: expiresAt };
-  return { id, label, last_four: lastFour, ...times, ...lastUseView(lastUse) };
-}
-
+/** When something was used last, as the API returns it. */
 export function lastUseView(use: LastUse | null) {
   return { last_used_at: use?.at ?? null, last_used_address: use?.address ?? null };
 }

@@ -1,21 +1,21 @@
 import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
-import { queryValidator } from '@gatehouse/api/http/schema';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
-import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { AUDIT_ACTIONS, type AuditField, type AuditRecord, type AuditStore } from '../../core/audit/audit.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { listOf, ok, shape } from '../../openapi/operations.ts';
 
 export const AUDIT_PATH = '/api/v1/audit';
 
 const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /** An entry as the API returns it. */
-export const AuditEntryView = Type.Object({
+const AuditEntryView = Type.Object({
   id: Type.String(),
   action: Type.String({ enum: [...AUDIT_ACTIONS] }),
   created_at: Type.String({ format: 'date-time' }),
@@ -32,6 +32,19 @@ export const AuditEntryView = Type.Object({
       'What else there is to know, by the action: `from` and `to` of a role or status, `fields` that changed, `queue` and `lane`. ' +
       'No name or email address of a person, and no secret.',
   }),
+});
+
+const auditEntryShape = shape('AuditEntry', AuditEntryView, {
+  id: 'aud_01m7g9w2k0000c4v8x3r6t5n1z',
+  action: 'account.changed',
+  created_at: '2026-11-02T09:30:00.000Z',
+  actor: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
+  subject: 'usr_01m7g9x1h0000d6w2y8s4v7r3t',
+  client: 'gatehouse-login',
+  address: '192.0.2.1',
+  user_agent: 'curl/8.5.0',
+  request_id: 'req_01',
+  details: { change: 'role', from: 'user', to: 'editor' },
 });
 
 function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
@@ -71,7 +84,7 @@ export const auditEndpoint = createListEndpoint<AuditField, AuditRecord>({
 });
 
 const MAX_PEOPLE = 100;
-export const LastSignInsQuery = Type.Object({
+const LastSignInsQuery = Type.Object({
   user_id: Type.String({
     minLength: 1,
     maxLength: MAX_PEOPLE * 64,
@@ -79,11 +92,15 @@ export const LastSignInsQuery = Type.Object({
     description: `The ids of at most ${MAX_PEOPLE} people, separated by commas.`,
   }),
 });
-const readLastSignIns = queryValidator(LastSignInsQuery);
 /** When somebody last signed in, as the API returns it. */
-export const LastSignInView = Type.Object({
+const LastSignInView = Type.Object({
   user_id: Type.String(),
   signed_in_at: Type.String({ format: 'date-time' }),
+});
+
+const lastSignInShape = shape('LastSignIn', LastSignInView, {
+  user_id: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
+  signed_in_at: '2026-11-02T09:30:00.000Z',
 });
 
 /** /api/v1/audit, for admins: who did what, to whom and what, when and from where. Errors are thrown. */
@@ -91,30 +108,39 @@ export function auditRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   store: Pick<AuditStore, 'list' | 'lastSignIns'>;
   concurrency: ConcurrencyLimit;
-}): Router {
-  const router = new Router({ prefix: AUDIT_PATH, sensitive: true });
-  router.get('/', async (ctx) => {
+}): Api {
+  const { store, concurrency } = options;
+  const api = createManagedApi(AUDIT_PATH, async (ctx) => {
     const caller = await options.authenticate(ctx);
     requireFirstPartyAdmin(caller, 'The entries of the audit log');
-    const { headers, text } = await auditEndpoint.reply(ctx.query, options.store.list, {
-      limited: (work) => options.concurrency.run(caller, work),
-    });
-    ctx.set({ ...headers, 'cache-control': 'no-store' });
-    ctx.type = 'application/json';
-    ctx.body = text;
+    return { caller };
   });
-  router.get('/last-sign-ins', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    requireFirstPartyAdmin(caller, 'The entries of the audit log');
-    const userIds = [...new Set(readLastSignIns(ctx.query).user_id.split(','))];
-    if (userIds.length > MAX_PEOPLE) {
-      throw new ServiceError('invalid', `Ask for at most ${MAX_PEOPLE} people.`, {
-        details: [{ field: 'user_id', message: `must name at most ${MAX_PEOPLE} people` }],
-      });
-    }
-    const times = await options.concurrency.run(caller, () => options.store.lastSignIns(userIds));
-    ctx.set('cache-control', 'no-store');
-    ctx.body = { data: [...times].map(([user_id, signed_in_at]) => ({ user_id, signed_in_at })) };
+
+  api.list('list', '/', {
+    summary: 'List the audit log',
+    description:
+      'For admins. Who did what to accounts, applications, keys and queues, when and from where; the latest entry first.',
+    page: { name: 'AuditPage', description: 'A page of the log.', row: auditEntryShape },
+    endpoint: auditEndpoint,
+    read: ({ caller }) => ({ source: store.list, limited: (work) => concurrency.run(caller, work) }),
   });
-  return router;
+
+  api.get('list_last_sign_ins', '/last-sign-ins', {
+    summary: 'Ask when people last signed in',
+    description:
+      'For admins. In browsers and by logins at the API, as far back as the audit log goes; people who have not signed in since are not in the response.',
+    query: LastSignInsQuery,
+    responses: ok('The last sign-in of each person.', listOf('LastSignIns', lastSignInShape)),
+    async handle({ caller, query }) {
+      const userIds = [...new Set(query.user_id.split(','))];
+      if (userIds.length > MAX_PEOPLE) {
+        throw new ServiceError('invalid', `Ask for at most ${MAX_PEOPLE} people.`, {
+          details: [{ field: 'user_id', message: `must name at most ${MAX_PEOPLE} people` }],
+        });
+      }
+      const times = await concurrency.run(caller, () => store.lastSignIns(userIds));
+      return { data: [...times].map(([user_id, signed_in_at]) => ({ user_id, signed_in_at })) };
+    },
+  });
+  return api;
 }

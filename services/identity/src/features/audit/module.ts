@@ -1,9 +1,8 @@
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { auditOperations } from './audit-operations.ts';
 import { auditRoutes } from './audit-routes.ts';
 
 /** The API by which admins read the audit log. */
 export function auditLog(core: Core): IdentityModule {
-  return { routers: [auditRoutes({ ...core, store: core.auditStore })], operations: auditOperations };
+  return { apis: [auditRoutes({ ...core, store: core.auditStore })] };
 }

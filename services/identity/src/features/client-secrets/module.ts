@@ -1,9 +1,8 @@
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { secretOperations } from './secret-operations.ts';
 import { secretRoutes } from './secret-routes.ts';
 
 /** The API by which people replace the secrets of their applications. */
 export function clientSecrets(core: Core): IdentityModule {
-  return { routers: [secretRoutes(core)], operations: secretOperations };
+  return { apis: [secretRoutes(core)] };
 }

@@ -1,45 +1,88 @@
 import type { Caller } from '@gatehouse/tokens/caller';
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { ClientSecret } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
-import { readJson } from '../../http/request-body.ts';
-import { strictBodyValidator } from '../../http/strict-body.ts';
-import { createApplicationRouter, created, clientIdOf as idOf } from '../applications/manager-routes.ts';
-import { Lifetime, secretView } from '../applications/views.ts';
+import type { Api } from '../../http/api.ts';
+import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
+import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
+import {
+  EXAMPLE_TIME,
+  LastFour,
+  LastUseFields,
+  Lifetime,
+  lastUseView,
+  orNull,
+  Time,
+} from '../applications/views.ts';
 
-export const Secret = Type.Object({
+const Secret = Type.Object({
   label: Type.Optional(Type.String({ description: 'What to call it, such as the server that uses it.' })),
   expires_in: Type.Optional(Lifetime),
 });
-const readSecret = strictBodyValidator(Secret);
+const SecretView = Type.Object({
+  id: Type.String(),
+  label: orNull(Type.String()),
+  last_four: LastFour,
+  created_at: Time,
+  expires_at: orNull(Time),
+  ...LastUseFields,
+});
+const CreatedSecret = Type.Object({
+  ...SecretView.properties,
+  client_secret: Type.String({ description: 'Shown only here.' }),
+});
+const secretShape = shape('ClientSecret', SecretView, {
+  id: 'sec_1',
+  label: 'web-1',
+  last_four: 'x7Qa',
+  created_at: EXAMPLE_TIME,
+  expires_at: null,
+  last_used_at: null,
+  last_used_address: null,
+});
+
+/** A client secret without its text. */
+function secretView({ id, label, lastFour, createdAt, expiresAt, lastUse }: ClientSecret) {
+  const times = { created_at: createdAt, expires_at: expiresAt };
+  return { id, label, last_four: lastFour, ...times, ...lastUseView(lastUse) };
+}
 
 /** The client secrets of applications. Errors are thrown. */
 export function secretRoutes(options: {
   applications: Pick<Applications, 'addSecret' | 'listSecrets' | 'removeSecret'>;
   authenticate(ctx: Context): Promise<Caller>;
-}): Router {
+}): Api {
   const { applications } = options;
-  const { router, managing } = createApplicationRouter(options.authenticate);
+  const api = createManagerApi(APPLICATIONS, options.authenticate);
 
-  router.post('/:client_id/secrets', async (ctx) => {
-    const manager = await managing(ctx);
-    const { expires_in: expiresIn, label } = readSecret((await readJson(ctx)) ?? {});
-    const added = await applications.addSecret(manager, idOf(ctx), { expiresIn, label });
-    created(ctx, `${idOf(ctx)}/secrets/${added.id}`, {
-      ...secretView(added),
-      client_secret: added.secret,
-    });
+  api.get('list', '/:client_id/secrets', {
+    summary: 'List the client secrets',
+    responses: ok('The secrets that have not expired.', listOf('ClientSecrets', secretShape)),
+    handle: async ({ manager, params }) => {
+      const secrets = await applications.listSecrets(manager, params.client_id);
+      return { data: secrets.map(secretView) };
+    },
   });
 
-  router.get('/:client_id/secrets', async (ctx) => {
-    const secrets = await applications.listSecrets(await managing(ctx), idOf(ctx));
-    ctx.body = { data: secrets.map(secretView) };
+  api.post('create', '/:client_id/secrets', {
+    summary: 'Add a client secret',
+    description: 'Two can be valid at a time, so that one is replaced without downtime.',
+    body: shape('NewClientSecret', Secret, { label: 'web-1', expires_in: 31_536_000 }),
+    isBodyOptional: true,
+    responses: created('The secret has been added.', shape('CreatedClientSecret', CreatedSecret)),
+    kinds: ['conflict'],
+    handle: async ({ ctx, manager, params: { client_id: id }, body: { expires_in: expiresIn, label } }) => {
+      const added = await applications.addSecret(manager, id, { expiresIn, label });
+      ctx.set('location', `${APPLICATIONS}/${id}/secrets/${added.id}`);
+      return { ...secretView(added), client_secret: added.secret };
+    },
   });
 
-  router.delete('/:client_id/secrets/:id', async (ctx) => {
-    await applications.removeSecret(await managing(ctx), idOf(ctx), String(ctx.params.id));
-    ctx.status = 204;
+  api.delete('remove', '/:client_id/secrets/:id', {
+    summary: 'Remove a client secret',
+    responses: done('The secret is no longer accepted.'),
+    handle: ({ manager, params }) => applications.removeSecret(manager, params.client_id, params.id),
   });
-  return router;
+  return api;
 }

@@ -1,8 +1,7 @@
-import { bodyValidator } from '@gatehouse/api/http/schema';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { ServiceError } from '@gatehouse/core/errors';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
-import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
@@ -13,8 +12,9 @@ import type { TokenSigning } from '../../core/oidc/token-signing.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { PasswordCheck } from '../../core/sessions/password-check.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
+import { type Api, createApi } from '../../http/api.ts';
 import type { Authentication } from '../../http/authentication.ts';
-import { readJson } from '../../http/request-body.ts';
+import { done, ok, shape } from '../../openapi/operations.ts';
 import { LOGIN_CLIENT, type Logins, MAX_LOGIN_AGE } from './logins.ts';
 
 export type AuthRoutesOptions = {
@@ -36,17 +36,52 @@ export type AuthRoutesOptions = {
   onTokenIssued(clientId: string): void;
 };
 
-export const Login = Type.Object({
+const Login = Type.Object({
   username: Type.String({ description: 'A username, or a verified email address.' }),
   password: Type.String(),
 });
-const readLogin = bodyValidator(Login);
+const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+const loginResult = shape(
+  'LoginResult',
+  Type.Object({ token: Type.String({ description: 'An access token.' }), user_id: Type.String() }),
+  { token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c2ln', user_id: 'usr_01m7g9v7d0000a3b9e5k2m8p4q' },
+);
+const status = shape(
+  'AuthStatus',
+  Type.Object({
+    authenticated: Type.Boolean(),
+    user_id: OrNull('Null without a credential, and for one that is no person’s.'),
+  }),
+  { authenticated: false, user_id: null },
+);
+const permissions = shape(
+  'Permissions',
+  Type.Object({
+    user_id: OrNull('Null for a machine.'),
+    client_id: Type.String(),
+    roles: Type.Array(Type.String()),
+    scopes: Type.Array(Type.String()),
+  }),
+);
+
+/** The challenge is for those that take a credential. */
+const ERROR_HEADERS = {
+  unauthenticated: { 'WWW-Authenticate': 'sometimes' },
+  // An account that has been closed opens by a mailed link, not by waiting.
+  rate_limited: { 'Retry-After': 'sometimes' },
+} as const;
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */
-export function authRoutes(options: AuthRoutesOptions): Router {
+export function authRoutes(options: AuthRoutesOptions): Api {
   const { accounts, audit, revocations, logins } = options;
   const { authenticate, countUnauthenticated, verifySignature } = options.authentication;
-  const router = new Router({ prefix: '/api/v1/auth', sensitive: true });
+  const api = createApi({
+    prefix: '/api/v1/auth',
+    errors: { body: plainBody, headers: ERROR_HEADERS },
+    // Not every endpoint takes a credential, and each in its own way.
+    identify: async () => ({}),
+  });
 
   /** A token for a login, which must be stored before it is handed out. */
   async function sign(account: Account, login: string, authTime: number) {
@@ -86,114 +121,143 @@ export function authRoutes(options: AuthRoutesOptions): Router {
     }
   }
 
-  router.use(async (ctx, next) => {
-    ctx.set('cache-control', 'no-store');
-    await next();
+  api.post('login', '/login', {
+    summary: 'Log in with a password',
+    description:
+      'For programs of one’s own, as the password goes through them: applications for others use the authorization code flow ' +
+      '(RFC 9700 §2.4). A deployment can turn it off.',
+    body: shape('Login', Login, { username: 'ada', password: 'correct horse battery' }),
+    responses: ok('The login.', loginResult),
+    kinds: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
+    admit() {
+      if (!options.passwordLogin) {
+        throw new ServiceError(
+          'forbidden',
+          'Passwords are not accepted here: use the authorization code flow.',
+        );
+      }
+    },
+    async handle({ ctx, body: { username, password } }) {
+      const verified = await options.checkPassword(ctx, {
+        login: username,
+        password,
+        client: LOGIN_CLIENT,
+        isKnownDevice: () => false,
+      });
+      if (verified === undefined) {
+        throw new ServiceError('unauthenticated', 'The username or the password is not right.');
+      }
+      const { account, generation } = verified;
+      const id = logins.newId();
+      const { tokenId, response } = await sign(account, id, Math.floor(Date.now() / 1000));
+      await logins.begin({ id, account, tokenId }, originOf(ctx));
+      // After it is stored: from then on, whatever ends all sessions finds this login.
+      if (await options.sessionEnds.isOver({ accountId: account.id, generation })) {
+        await logins.end(account.id, id);
+        throw new ServiceError(
+          'unauthenticated',
+          'All sessions of the account have just been ended: log in again.',
+        );
+      }
+      await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
+      options.onTokenIssued(LOGIN_CLIENT);
+      return response;
+    },
   });
 
-  router.post('/login', async (ctx) => {
-    if (!options.passwordLogin) {
-      throw new ServiceError(
-        'forbidden',
-        'Passwords are not accepted here: use the authorization code flow.',
-      );
-    }
-    const { username, password } = readLogin(await readJson(ctx));
-    const verified = await options.checkPassword(ctx, {
-      login: username,
-      password,
-      client: LOGIN_CLIENT,
-      isKnownDevice: () => false,
-    });
-    if (verified === undefined) {
-      throw new ServiceError('unauthenticated', 'The username or the password is not right.');
-    }
-    const { account, generation } = verified;
-    const id = logins.newId();
-    const { tokenId, response } = await sign(account, id, Math.floor(Date.now() / 1000));
-    await logins.begin({ id, account, tokenId }, originOf(ctx));
-    // After it is stored: from then on, whatever ends all sessions finds this login.
-    if (await options.sessionEnds.isOver({ accountId: account.id, generation })) {
-      await logins.end(account.id, id);
-      throw new ServiceError(
-        'unauthenticated',
-        'All sessions of the account have just been ended: log in again.',
-      );
-    }
-    await options.notices.signedIn(account, { origin: originOf(ctx), isKnown: false });
-    options.onTokenIssued(LOGIN_CLIENT);
-    ctx.body = response;
+  api.get('status', '/status', {
+    summary: 'Ask who is logged in',
+    description: 'By the Authorization header, or by a token in the query, which logs of others may keep.',
+    documentedQuery: Type.Object({ token: Type.Optional(Type.String()) }),
+    responses: ok('Who it is.', status),
+    kinds: ['unauthenticated', 'rate_limited', 'unavailable'],
+    async handle({ ctx }) {
+      const inQuery = ctx.query.token;
+      if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token must be given only once.');
+      const anonymous = ctx.get('authorization') === '' && (inQuery === undefined || inQuery === '');
+      if (anonymous) {
+        await countUnauthenticated(ctx);
+        return { authenticated: false, user_id: null };
+      }
+      const caller = await authenticate(ctx, inQuery ? `Bearer ${inQuery}` : undefined);
+      return { authenticated: true, user_id: personIn(caller) ?? null };
+    },
   });
 
-  router.get('/status', async (ctx) => {
-    const inQuery = ctx.query.token;
-    if (Array.isArray(inQuery)) throw new ServiceError('invalid', 'token must be given only once.');
-    const anonymous = ctx.get('authorization') === '' && (inQuery === undefined || inQuery === '');
-    if (anonymous) {
-      await countUnauthenticated(ctx);
-      ctx.body = { authenticated: false, user_id: null };
-      return;
-    }
-    const caller = await authenticate(ctx, inQuery ? `Bearer ${inQuery}` : undefined);
-    ctx.body = { authenticated: true, user_id: personIn(caller) ?? null };
+  api.post('logout', '/logout', {
+    summary: 'Log out',
+    description: 'Ends the token, and the login or the grant that it belongs to.',
+    scopes: [],
+    responses: done('The token is no longer accepted.'),
+    async handle({ ctx }) {
+      const caller = await authenticate(ctx);
+      if (caller.tokenId === undefined)
+        throw new ServiceError('forbidden', 'An API key cannot be logged out.');
+      await revocations.write([{ kind: 'token', id: caller.tokenId }]);
+      if (caller.grantId !== undefined) {
+        const ofLogin = caller.clientId === LOGIN_CLIENT;
+        await (ofLogin ? logins.end(caller.subject, caller.grantId) : options.endGrant(caller.grantId));
+      }
+      await audit.record({
+        action: 'sign_out',
+        origin: originOf(ctx),
+        client: caller.clientId,
+        subject: caller.subject,
+      });
+    },
   });
 
-  router.post('/logout', async (ctx) => {
-    const caller = await authenticate(ctx);
-    if (caller.tokenId === undefined) throw new ServiceError('forbidden', 'An API key cannot be logged out.');
-    await revocations.write([{ kind: 'token', id: caller.tokenId }]);
-    if (caller.grantId !== undefined) {
-      const ofLogin = caller.clientId === LOGIN_CLIENT;
-      await (ofLogin ? logins.end(caller.subject, caller.grantId) : options.endGrant(caller.grantId));
-    }
-    await audit.record({
-      action: 'sign_out',
-      origin: originOf(ctx),
-      client: caller.clientId,
-      subject: caller.subject,
-    });
-    ctx.status = 204;
+  api.post('refresh', '/refresh', {
+    summary: 'Renew the token of a login',
+    description: 'The old token ends. For at most 30 days after the login.',
+    scopes: [],
+    responses: ok('The new token.', loginResult),
+    async handle({ ctx }) {
+      const caller = await authenticate(ctx).catch(async (error: unknown) => {
+        await endIfReused(ctx, error);
+        throw error;
+      });
+      const { clientId, grantId: id, tokenId, authTime } = caller;
+      if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined || authTime === undefined) {
+        throw new ServiceError('forbidden', 'Only a token from a login can be renewed here.');
+      }
+      if (Date.now() / 1000 - authTime > MAX_LOGIN_AGE) {
+        throw unauthenticated('The login was too long ago: log in again.', 'invalid_token');
+      }
+      const account = await accounts.find(caller.subject);
+      if (account === undefined || account.status !== 'active') {
+        throw unauthenticated('There is no active account for this token.', 'invalid_token');
+      }
+      // The revocation of an older token may not have arrived yet: it must not be exchanged for a new one.
+      if (account.epoch !== caller.epoch.subject) {
+        throw unauthenticated('The account has changed since then: log in again.', 'invalid_token');
+      }
+      const next = await sign(account, id, authTime);
+      // Of several concurrent requests, one gets the new token.
+      if (!(await logins.renew({ id, tokenId }, { account, tokenId: next.tokenId }, originOf(ctx)))) {
+        throw unauthenticated('The access token has been revoked.', 'invalid_token');
+      }
+      options.onTokenIssued(LOGIN_CLIENT);
+      return next.response;
+    },
   });
 
-  router.post('/refresh', async (ctx) => {
-    const caller = await authenticate(ctx).catch(async (error: unknown) => {
-      await endIfReused(ctx, error);
-      throw error;
-    });
-    const { clientId, grantId: id, tokenId, authTime } = caller;
-    if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined || authTime === undefined) {
-      throw new ServiceError('forbidden', 'Only a token from a login can be renewed here.');
-    }
-    if (Date.now() / 1000 - authTime > MAX_LOGIN_AGE) {
-      throw unauthenticated('The login was too long ago: log in again.', 'invalid_token');
-    }
-    const account = await accounts.find(caller.subject);
-    if (account === undefined || account.status !== 'active') {
-      throw unauthenticated('There is no active account for this token.', 'invalid_token');
-    }
-    // The revocation of an older token may not have arrived yet: it must not be exchanged for a new one.
-    if (account.epoch !== caller.epoch.subject) {
-      throw unauthenticated('The account has changed since then: log in again.', 'invalid_token');
-    }
-    const next = await sign(account, id, authTime);
-    // Of several concurrent requests, one gets the new token.
-    if (!(await logins.renew({ id, tokenId }, { account, tokenId: next.tokenId }, originOf(ctx)))) {
-      throw unauthenticated('The access token has been revoked.', 'invalid_token');
-    }
-    options.onTokenIssued(LOGIN_CLIENT);
-    ctx.body = next.response;
+  api.get('permissions', '/permissions', {
+    summary: 'Ask what the credential permits',
+    scopes: [],
+    responses: ok('Roles and scopes.', permissions),
+    async handle({ ctx }) {
+      const caller = await authenticate(ctx);
+      return {
+        user_id: personIn(caller) ?? null,
+        client_id: caller.clientId,
+        roles: caller.person === undefined ? [] : [caller.person.role],
+        scopes: [...caller.scopes],
+      };
+    },
   });
 
-  router.get('/permissions', async (ctx) => {
-    const caller = await authenticate(ctx);
-    ctx.body = {
-      user_id: personIn(caller) ?? null,
-      client_id: caller.clientId,
-      roles: caller.person === undefined ? [] : [caller.person.role],
-      scopes: [...caller.scopes],
-    };
-  });
-  return router;
+  return api;
 }
 
 /** The person to whom the token was issued; not the owner of a machine. */

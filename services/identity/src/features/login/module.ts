@@ -2,7 +2,6 @@ import type { Core } from '../../core/core.ts';
 import { createLastUsedRecorder } from '../../core/last-used.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { authRoutes } from './auth-routes.ts';
-import { authOperations } from './login-operations.ts';
 import { createLoginStore } from './login-store.ts';
 import { createLogins } from './logins.ts';
 
@@ -18,5 +17,5 @@ export function login(core: Core): IdentityModule {
     passwordLogin: core.config.passwordLogin === 'on',
     endGrant: core.store.endGrant,
   });
-  return { routers: [routes], operations: authOperations, collections: [store.collection] };
+  return { apis: [routes], collections: [store.collection], passwordPaths: ['/api/v1/auth/login'] };
 }

@@ -1,10 +1,9 @@
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { sessionOperations } from './session-operations.ts';
 import { sessionRoutes } from './session-routes.ts';
 
 /** The API by which people see and end where they are signed in. */
 export function sessions(core: Core): IdentityModule {
   const { programs } = core.extensions;
-  return { routers: [sessionRoutes({ ...core, programs })], operations: sessionOperations };
+  return { apis: [sessionRoutes({ ...core, programs })] };
 }

@@ -1,17 +1,17 @@
-import { queryValidator } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
-import Router from '@koa/router';
 import type { Context } from 'koa';
-import { type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import { listPrograms, type ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
+import { done, listOf, ok, shape } from '../../openapi/operations.ts';
 
-export const SessionQuery = Type.Object({
+const SessionQuery = Type.Object({
   user_id: Type.Optional(
     Type.String({ description: 'Whose sessions: the own ones by default. Others for admins.' }),
   ),
@@ -19,7 +19,7 @@ export const SessionQuery = Type.Object({
 const OrNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Time = Type.String({ format: 'date-time' });
 /** A session or a login as the API returns it. */
-export const SessionView = Type.Object({
+const SessionView = Type.Object({
   id: Type.String(),
   type: Type.String({
     enum: ['browser', 'login'],
@@ -31,7 +31,15 @@ export const SessionView = Type.Object({
   last_used_at: Time,
   current: Type.Boolean({ description: 'Whether it is that of the token in the request.' }),
 });
-const readQuery = queryValidator(SessionQuery);
+const sessionShape = shape('Session', SessionView, {
+  id: 'lgn_01m7g9w2k0000c4v8x3r6t5n1z',
+  type: 'login',
+  client: 'curl/8.5.0',
+  address: '192.0.2.1',
+  created_at: '2026-11-02T09:30:00.000Z',
+  last_used_at: '2026-11-02T09:30:00.000Z',
+  current: true,
+});
 
 /**
  * /api/v1/sessions: where a person is signed in, in browsers and by logins at the API. People see and end their own;
@@ -43,65 +51,79 @@ export function sessionRoutes(options: {
   sessions: Pick<BrowserSessions, 'list'>;
   sessionEnds: Pick<SessionEnds, 'end' | 'endAll'>;
   programs: readonly Pick<ProgramSessions, 'list'>[];
-}): Router {
+}): Api {
   const { accounts, sessions, sessionEnds, programs } = options;
-  const router = new Router({ prefix: '/api/v1/sessions', sensitive: true });
-
-  router.use(async (ctx, next) => {
-    ctx.set('cache-control', 'no-store');
-    await next();
+  const api = createManagedApi('/api/v1/sessions', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstParty(caller, 'Sessions') };
   });
 
   /** Whose sessions the request is about. */
-  async function accountOf(ctx: Context): Promise<{ caller: Caller; account: Account }> {
-    const caller = await options.authenticate(ctx);
-    const person = requireFirstParty(caller, 'Sessions');
-    const { user_id: id = person.id } = readQuery(ctx.query);
+  async function accountOf(
+    person: NonNullable<Caller['person']>,
+    { user_id: id = person.id }: Static<typeof SessionQuery>,
+  ): Promise<Account> {
     if (id !== person.id && person.role !== 'admin') {
       throw new ServiceError('forbidden', 'Only an admin may see and end the sessions of others.');
     }
     const account = await accounts.find(id);
     if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
-    return { caller, account };
+    return account;
   }
 
   const entryOf = (ctx: Context, { subject: actor }: Caller) =>
     ({ action: 'session.ended', origin: originOf(ctx), actor }) as const;
 
-  router.get('/', async (ctx) => {
-    const { caller, account } = await accountOf(ctx);
-    const inBrowsers = (await sessions.list(account.id)).map(({ uid, device, signedInAt, lastSeenAt }) => ({
-      id: uid,
-      type: 'browser',
-      client: device?.userAgent ?? null,
-      address: device?.address ?? null,
-      created_at: signedInAt,
-      last_used_at: lastSeenAt,
-      current: false,
-    }));
-    const atTheApi = (await listPrograms(programs, account)).map((login) => ({
-      id: login.id,
-      type: 'login',
-      client: login.userAgent ?? null,
-      address: login.address,
-      created_at: login.createdAt,
-      last_used_at: login.lastUsedAt,
-      current: login.id === caller.grantId,
-    }));
-    ctx.body = { data: [...inBrowsers, ...atTheApi] };
+  api.get('list', '/', {
+    summary: 'List sessions and logins',
+    description: 'The 200 of each kind that were used last.',
+    query: SessionQuery,
+    responses: ok('Where the person is signed in.', listOf('Sessions', sessionShape)),
+    kinds: ['not_found'],
+    async handle({ caller, person, query }) {
+      const account = await accountOf(person, query);
+      const inBrowsers = (await sessions.list(account.id)).map(({ uid, device, signedInAt, lastSeenAt }) => ({
+        id: uid,
+        type: 'browser',
+        client: device?.userAgent ?? null,
+        address: device?.address ?? null,
+        created_at: signedInAt,
+        last_used_at: lastSeenAt,
+        current: false,
+      }));
+      const atTheApi = (await listPrograms(programs, account)).map((login) => ({
+        id: login.id,
+        type: 'login',
+        client: login.userAgent ?? null,
+        address: login.address,
+        created_at: login.createdAt,
+        last_used_at: login.lastUsedAt,
+        current: login.id === caller.grantId,
+      }));
+      return { data: [...inBrowsers, ...atTheApi] };
+    },
   });
 
-  router.delete('/', async (ctx) => {
-    const { caller, account } = await accountOf(ctx);
-    await sessionEnds.endAll(account.id, entryOf(ctx, caller));
-    ctx.status = 204;
+  api.delete('remove_all', '/', {
+    summary: 'End all sessions and logins',
+    query: SessionQuery,
+    responses: done('They have ended, and so have their tokens.'),
+    kinds: ['not_found'],
+    async handle({ ctx, caller, person, query }) {
+      const { id } = await accountOf(person, query);
+      await sessionEnds.endAll(id, entryOf(ctx, caller));
+    },
   });
 
-  router.delete('/:id', async (ctx) => {
-    const { caller, account } = await accountOf(ctx);
-    const ended = await sessionEnds.end(account.id, String(ctx.params.id), entryOf(ctx, caller));
-    if (!ended) throw new ServiceError('not_found', 'There is no such session.');
-    ctx.status = 204;
+  api.delete('remove', '/:id', {
+    summary: 'End a session or a login',
+    query: SessionQuery,
+    responses: done('It has ended, and so have its tokens.'),
+    async handle({ ctx, caller, person, query, params }) {
+      const { id } = await accountOf(person, query);
+      const ended = await sessionEnds.end(id, params.id, entryOf(ctx, caller));
+      if (!ended) throw new ServiceError('not_found', 'There is no such session.');
+    },
   });
-  return router;
+  return api;
 }

@@ -15,5 +15,5 @@ export function signIn(core: Core): IdentityModule {
     signUp: core.config.signUp === 'on',
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,
   });
-  return { routers: [routes] };
+  return { routers: [routes], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
 }

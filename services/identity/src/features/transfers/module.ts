@@ -1,7 +1,6 @@
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { transferOperations } from './transfer-operations.ts';
 import { transferRoutes } from './transfer-routes.ts';
 import { createTransferStore } from './transfer-store.ts';
 import { createTransfers, RECEIVED, RECIPIENTS } from './transfers.ts';
@@ -19,9 +18,5 @@ export function transfers(core: Core): IdentityModule {
     received: createRateLimiter(RECEIVED, sharedLimits),
     notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
   });
-  return {
-    routers: transferRoutes({ transfers, authenticate }),
-    operations: transferOperations,
-    collections: [store.collection],
-  };
+  return { apis: transferRoutes({ transfers, authenticate }), collections: [store.collection] };
 }

@@ -1,66 +1,76 @@
-import { requestInfo } from '@gatehouse/server/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
-import Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { readJson } from '../../http/request-body.ts';
-import { strictBodyValidator } from '../../http/strict-body.ts';
-import { createApplicationRouter, clientIdOf as idOf, managerOf } from '../applications/manager-routes.ts';
-import { applicationView } from '../applications/views.ts';
-import { transferView } from './transfer-view.ts';
+import type { Api } from '../../http/api.ts';
+import { done, listOf, ok, response, shape } from '../../openapi/operations.ts';
+import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
+import { applicationShape, applicationView } from '../applications/views.ts';
+import { transferShape, transferView } from './transfer-view.ts';
 import type { Transfers } from './transfers.ts';
 
-const ROOT = '/api/v1/transfers';
-
-export const Transfer = Type.Object({ to: Type.String({ minLength: 1, maxLength: 254 }) });
-const readTransfer = strictBodyValidator(Transfer);
+const Transfer = Type.Object({ to: Type.String({ minLength: 1, maxLength: 254 }) });
 
 /** Offers of applications, by those who make them and by those who get them. Errors are thrown. */
 export function transferRoutes(options: {
   transfers: Transfers;
   authenticate(ctx: Context): Promise<Caller>;
-}): Router[] {
+}): Api[] {
   const { transfers, authenticate } = options;
-  const router = new Router({ prefix: ROOT, sensitive: true });
-  router.use(async (ctx, next) => {
-    ctx.set('cache-control', 'no-store');
-    requestInfo(ctx.req).route = String(ctx._matchedRoute ?? ROOT);
-    await next();
+  const offered = createManagerApi(APPLICATIONS, authenticate);
+  const received = createManagerApi('/api/v1/transfers', authenticate);
+
+  offered.post('transfer', '/:client_id/transfer', {
+    summary: 'Offer an application to another person',
+    description:
+      'They have 7 days to accept, and are told by mail; a change of the application ends the offer, and another offer replaces ' +
+      'it. Only admins offer one to somebody with a higher role than their own. An admin who names themselves has it at once.',
+    body: shape('ApplicationTransfer', Transfer, { to: 'grace' }),
+    responses: {
+      200: response('The application, which the admin now owns.', applicationShape),
+      202: response('The pending transfer.', transferShape),
+    },
+    kinds: ['conflict'],
+    async handle({ ctx, manager, params, body }) {
+      const result = await transfers.offer(manager, params.client_id, body.to);
+      if (!('application' in result)) return applicationView(result);
+      ctx.status = 202;
+      return transferView(result);
+    },
   });
 
-  const { router: ofApplications, managing } = createApplicationRouter(authenticate);
-
-  ofApplications.post('/:client_id/transfer', async (ctx) => {
-    const manager = await managing(ctx);
-    const { to } = readTransfer(await readJson(ctx));
-    const result = await transfers.offer(manager, idOf(ctx), to);
-    // An admin who takes it for themselves has it at once.
-    ctx.status = 'application' in result ? 202 : 200;
-    ctx.body = 'application' in result ? transferView(result) : applicationView(result);
+  offered.get('read', '/:client_id/transfer', {
+    summary: 'Read the pending transfer',
+    responses: ok('The pending transfer.', transferShape),
+    handle: async ({ manager, params }) => transferView(await transfers.pending(manager, params.client_id)),
   });
 
-  ofApplications.get('/:client_id/transfer', async (ctx) => {
-    ctx.body = transferView(await transfers.pending(await managing(ctx), idOf(ctx)));
+  offered.delete('cancel', '/:client_id/transfer', {
+    summary: 'Cancel the pending transfer',
+    responses: done('It can no longer be accepted.'),
+    handle: ({ manager, params }) => transfers.cancel(manager, params.client_id),
   });
 
-  ofApplications.delete('/:client_id/transfer', async (ctx) => {
-    await transfers.cancel(await managing(ctx), idOf(ctx));
-    ctx.status = 204;
+  received.get('list', '/', {
+    summary: 'List the applications offered to you',
+    description: 'The oldest first, at most 20.',
+    responses: ok('The pending transfers.', listOf('Transfers', transferShape)),
+    handle: async ({ manager }) => ({ data: (await transfers.received(manager)).map(transferView) }),
   });
 
-  router.get('/', async (ctx) => {
-    const received = await transfers.received(await managerOf(ctx, authenticate));
-    ctx.body = { data: received.map(transferView) };
+  received.post('accept', '/:id/accept', {
+    summary: 'Accept an application',
+    description:
+      'You become its owner. Its secrets, public keys, API keys, tokens and trust end, and so does all that people have allowed ' +
+      'it: they are asked again. Its redirect URIs stay.',
+    responses: ok('The application, which is yours.', applicationShape),
+    kinds: ['conflict'],
+    handle: async ({ manager, params }) => applicationView(await transfers.accept(manager, params.id)),
   });
 
-  router.post('/:id/accept', async (ctx) => {
-    const manager = await managerOf(ctx, authenticate);
-    ctx.body = applicationView(await transfers.accept(manager, String(ctx.params.id)));
+  received.post('decline', '/:id/decline', {
+    summary: 'Decline an application',
+    responses: done('It stays with its owner.'),
+    handle: ({ manager, params }) => transfers.decline(manager, params.id),
   });
-
-  router.post('/:id/decline', async (ctx) => {
-    await transfers.decline(await managerOf(ctx, authenticate), String(ctx.params.id));
-    ctx.status = 204;
-  });
-  return [ofApplications, router];
+  return [offered, received];
 }

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { grantTypesOf } from '../../core/applications/application.ts';
-import { ApplicationView, Time } from '../applications/views.ts';
+import { shape } from '../../openapi/operations.ts';
+import { ApplicationView, EXAMPLE_TIME, Time } from '../applications/views.ts';
 import type { OfferedTransfer } from './transfers.ts';
 
-export const TransferView = Type.Object({
+const TransferView = Type.Object({
   id: Type.String(),
   sender: Type.Object({ id: Type.String(), username: Type.String() }, { description: 'Who offers it.' }),
   to: Type.String({ description: 'The id of the person who may accept it.' }),
@@ -24,6 +25,24 @@ export const TransferView = Type.Object({
     },
     { description: 'What is offered.' },
   ),
+});
+
+export const transferShape = shape('Transfer', TransferView, {
+  id: 'trf_01m7g9w2k0000c4v8x3r6t5n1z',
+  sender: { id: 'usr_01m7g9v7d0000a3b9e5k2m8p4q', username: 'ada' },
+  to: 'usr_01m7g9x1h0000d6w2y8s4v7r3t',
+  created_at: EXAMPLE_TIME,
+  expires_at: '2026-11-09T09:30:00.000Z',
+  application: {
+    client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z',
+    name: 'Lighthouse',
+    type: 'web',
+    redirect_uris: ['https://lighthouse.example/callback'],
+    post_logout_redirect_uris: [],
+    scopes: ['openid', 'read:data'],
+    trusted: false,
+    grant_types: ['authorization_code', 'refresh_token'],
+  },
 });
 
 /** A pending transfer as the API returns it. */
