@@ -1,10 +1,8 @@
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { Schema } from 'mongoose';
 import t from 'tap';
-import { createDatabase } from '../src/database.ts';
 
 const { write } = Socket.prototype;
 
@@ -18,11 +16,9 @@ function closeAtNextWrite(): void {
 }
 
 t.test('an operation on a closing connection ends', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'closing', logger });
-  const things = database.connection.model('Thing', new Schema({ _id: String, n: Number }), 'things');
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store: things, ...database } = await startTestDatabase(t, {
+    define: (connection) => connection.model('Thing', new Schema({ _id: String, n: Number }), 'things'),
+  });
   t.teardown(() => {
     Socket.prototype.write = write;
   });
@@ -50,10 +46,7 @@ t.test('an operation on a closing connection ends', async (t) => {
 });
 
 t.test('large writes leave nothing behind on their connection', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'large', logger });
-  await database.start();
-  t.teardown(() => database.stop());
+  const { connection } = await startTestDatabase(t);
   const sockets = new Set<Socket>();
   Socket.prototype.write = function seen(this: Socket, ...args: Parameters<typeof write>) {
     sockets.add(this);
@@ -62,7 +55,7 @@ t.test('large writes leave nothing behind on their connection', async (t) => {
   t.teardown(() => {
     Socket.prototype.write = write;
   });
-  const things = database.connection.collection('large');
+  const things = connection.collection('large');
   const most = () => Math.max(...[...sockets].map((socket) => socket.listenerCount('close')));
   // Larger than the socket's buffer: the driver waits until it has drained.
   const large = { text: 'x'.repeat(8_000_000) };

@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase, type Database } from '@gatehouse/data/database';
 import { type LocalMongo, startLocalMongo } from '@gatehouse/local-mongo/start';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { logger, recordingLogger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import mongoose, { type Connection } from 'mongoose';
 import t, { type Test } from 'tap';
@@ -17,18 +17,10 @@ t.jobs = 4;
 // A new object each: tap writes into it.
 const parallel = () => ({ buffered: true });
 
-type Line = Record<string, unknown>;
-
 const AWAY = 'The database cannot be reached.';
 
-function recorder() {
-  const lines: Line[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  return { logger: createLogger({ name: 'test', readable: false, destination }), lines };
-}
-
 function open(t: Test, uri: string, name = 'service') {
-  const { logger, lines } = recorder();
+  const { logger, lines } = recordingLogger();
   const database = createDatabase({ uri, name, logger });
   t.teardown(() => database.stop());
   return { database, lines };
@@ -46,7 +38,7 @@ async function temporaryDirectory(t: Test): Promise<string> {
 
 /** A MongoDB of this test's own, that it may kill. */
 async function ownMongo(t: Test, dataDir: string): Promise<LocalMongo> {
-  const mongo = await startLocalMongo({ dataDir, env: process.env, logger: recorder().logger });
+  const mongo = await startLocalMongo({ dataDir, env: process.env, logger });
   t.teardown(() => mongo.stop());
   return mongo;
 }
@@ -154,7 +146,7 @@ t.test('an operation before the start fails at once', parallel(), async (t) => {
 
 t.test('start waits for the server', parallel(), async (t) => {
   const dataDir = await temporaryDirectory(t);
-  const before = await startLocalMongo({ dataDir, env: process.env, logger: recorder().logger });
+  const before = await startLocalMongo({ dataDir, env: process.env, logger });
   await before.stop();
 
   const { database, lines } = open(t, before.uri);

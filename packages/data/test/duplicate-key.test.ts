@@ -1,16 +1,11 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import mongoose from 'mongoose';
 import t from 'tap';
 
 const { Schema } = mongoose;
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 
 t.test('the field of a duplicate value', async (t) => {
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  t.teardown(() => database.stop());
   const schema = new Schema({
     _id: String,
     username: { type: String, unique: true, sparse: true },
@@ -21,8 +16,9 @@ t.test('the field of a duplicate value', async (t) => {
   });
   schema.index({ owner: 1, slug: 1 }, { unique: true, partialFilterExpression: { slug: { $exists: true } } });
   schema.index({ 'nested.key': 1 }, { unique: true, sparse: true });
-  const User = database.connection.model('User', schema);
-  await database.start();
+  const { store: User } = await startTestDatabase(t, {
+    define: (connection) => connection.model('User', schema),
+  });
   await User.create({ _id: 'a', username: 'ann', email: 'a@x', owner: 'o', slug: 's', nested: { key: 'k' } });
   await User.create({ _id: 'b', username: 'bob', email: 'b@x' });
 

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { createLogger } from '@gatehouse/core/logger';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { Schema } from 'mongoose';
 import t from 'tap';
 import { createDatabase } from '../src/database.ts';
 
 t.setTimeout(120_000);
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 
 t.test('it reconnects after a long outage', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-silence-'));
@@ -52,9 +53,7 @@ t.test('kill -9 of the database under eight writers loses nothing that was ackno
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
   const mongo = await startLocalMongo({ dataDir, env: process.env, logger });
   t.teardown(() => mongo.stop());
-  const database = createDatabase({ uri: mongo.uri, name: 'durability', logger });
-  await database.start();
-  t.teardown(() => database.stop());
+  const database = await startTestDatabase(t, { uri: mongo.uri });
   const writes = database.connection.collection<{ _id: string }>('writes');
 
   const acknowledged: string[] = [];

@@ -1,12 +1,11 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createDatabase } from '../src/database.ts';
 import { createErasures, inBatches } from '../src/erasures.ts';
 
 const AGAIN_MS = 300;
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = await testDatabase(t);
 
 async function open(erase: Parameters<typeof createErasures>[1]['erase']) {

@@ -1,18 +1,16 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { monitored } from '@gatehouse/testing/explain';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { defineCollection } from '../src/collection.ts';
-import { createDatabase } from '../src/database.ts';
 import { createFindById } from '../src/find-by-id.ts';
 
 type Thing = { _id: string; name: string };
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'find_by_id', logger });
-const collection = defineCollection(database.connection, 'things', []);
-await database.start();
-t.teardown(() => database.stop());
+const { store: collection, connection } = await startTestDatabase(t, {
+  uri: monitored(await testDatabase(t)),
+  define: (connection) => defineCollection(connection, 'things', []),
+});
 await collection.insertMany(Array.from({ length: 120 }, (_, i) => ({ _id: `${i}`, name: `n${i}`, size: i })));
 const findById = createFindById<Thing>(collection, { name: 1 });
 const expected = (id: string) => (Number(id) < 120 ? { _id: id, name: `n${Number(id)}` } : undefined);
@@ -20,7 +18,7 @@ const expected = (id: string) => (Number(id) < 120 ? { _id: id, name: `n${Number
 /** The commands that an action sends to the database. */
 async function commandsOf(action: () => Promise<unknown>): Promise<string[]> {
   const names: string[] = [];
-  const client = database.connection.getClient();
+  const client = connection.getClient();
   const onStarted = ({ commandName }: { commandName: string }) => void names.push(commandName);
   client.on('commandStarted', onStarted);
   await action();

@@ -1,9 +1,8 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
@@ -11,12 +10,8 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 async function setUp(t: Test) {
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  t.teardown(() => database.stop());
-  const store = createIdempotencyStore(database.connection);
-  await database.start();
-  const keys = database.connection.collection<{ _id: string }>(IDEMPOTENCY_KEYS);
+  const { store, connection } = await startTestDatabase(t, { define: createIdempotencyStore });
+  const keys = connection.collection<{ _id: string }>(IDEMPOTENCY_KEYS);
   /** Claims `id` for a holder, at a time in milliseconds after the start. */
   const claim = (holder: string, at = 0, more: { id?: string; fingerprint?: string } = {}) =>
     store.claim({
@@ -33,7 +28,7 @@ async function setUp(t: Test) {
     store.complete({ id: 'id', holder, response, expiresAt: new Date(START + at + DAY) });
   const release = (holder: string, forget: boolean, at = 0) =>
     store.release({ id: 'id', holder, now: new Date(START + at), forget });
-  return { database, logger, keys, claim, complete, release };
+  return { connection, keys, claim, complete, release };
 }
 
 const fresh = (holder: string) => ({ state: 'claimed', reservedId: `reserved by ${holder}`, isRetry: false });
@@ -111,7 +106,7 @@ t.test('one of many concurrent claims succeeds', async (t) => {
 });
 
 t.test('expired keys are swept, by an index', async (t) => {
-  const { database, logger, claim, keys } = await setUp(t);
+  const { connection, claim, keys } = await setUp(t);
   await claim('a');
   const indexes = await keys.indexes();
   t.match(
@@ -119,7 +114,7 @@ t.test('expired keys are swept, by an index', async (t) => {
     [{ _id: 1 }, { expires_at: 1 }],
   );
   t.notOk(indexes.some((index) => 'expireAfterSeconds' in index));
-  const sweeper = createSweeper(database.connection, [IDEMPOTENCY_KEYS], { logger, everySeconds: 0.01 });
+  const sweeper = createSweeper(connection, [IDEMPOTENCY_KEYS], { logger, everySeconds: 0.01 });
   t.teardown(() => sweeper.stop());
   sweeper.start();
   await until(async () => (await keys.countDocuments()) === 0, 5000);

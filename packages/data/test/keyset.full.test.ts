@@ -1,17 +1,13 @@
-import { createLogger } from '@gatehouse/core/logger';
 import type { KeysetPage, Position } from '@gatehouse/domain/list-query';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import type { StoredDocument } from '../src/collection.ts';
-import { createDatabase } from '../src/database.ts';
 import { keysetPage, offsetPage, pageInMemory, type SortedList } from '../src/keyset.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'keyset', logger });
-await database.start();
-t.teardown(() => database.stop());
-const collection = database.connection.collection<StoredDocument>('things');
+const { connection } = await startTestDatabase(t, { uri: monitored(await testDatabase(t)) });
+const collection = connection.collection<StoredDocument>('things');
 await collection.createIndex({ owner: 1, price: 1, _id: 1 }, { name: 'price' });
 await collection.createIndex({ owner: 1, _id: 1 }, { name: 'owner' });
 await collection.createIndex({ at: 1, _id: 1 }, { name: 'at' });
@@ -223,7 +219,7 @@ t.test('documents with equal values beyond the page are not read', async (t) => 
     for (const direction of ['next', 'previous'] as const) {
       const position = { value: 5, id: all[i]?._id ?? '' };
       const page = { limit: 5, from: { position, direction, inclusive: false } };
-      const plans = await explainQueries(database.connection, () => keysetPage(list, page));
+      const plans = await explainQueries(connection, () => keysetPage(list, page));
       // The page, one more on its side, and the document at the position.
       t.match(plans, [{ stages: 'LIMIT PROJECTION_SIMPLE FETCH IXSCAN', keys: 7, documents: 7 }]);
       t.equal(plans.length, 1);

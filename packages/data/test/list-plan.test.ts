@@ -1,4 +1,3 @@
-import { createLogger } from '@gatehouse/core/logger';
 import type {
   Condition,
   FilterOperator,
@@ -8,6 +7,7 @@ import type {
 } from '@gatehouse/domain/list-query';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import fc from 'fast-check';
 import t from 'tap';
@@ -49,7 +49,6 @@ const PLANS = {
   marked: createListPlan<Field>({ fields: FIELDS, prefix: 'owner_id', notDeleted: { sku: { $gt: '' } } }),
 };
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'lists', logger });
 const { connection } = database;
 const projection = { name: 1, price: 1, is_open: 1, kind: 1, sku: 1, made_at: 1, owner_id: 1 } as const;

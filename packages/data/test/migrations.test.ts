@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDatabase } from '@gatehouse/data/database';
 import type { Migration } from '@gatehouse/data/migrations';
 import { until } from '@gatehouse/testing/processes';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 
@@ -12,15 +12,13 @@ type Options = Pick<Parameters<typeof createDatabase>[0], 'migrations' | 'migrat
 /** Programs with one database, and what they have logged. */
 async function setUp(t: Test) {
   const uri = await testDatabase(t);
-  const lines: string[] = [];
-  const destination = { write: (line: string) => void lines.push(line) };
-  const logger = createLogger({ name: 'test', level: 'info', readable: false, destination });
+  const { logger, text } = recordingLogger();
   const program = (options: Options) => {
     const database = createDatabase({ uri, name: 'test', logger, ...options });
     t.teardown(() => database.stop());
     return database;
   };
-  return { program, logged: () => lines.join('') };
+  return { program, logged: text };
 }
 
 const migration = (version: number, name: string, run: Migration['run'] = async () => {}): Migration => ({

@@ -1,21 +1,17 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { onceInDatabase } from '@gatehouse/data/once';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 
 async function setUp(t: Test) {
   const uri = await testDatabase(t);
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   let times = 0;
   const act = async () => {
     times += 1;
   };
   const connect = async () => {
-    const database = createDatabase({ uri, name: 'test', logger });
-    t.teardown(() => database.stop());
-    await database.start();
-    return database.connection;
+    const { connection } = await startTestDatabase(t, { uri });
+    return connection;
   };
   return { connect, act, times: () => times };
 }

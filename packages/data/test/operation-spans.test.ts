@@ -1,18 +1,12 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { continueTrace, during } from '@gatehouse/core/tracing';
-import { createDatabase } from '@gatehouse/data/database';
 import { recordTraces } from '@gatehouse/testing/otlp-receiver';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
-
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 
 t.test('each operation is a span below the work that it is a part of, without its values', async (t) => {
   const traces = await recordTraces(t);
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  t.teardown(() => database.stop());
-  await database.start();
-  const things = database.connection.collection<{ _id: string }>('things');
+  const { connection } = await startTestDatabase(t);
+  const things = connection.collection<{ _id: string }>('things');
   await things.insertMany(['a', 'b', 'c'].map((_id) => ({ _id })));
 
   const operations: Record<string, () => Promise<unknown>> = {

@@ -1,9 +1,7 @@
-import { createLogger } from '@gatehouse/core/logger';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createDatabase } from '../src/database.ts';
-
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 
 t.test('the metrics say how many connections are in use, and how many operations wait for one', async (t) => {
   const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });

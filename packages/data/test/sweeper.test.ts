@@ -1,7 +1,8 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createSweeper } from '@gatehouse/data/sweeper';
+import { monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger, recordingLogger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 
@@ -10,15 +11,8 @@ const past = () => new Date(Date.now() - 1000);
 const future = () => new Date(Date.now() + 3_600_000);
 
 async function setUp(t: Test) {
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
-  const uri = await testDatabase(t);
-  const monitored = `${uri}${uri.includes('?') ? '&' : '?'}monitorCommands=true`;
-  const database = createDatabase({ uri: monitored, name: 'test', logger });
-  t.teardown(() => database.stop());
-  await database.start();
-  const { connection } = database;
+  const { logger, lines } = recordingLogger();
+  const { connection } = await startTestDatabase(t, { uri: monitored(await testDatabase(t)) });
   /** How many documents each deletion was asked to remove. */
   const deletions: number[] = [];
   connection.getClient().on('commandStarted', ({ commandName, command }) => {
@@ -99,7 +93,6 @@ t.test('stop waits for the current batch, and begins no other', async (t) => {
 t.test('stop before the first sweep', async (t) => {
   const { connection, insert, count } = await setUp(t);
   await insert('a', many(1, past));
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   const sweeper = createSweeper(connection, ['a'], { logger });
   await sweeper.stop();
   sweeper.start();

@@ -1,12 +1,11 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createDatabase, type Database } from '../src/database.ts';
 import { createItemStore, type Item, type ItemDocument } from './item-store.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = await testDatabase(t);
 const [database, another] = [1, 2].map(() => createDatabase({ uri, name: 'items', logger })) as [
   Database,

@@ -1,7 +1,8 @@
 // What every broadcast promises, asked of each that there is.
-import { createLogger, type Logger } from '@gatehouse/core/logger';
+import type { Logger } from '@gatehouse/core/logger';
 import { skip, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 import type { Broadcast } from '../src/broadcast.ts';
 import { createLocalBroadcast } from '../src/local-broadcast.ts';
@@ -23,9 +24,8 @@ async function contract(t: Test, prepare: (t: Test) => Promise<(logger: Logger) 
   const make = await prepare(t);
 
   function setUp(t: Test) {
-    const lines: Record<string, unknown>[] = [];
-    const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-    const broadcast = make(createLogger({ name: 'test', level: 'warn', readable: false, destination }));
+    const { logger, lines } = recordingLogger('warn');
+    const broadcast = make(logger);
     t.teardown(() => broadcast.stop());
     let connections = 0;
     broadcast.onReconnect(() => {

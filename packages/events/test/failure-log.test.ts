@@ -1,11 +1,9 @@
-import { createLogger } from '@gatehouse/core/logger';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createFailureLog } from '../src/failure-log.ts';
 
 t.test('of many failures, one is logged; of those that stopping causes, none', async (t) => {
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
+  const { logger, lines } = recordingLogger();
   const stopping = new AbortController();
   const logFailure = createFailureLog(logger, 'a lease was lost', stopping.signal);
   const logOther = createFailureLog(logger, 'nobody answers', stopping.signal);

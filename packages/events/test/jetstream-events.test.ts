@@ -1,14 +1,13 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { skip, startJetStream, startNats } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { createJetStreamEvents } from '../src/jetstream-events.ts';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const failure = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 const event = (subject = 'things.thing.changed', data: Record<string, unknown> = {}) => ({
   ...{ id: newId('evt'), subject, at: new Date(), data },

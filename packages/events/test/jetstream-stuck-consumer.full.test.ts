@@ -1,12 +1,11 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
 import { connect, nanos } from '@nats-io/transport-node';
 import t from 'tap';
@@ -17,7 +16,6 @@ import { createJobLedger } from '../src/job-ledger.ts';
 
 /** What a server may come back with after it was killed, and consumers that give out nothing any more because of it. */
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const GONE = 20;
 const ACK_WAIT_MS = 500;
 
@@ -66,10 +64,7 @@ t.test('a consumer that gives out nothing any more', { skip }, async (t) => {
     await sleep(2 * ACK_WAIT_MS);
   }
 
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  const ledger = createJobLedger(database.connection);
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store: ledger } = await startTestDatabase(t, { define: createJobLedger });
 
   /** A queue with a worker for one of its lanes. */
   function setUp(name: string) {

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -13,7 +13,6 @@ import t, { type Test } from 'tap';
 import { openQueue } from './job-fault-queue.ts';
 
 t.setTimeout(300_000);
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const BAD = ['throw', 'hang', 'kill'];
 type Run = { n: number; attempt?: number; done?: true };
 

@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import type { Job } from '../src/job.ts';
 import { createJobLedger } from '../src/job-ledger.ts';
 import type { JobStore } from '../src/job-store.ts';
 import { type RunningJob, runJob } from '../src/run-job.ts';
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
-const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-t.teardown(() => database.stop());
-const ledger = createJobLedger(database.connection);
-await database.start();
+const { store: ledger } = await startTestDatabase(t, { define: createJobLedger });
 
 const lease = { leaseMs: 60_000, exclusive: false };
 const aMoment = { leaseMs: 1, exclusive: false };

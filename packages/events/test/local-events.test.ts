@@ -1,15 +1,11 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 import { createLocalEvents } from '../src/local-events.ts';
 
 function setUp() {
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const events = createLocalEvents({
-    logger: createLogger({ name: 'test', readable: false, destination }),
-  });
-  return { events, lines };
+  const { logger, lines } = recordingLogger();
+  return { events: createLocalEvents({ logger }), lines };
 }
 
 async function subjectsTaken(t: Test, pattern: string, subjects: readonly string[]): Promise<string[]> {

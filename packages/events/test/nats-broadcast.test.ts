@@ -1,7 +1,7 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { skip, startNats, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { logger, recordingLogger } from '@gatehouse/testing/test-logger';
 import { connect } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
@@ -12,9 +12,7 @@ const SUBJECT = 'gatehouse.test';
 const failure = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 function setUp(t: Test, url: string) {
-  const lines: string[] = [];
-  const destination = { write: (line: string) => void lines.push(line) };
-  const logger = createLogger({ name: 'test', level: 'info', readable: false, destination });
+  const { logger, lines, text } = recordingLogger();
   const broadcast = createNatsBroadcast({ url, name: 'test', logger });
   t.teardown(() => broadcast.stop());
   const got: unknown[] = [];
@@ -23,7 +21,7 @@ function setUp(t: Test, url: string) {
   broadcast.onReconnect(() => {
     connections += 1;
   });
-  return { broadcast, got, lines, connections: () => connections };
+  return { broadcast, got, lines, text, connections: () => connections };
 }
 
 t.test('with a server', { skip }, async (t) => {
@@ -48,7 +46,7 @@ t.test('with a server', { skip }, async (t) => {
     await broadcast.start();
     t.ok(performance.now() - begin < 500, 'the start waits for nobody');
     await until(() => lines.length >= 2, 5000);
-    t.match(lines[0], /"level":"warn".*NATS cannot be reached/);
+    t.match(lines[0], { level: 'warn', msg: /NATS cannot be reached/ });
     t.match(await failure(broadcast.publish(SUBJECT, 'lost')), { kind: 'unavailable' });
     t.equal(connections(), 0);
 
@@ -123,7 +121,7 @@ t.test('with a server', { skip }, async (t) => {
 
   t.test('what is not JSON is dropped with a warning that does not quote it', parallel(), async (t) => {
     const { url, port } = await startNats(t);
-    const { broadcast, got, lines, connections } = setUp(t, url);
+    const { broadcast, got, lines, text, connections } = setUp(t, url);
     await broadcast.start();
     await until(() => connections() === 1, 5000);
     const other = await connect({ servers: `127.0.0.1:${port}` });
@@ -133,10 +131,10 @@ t.test('with a server', { skip }, async (t) => {
     other.publish(SUBJECT, '"good"');
     await until(() => got.length === 1, 5000);
     t.strictSame(got, ['good']);
-    const warnings = lines.filter((line) => line.includes('"warn"'));
+    const warnings = lines.filter(({ level }) => level === 'warn');
     t.equal(warnings.length, 4);
-    t.match(warnings[2], /"subject":"gatehouse.test","bytes":8.*not JSON/);
-    t.notMatch(lines.join(), /a secret/);
+    t.match(warnings[2], { subject: SUBJECT, bytes: 8, msg: /not JSON/ });
+    t.notMatch(text(), /a secret/);
   });
 
   t.test('credentials come from the URL and go into no log', parallel(), async (t) => {
@@ -150,12 +148,12 @@ t.test('with a server', { skip }, async (t) => {
     await good.broadcast.publish(SUBJECT, 1);
     // Refused again and again, and still trying.
     await until(() => bad.lines.length >= 4 && none.lines.length >= 4, 10_000);
-    t.match(bad.lines.at(-1), /cannot be reached/);
+    t.match(bad.lines.at(-1), { msg: /cannot be reached/ });
     await t.rejects(bad.broadcast.publish(SUBJECT, 1));
     await kill();
-    await until(() => good.lines.some((line) => line.includes('cannot be reached')), 5000);
+    await until(() => good.text().includes('cannot be reached'), 5000);
     for (const { broadcast } of [good, bad, none]) await broadcast.stop();
-    const all = [good, bad, none].flatMap(({ lines }) => lines).join('\n');
+    const all = [good, bad, none].map((each) => each.text()).join();
     for (const text of [secret, encodeURIComponent(secret), 'wr0ngsecret', 'w/rd'])
       t.notOk(all.includes(text));
   });
@@ -181,7 +179,7 @@ t.test('with a server', { skip }, async (t) => {
     await until(() => replicas.every(({ heard }) => heard.includes('the last')), 5000);
     for (const { name, heard, lines } of replicas) {
       t.strictSame(heard, ['identity', 'the last'], `${name} hears identity alone`);
-      const refused = lines.filter((line) => /Permissions Violation for Publish/i.test(line));
+      const refused = lines.filter((line) => /Permissions Violation for Publish/i.test(JSON.stringify(line)));
       t.equal(refused.length, name === 'identity' ? 0 : 1, name);
     }
 
@@ -221,9 +219,9 @@ t.test('with a server', { skip }, async (t) => {
       `nats://identity:x@127.0.0.1:${port}`,
       urlOf('users').replace('users', 'identity'),
     ]) {
-      const { lines, broadcast, connections } = setUp(t, wrong);
+      const { text, broadcast, connections } = setUp(t, wrong);
       await broadcast.start();
-      await until(() => lines.some((line) => line.includes('cannot be reached')), 5000);
+      await until(() => text().includes('cannot be reached'), 5000);
       t.equal(connections(), 0);
     }
   });
@@ -237,7 +235,6 @@ t.test('with a server', { skip }, async (t) => {
 });
 
 t.test('what is no URL of NATS is refused without quoting it', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   for (const url of ['http://user:secret@host', 'secret', 'nats://', 'nats://user:secret@host:port']) {
     t.throws(() => createNatsBroadcast({ url, name: 'test', logger }), {
       message: 'The URL of NATS must be nats://host:port or tls://host:port.',

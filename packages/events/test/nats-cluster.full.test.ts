@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startNatsCluster } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { jetstreamManager } from '@nats-io/jetstream';
 import t from 'tap';
@@ -15,7 +15,6 @@ import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
 t.setTimeout(300_000);
 const JOBS = 3000;
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 
 /** Passes connections on to the first port that accepts one, as a host name with several addresses does. */
 async function startRelay(t: { teardown(action: () => unknown): void }, ports: readonly number[]) {

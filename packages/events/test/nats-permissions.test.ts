@@ -1,9 +1,8 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
@@ -13,7 +12,6 @@ import { createJobLedger } from '../src/job-ledger.ts';
 
 /** What deploy/docker/nats.conf lets a service with queues do, and what not. */
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const failure = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 t.test('permissions', { skip }, async (t) => {
@@ -28,12 +26,10 @@ t.test('permissions', { skip }, async (t) => {
   const nats = await connectAs('notifications');
 
   t.test('a service has its queues and its dead letters', async (t) => {
-    const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
+    const { store: ledger } = await startTestDatabase(t, { define: createJobLedger });
     const queues = createJetStreamJobQueues({ connection: () => nats, name: 'notifications', logger });
     const lanes = ['email', 'sms'];
-    const queue = queues({ name: 'messages', lanes, ledger: createJobLedger(database.connection) });
-    await database.start();
-    t.teardown(() => database.stop());
+    const queue = queues({ name: 'messages', lanes, ledger });
     const done: unknown[] = [];
     let broken = true;
     const worker = queue.work({

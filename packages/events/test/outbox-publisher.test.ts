@@ -1,11 +1,10 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { continueTrace, during, startSpan } from '@gatehouse/core/tracing';
-import { createDatabase } from '@gatehouse/data/database';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { recordTraces } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 import { createLocalEvents } from '../src/local-events.ts';
 import { createOutboxPublisher } from '../src/outbox-publisher.ts';
@@ -14,11 +13,8 @@ type Receivers = Parameters<typeof createOutboxPublisher>[0]['receivers'];
 
 /** A store of things, those who listen to it, and what they have heard. */
 async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  t.teardown(() => database.stop());
-  await database.start();
-  const things = database.connection.collection<{ _id: string; outbox: OutboxEvent[] }>('things');
+  const { connection } = await startTestDatabase(t);
+  const things = connection.collection<{ _id: string; outbox: OutboxEvent[] }>('things');
   await things.createIndex({ ...OUTBOX_INDEX.fields }, { ...OUTBOX_INDEX.options });
   const transport = createLocalEvents();
   const heard: string[] = [];
@@ -37,7 +33,7 @@ async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
     },
     fail: (id: string): Promise<void> => Promise.reject(new Error(id)),
   };
-  const collection = database.connection.collection('things');
+  const collection = connection.collection('things');
   const publisher = createOutboxPublisher({ collection, logger, transport, receivers });
   t.teardown(() => publisher.stop());
   return { store, heard, things, publisher, transport };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { spawnNode, until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createOutboxRelay } from '../src/outbox-relay.ts';
@@ -10,11 +10,7 @@ t.setTimeout(120_000);
 
 t.test('kill -9 of writers and relays loses no event whose cause was acknowledged', async (t) => {
   const uri = await testDatabase(t);
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri, name: 'test', logger });
-  await database.start();
-  t.teardown(() => database.stop());
-  const { connection } = database;
+  const { connection } = await startTestDatabase(t, { uri });
   const acknowledged = new Set<string>();
   for (let round = 0; round < 5; round += 1) {
     const writer = spawnNode([join(import.meta.dirname, 'outbox-writer.ts'), uri], {});

@@ -1,23 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 import { createOutboxRelay, type OutboxRelayOptions } from '../src/outbox-relay.ts';
 
 type Thing = { _id: string; outbox: OutboxEvent[]; deleted_at?: Date };
 
 async function setUp(t: Test) {
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  t.teardown(() => database.stop());
-  await database.start();
-  const collection = database.connection.collection('things');
-  const things = database.connection.collection<Thing>('things');
+  const { logger, lines } = recordingLogger();
+  const { connection } = await startTestDatabase(t);
+  const collection = connection.collection('things');
+  const things = connection.collection<Thing>('things');
   await things.createIndex({ ...OUTBOX_INDEX.fields }, { ...OUTBOX_INDEX.options });
 
   const taken: string[] = [];

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { createUsage } from '@gatehouse/events/usage';
 import { type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
 import { createUsageRecorder } from '@gatehouse/events/usage-recorder';
 import { latencyBucket } from '@gatehouse/server/metrics/latency';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 
 const MINUTE = 60_000;
@@ -88,7 +88,7 @@ t.test('many clients, routes and hours without a receiver: bounded, and nothing 
 function setUp(t: { teardown(fn: () => unknown): void }, everyMs = 5, isAnnounced = false) {
   const sent: UsageBatch[] = [];
   const receiver: { fails: 'no' | 'before' | 'after' } = { fails: 'no' };
-  const lines: string[] = [];
+  const { logger, lines } = recordingLogger();
   const usage = createUsage({
     service: 'items',
     async send(batch) {
@@ -96,11 +96,7 @@ function setUp(t: { teardown(fn: () => unknown): void }, everyMs = 5, isAnnounce
       sent.push(batch);
       if (receiver.fails === 'after') throw new Error('no acknowledgement');
     },
-    logger: createLogger({
-      name: 'test',
-      readable: false,
-      destination: { write: (line) => void lines.push(line) },
-    }),
+    logger,
     everyMs,
     isAnnounced,
   });
@@ -126,7 +122,7 @@ t.test('batches are sent again with the same id until they are taken', async (t)
   t.ok(sent.length > distinct.size, 'some came twice');
   for (const batch of sent) t.strictSame(batch, distinct.get(batch.id), 'and unchanged');
   t.match(sent.at(-1), { service: 'items', final: true, until: String });
-  t.equal(lines.filter((line) => line.includes('cannot be sent')).length, 2);
+  t.equal(lines.filter(({ msg }) => String(msg).includes('cannot be sent')).length, 2);
   t.equal(usageSubject('items'), 'analytics.usage.items');
 });
 

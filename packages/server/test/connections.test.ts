@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import type { ConnectionLimits } from '@gatehouse/server/connections';
 import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
+import { logger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 
 const LIMITS: ConnectionLimits = {
@@ -46,7 +46,7 @@ async function serve(t: Test, limits: Partial<ConnectionLimits> = {}): Promise<n
     {
       port: 0,
       host: '127.0.0.1',
-      logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
+      logger,
       trustedProxies: [],
       requireHttps: false,
       drainSeconds: 0,

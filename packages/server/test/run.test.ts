@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { requestInfo } from '@gatehouse/server/requests';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
-import { holding, type Line, open, respond, serve, service, until } from './serve.ts';
+import { holding, open, respond, serve, service, until } from './serve.ts';
 
 /** Whether it settles in a time that is short beside those that the server waits by itself. */
 async function isSoon(promise: Promise<unknown>): Promise<boolean> {
@@ -140,9 +140,7 @@ t.test('HTTPS', async (t) => {
 });
 
 t.test('IPv4 that arrives on an IPv6 socket', async (t) => {
-  const lines: Line[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
+  const { logger, lines } = recordingLogger();
   const served = await serve(t, [service('a')], { host: '::', logger }).catch((error) => {
     if (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL') return undefined;
     throw error;

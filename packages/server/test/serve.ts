@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { type Running, type RunOptions, run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import type { Test } from 'tap';
 
 export type Line = Record<string, unknown>;
@@ -29,12 +29,11 @@ export async function serve(
   services: readonly Service[],
   options: Partial<RunOptions> = {},
 ): Promise<Served> {
-  const lines: Line[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const { logger, lines } = recordingLogger('debug');
   const running = await run(services, {
     port: 0,
     host: '127.0.0.1',
-    logger: createLogger({ name: 'test', level: 'debug', readable: false, destination }),
+    logger,
     trustedProxies: [],
     requireHttps: false,
     drainSeconds: 0,

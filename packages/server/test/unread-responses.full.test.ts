@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { run } from '@gatehouse/server/run';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 
 const BYTES = 10_000_000;
@@ -27,7 +27,7 @@ const running = await run(
   ],
   {
     ...{ port: 0, host: '127.0.0.1', trustedProxies: ['127.0.0.1'], requireHttps: false, drainSeconds: 0 },
-    logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
+    logger,
   },
 );
 t.teardown(() => running.stop());

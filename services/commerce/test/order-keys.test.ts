@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import mongoose from 'mongoose';
 import t from 'tap';
 import { createOrderStore } from '../src/store/order-store.ts';
@@ -119,11 +119,11 @@ t.test('after its time a key is free', async (t) => {
 });
 
 t.test('keys are found by their index, and removed by the sweep', async (t) => {
-  const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
-  const store = createOrderStore(database.connection, { logger });
-  await database.start();
-  t.teardown(() => database.stop());
-  const plans = await explainQueries(database.connection, () => store.findByKey(newKey()));
+  const { store, connection } = await startTestDatabase(t, {
+    uri: monitored(mongodbUri),
+    define: (connection) => createOrderStore(connection, { logger }),
+  });
+  const plans = await explainQueries(connection, () => store.findByKey(newKey()));
   t.match(plans, [{ indexes: ['idempotency_key'] }]);
   const tea = await newProduct(10);
   const { id } = (await orderWith('swept', tea)).body;

@@ -1,6 +1,6 @@
-import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { changeStatus } from '../src/order.ts';
 import { createOrderExpiry } from '../src/order-expiry.ts';
@@ -43,12 +43,12 @@ t.test('a person has so many pending orders and no more, also when many come at 
 });
 
 t.test('the pending orders of a person are found by their index', async (t) => {
-  const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
-  const store = createOrderStore(database.connection, { logger });
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, {
+    uri: monitored(mongodbUri),
+    define: (connection) => createOrderStore(connection, { logger }),
+  });
   const full = { ...orderOf([tea]), userId: ANN };
-  const plans = await explainQueries(database.connection, async () => {
+  const plans = await explainQueries(connection, async () => {
     t.same(await store.place(full, { maxPending: LIMIT }), { isPlaced: false, isOverLimit: true });
   });
   t.match(plans, [{ indexes: ['pending'], keys: LIMIT }]);

@@ -1,8 +1,7 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createLocalEvents } from '@gatehouse/events/local-events';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import type { ProductField } from '../src/product.ts';
 import { createProductStore } from '../src/store/product-store.ts';
@@ -147,16 +146,12 @@ t.test('lists by price and category, and categories', async (t) => {
 });
 
 t.test('every list is read by an index, in its order', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const uri = monitored(`${mongodbUri}`);
-  const database = createDatabase({ uri, name: 'commerce', logger });
-  const store = createProductStore(database.connection);
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, { uri, define: createProductStore });
   const FIELDS: ProductField[] = ['id', 'name', 'category', 'price', 'stock', 'sku', 'status', 'createdAt'];
   for (const field of FIELDS) {
     const query = { conditions: [], sort: { field, descending: true } } as const;
-    const plans = await explainQueries(database.connection, async () => {
+    const plans = await explainQueries(connection, async () => {
       await store.byKeyset(query, { limit: 5 });
       await store.byOffset(query, { limit: 5, offset: 2 });
       await store.categories();

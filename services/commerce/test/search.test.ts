@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { Position } from '@gatehouse/domain/list-query';
 import { wordsOf } from '@gatehouse/domain/search-words';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import fc from 'fast-check';
 import mongoose from 'mongoose';
 import t from 'tap';
@@ -175,11 +174,10 @@ t.test('many matches', async (t) => {
   });
 
   t.test('each page, by number and by cursor, reads a bounded part of indexes', async (t) => {
-    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-    const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
-    const store = createProductStore(database.connection);
-    await database.start();
-    t.teardown(() => database.stop());
+    const { store, connection } = await startTestDatabase(t, {
+      uri: monitored(mongodbUri),
+      define: createProductStore,
+    });
     const limit = 5;
     // What the last word is the beginning of is found in another order than that of the results, and is read as a whole.
     for (const [q, most] of [
@@ -195,7 +193,7 @@ t.test('many matches', async (t) => {
               limit,
               ...(position && { from: { position, direction, inclusive: false } }),
             });
-          const plans = await explainQueries(database.connection, async () => {
+          const plans = await explainQueries(connection, async () => {
             const { last } = await store.byOffset(query, { limit, offset: 0 });
             const { first } = await pageBeside(last, 'next');
             await pageBeside(first, 'previous');
@@ -218,16 +216,15 @@ t.test('many matches', async (t) => {
   });
 
   t.test('the total and the facets are one query of an index, for two seconds', async (t) => {
-    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-    const database = createDatabase({ uri: monitored(mongodbUri), name: 'commerce', logger });
-    const store = createProductStore(database.connection);
-    await database.start();
-    t.teardown(() => database.stop());
+    const { store, connection } = await startTestDatabase(t, {
+      uri: monitored(mongodbUri),
+      define: createProductStore,
+    });
     const conditions = [{ field: 'q', operator: 'eq', values: ['man'] }] as const;
     const query = { conditions, sort: { field: 'price', descending: false } } as const;
     const counting = (plans: Awaited<ReturnType<typeof explainQueries>>) =>
       plans.filter(({ indexes }) => indexes.includes('words'));
-    const plans = await explainQueries(database.connection, () =>
+    const plans = await explainQueries(connection, () =>
       Promise.all([
         store.byOffset(query, { limit: 5, offset: 0 }),
         store.byOffset(query, { limit: 5, offset: 5 }),
@@ -235,8 +232,8 @@ t.test('many matches', async (t) => {
       ]),
     );
     t.match(counting(plans), [{ documents: 0, keys: 1000 }]);
-    t.same(counting(await explainQueries(database.connection, () => store.count(conditions))), []);
+    t.same(counting(await explainQueries(connection, () => store.count(conditions))), []);
     await store.insert(productOf(documents[0] as ProductDocument)).catch(() => {});
-    t.equal(counting(await explainQueries(database.connection, () => store.count(conditions))).length, 1);
+    t.equal(counting(await explainQueries(connection, () => store.count(conditions))).length, 1);
   });
 });

@@ -1,8 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import type { Connection } from 'mongoose';
 import type { Test } from 'tap';
 import type { Order } from '../src/order.ts';
@@ -21,12 +20,13 @@ type Watch = {
 
 /** A database with products and orders, processes that die in it, and its books. */
 export async function openBooks(t: Test) {
-  const database = createDatabase({ uri: await testDatabase(t), name: 'commerce', logger });
-  const { connection } = database;
-  const productStore = createProductStore(connection);
-  const orderStore = createOrderStore(connection, { logger });
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, {
+    define: (connection) => ({
+      products: createProductStore(connection),
+      orders: createOrderStore(connection, { logger }),
+    }),
+  });
+  const { products: productStore, orders: orderStore } = store;
   const products = connection.collection('products');
   const orders = connection.collection('orders');
 

@@ -1,18 +1,16 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { Condition } from '@gatehouse/domain/list-query';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import type { ItemField } from '../src/item.ts';
 import { createItemStore } from '../src/item-store.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'items', logger });
-const store = createItemStore(database.connection);
-await database.start();
-t.teardown(() => database.stop());
+const { store, connection } = await startTestDatabase(t, {
+  uri: monitored(await testDatabase(t)),
+  define: createItemStore,
+});
 
 const OWN = 5;
 for (let i = 0; i < 60; i += 1) {
@@ -41,7 +39,7 @@ t.test('every list is read by an index, in its order, and a person’s reads not
         for (const where of conditions) {
           const query = { conditions: where, sort: { field, descending } };
           const about = `${whose}, by ${field}${descending ? ' descending' : ''}, ${where[0]?.field ?? 'all'}`;
-          const plans = await explainQueries(database.connection, async () => {
+          const plans = await explainQueries(connection, async () => {
             await list.byKeyset(query, { limit: 50 });
             await list.byOffset(query, { limit: 2, offset: 1 });
             await list.count(where);

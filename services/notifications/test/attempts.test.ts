@@ -1,22 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { Job } from '@gatehouse/events/job';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import { change, type Notification } from '../src/notifications/notification.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'attempts', logger });
-const store = createNotificationStore(connection, {
-  jobEvent: ({ id, job }) => ({ id: `${id}-${job}`, subject: 'jobs', data: { notification: id, job } }),
-  logger,
+const jobEvent = ({ id, job }: Pick<Notification, 'id' | 'job'>) => ({
+  id: `${id}-${job}`,
+  subject: 'jobs',
+  data: { notification: id, job },
 });
-await database.start();
-t.teardown(() => database.stop());
+const { store, connection } = await startTestDatabase(t, {
+  define: (connection) => createNotificationStore(connection, { jobEvent, logger }),
+});
 /** Two processes. */
 const [one, other] = [createNotificationAttempts(connection), createNotificationAttempts(connection)];
 

@@ -1,8 +1,8 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
 import t, { type Test } from 'tap';
@@ -10,13 +10,9 @@ import { createEndedSubscriptions } from '../src/notifications/push/ended-subscr
 import type { PushCredential, PushSubscription } from '../src/notifications/push/push-subscription.ts';
 import { createPushSubscriptionStore } from '../src/notifications/push/push-subscription-store.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = monitored(await testDatabase(t));
-const { connection, ...database } = createDatabase({ uri, name: 'subscriptions', logger });
-const store = createPushSubscriptionStore(connection);
+const { store, connection } = await startTestDatabase(t, { uri, define: createPushSubscriptionStore });
 const stored = connection.collection<{ _id: string }>('push_subscriptions');
-await database.start();
-t.teardown(() => database.stop());
 
 const { issuer, client, ended, asked } = await createTestIssuer(t, 'notifications');
 const identity = createInternalClient({

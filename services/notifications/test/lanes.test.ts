@@ -1,12 +1,10 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import type { LaneState } from '../src/queues/lane.ts';
 import { createLaneStore } from '../src/queues/lane-store.ts';
 import { createLanes } from '../src/queues/lanes.ts';
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const by = { user_id: 'usr_1', client_id: 'app_1', address: '::1', user_agent: null, request_id: 'r1' };
 
 t.test('a lane stays paused when what was read before comes after it', async (t) => {
@@ -36,10 +34,7 @@ t.test('a lane stays paused when what was read before comes after it', async (t)
 });
 
 t.test('a lane is paused also when its first attempt is counted at this moment', async (t) => {
-  const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'lanes', logger });
-  const store = createLaneStore(connection);
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, { define: createLaneStore });
   const lanes = Array.from({ length: 50 }, (_, i) => `messages_${i}`);
   const action = { action: 'queue.paused', details: {}, by } as const;
   for (const lane of lanes) {

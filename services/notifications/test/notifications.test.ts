@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { freePort, until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 import { ALL, ANN, build, NOTIFICATIONS } from './build.ts';
@@ -143,12 +143,11 @@ t.test('while users is down, nothing is accepted, and what was accepted waits', 
 });
 
 t.test('every list is read by an index', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: monitored(mongodbUri), name: 'plans', logger });
   const jobEvent = () => ({ subject: '', data: {}, id: '' });
-  const store = createNotificationStore(database.connection, { jobEvent, logger });
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, {
+    uri: monitored(mongodbUri),
+    define: (connection) => createNotificationStore(connection, { jobEvent, logger }),
+  });
   const sort = { field: 'createdAt', descending: true } as const;
   const queries = [
     { conditions: [], sort },
@@ -157,7 +156,7 @@ t.test('every list is read by an index', async (t) => {
   ] as const;
   for (const query of queries) {
     for (const list of [store, store.within(ANN)]) {
-      const plans = await explainQueries(database.connection, () => list.byKeyset(query, { limit: 2 }));
+      const plans = await explainQueries(connection, () => list.byKeyset(query, { limit: 2 }));
       for (const plan of plans) t.notMatch(plan.stages, /COLLSCAN|SORT/, plan.stages);
     }
   }
@@ -171,11 +170,8 @@ t.test('what the queue has lost is published again', async (t) => {
   const boss = await lossy.issuer.person('usr_admin', 'admin', ALL);
   await lossy.call('PUT', '/api/v1/queues/messages/email', boss, { paused: true });
   const id = await lossy.notify();
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: lossy.mongodbUri, name: 'loss', logger });
-  await database.start();
-  t.teardown(() => database.stop());
-  const jobs = database.connection.collection('jobs');
+  const { connection } = await startTestDatabase(t, { uri: lossy.mongodbUri });
+  const jobs = connection.collection('jobs');
   await until(async () => (await jobs.countDocuments()) === 1, 5000);
   await jobs.deleteMany({});
   await lossy.call('PUT', '/api/v1/queues/messages/email', boss, { paused: false });

@@ -1,19 +1,11 @@
-import { Writable } from 'node:stream';
-import { createLogger } from '@gatehouse/core/logger';
 import { startMailServer } from '@gatehouse/testing/mail-server';
 import { until } from '@gatehouse/testing/processes';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { ALL, BOB, build } from './build.ts';
 import { startGateway } from './gateway.ts';
 
-let log = '';
-const destination = new Writable({
-  write(chunk, _encoding, done) {
-    log += chunk;
-    done();
-  },
-});
-const logger = createLogger({ name: 'test', level: 'debug', readable: false, destination });
+const { logger, text } = recordingLogger('debug');
 const mail = await startMailServer(t);
 const gateway = await startGateway(t);
 const sending = {
@@ -35,11 +27,11 @@ t.test('neither a message nor an address is in a log or an error, whatever happe
   const shown = [await ended(await notify({ message })), await ended(await notify({ message, type: 'sms' }))];
   gateway.state.mode = 'fail';
   shown.push(await ended(await notify({ message, type: 'sms' }), ['failed'], 20_000));
-  await until(() => log.includes('a job has become a dead letter'), 5000);
+  await until(() => text().includes('a job has become a dead letter'), 5000);
   for (const { reason, attempts } of shown) {
     t.notMatch(JSON.stringify([reason, attempts]), /ann@|49301234567|t0ken/);
   }
-  t.notMatch(log, /Nobody else|ann@|4930|t0ken/);
+  t.notMatch(text(), /Nobody else|ann@|4930|t0ken/);
 });
 
 t.test('what operators see at /metrics', async (t) => {

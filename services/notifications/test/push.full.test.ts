@@ -1,5 +1,5 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import webPush from 'web-push';
 import { createPushProvider } from '../src/notifications/channels/push-provider.ts';
@@ -174,7 +174,7 @@ t.test(
         ...{ usersUrl: base, commerceUrl: base, notificationsUrl: base, rateLimit: 'off' },
         sending: { providers: {}, slots: 0, ...TIMES },
       },
-      createLogger({ name: 'test', level: 'fatal', readable: false }),
+      logger,
       { broadcast: issuer.broadcast },
     );
     t.teardown(() => restarted.stop());

@@ -1,9 +1,8 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { Job } from '@gatehouse/events/job';
 import { createLocalDeadLetters, defineDeadLetters } from '@gatehouse/events/local-dead-letters';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { ALL, build } from './build.ts';
 
@@ -13,12 +12,11 @@ const { queueActions } = issuer;
 const admin = await issuer.person('usr_admin', 'admin', ALL);
 const key = issuer.apiKey({ scopes: ['write:data'], trusted: false, owner: 'usr_boss', role: 'admin' }).key;
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: mongodbUri, name: 'notifications', logger });
-const store = createLocalDeadLetters(defineDeadLetters(database.connection), 'messages');
-const lanes = database.connection.collection<{ _id: string; outbox?: unknown[] }>('lanes');
-await database.start();
-t.teardown(() => database.stop());
+const { store, connection } = await startTestDatabase(t, {
+  uri: mongodbUri,
+  define: (connection) => createLocalDeadLetters(defineDeadLetters(connection), 'messages'),
+});
+const lanes = connection.collection<{ _id: string; outbox?: unknown[] }>('lanes');
 
 /** A new dead letter; returns its id. */
 async function deadLetter(lane: string): Promise<string> {

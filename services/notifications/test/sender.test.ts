@@ -1,12 +1,11 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { PermanentError } from '@gatehouse/events/job';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import type { AttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import type { Channel } from '../src/notifications/channels/channel.ts';
 import { ProviderError } from '../src/notifications/channels/provider.ts';
 import { createSender } from '../src/notifications/sending.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const notification = { id: 'ntf_1', type: 'email', createdAt: new Date() };
 
 t.test('the error of a notification names no host or path', async (t) => {

@@ -1,7 +1,7 @@
-import { createLogger } from '@gatehouse/core/logger';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { run } from '@gatehouse/server/run';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createCheckedCall } from '@gatehouse/testing/test-service';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
@@ -66,7 +66,6 @@ export async function build(
   const identity = await createIdentityStandIn(t, issuer);
   if (identityIsAway) identity.leave('closed');
   const mongodbUri = await testDatabase(t);
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const service = createUsersService(
     {
       publicUrl: issuer.issuer,

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/core/logger';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { freePort, spawnNode, spawnService, until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
@@ -39,7 +39,6 @@ t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
 t.test('it serves once MongoDB is there, and responds with 503 while that is away', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-users-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const startMongo = () => startLocalMongo({ dataDir, env: process.env, logger });
   // Started and stopped once to learn the address, which stays the same.
   const first = await startMongo();

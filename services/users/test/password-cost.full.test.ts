@@ -1,7 +1,5 @@
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { verify } from '@node-rs/argon2';
 import t from 'tap';
 import { createPasswords } from '../src/passwords.ts';
@@ -12,11 +10,7 @@ const WARM_UP = 30;
 const ROUNDS = 61;
 const PASSWORD = 'correct horse';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
-const store = createUserStore(database.connection);
-await database.start();
-t.teardown(() => database.stop());
+const { store } = await startTestDatabase(t, { define: createUserStore });
 const limiter = (name: string, quota: number, seconds: number) => createRateLimiter({ name, quota, seconds });
 const users = createUserService({
   store,

@@ -1,10 +1,9 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
 import { createLocalEvents, type EventTransport } from '@gatehouse/events/local-events';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import t, { type Test } from 'tap';
 import { createUserStore } from '../src/store/user-store.ts';
@@ -15,12 +14,8 @@ type Stored = { _id: string; outbox?: OutboxEvent[] };
 
 /** The store with its events, an identity that can go away, and who listens unless nobody is to. */
 async function setUp(t: Test, transport?: EventTransport) {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
-  t.teardown(() => database.stop());
-  const store = createUserStore(database.connection);
-  await database.start();
-  const collection = database.connection.collection<Stored>('users');
+  const { store, connection } = await startTestDatabase(t, { define: createUserStore });
+  const collection = connection.collection<Stored>('users');
 
   const told: Record<string, unknown>[] = [];
   const identity = {
@@ -36,7 +31,7 @@ async function setUp(t: Test, transport?: EventTransport) {
     },
   };
   const events = createAccountEvents({
-    connection: database.connection,
+    connection: connection,
     client: identity,
     revocations: createRevocationSet(),
     logger,

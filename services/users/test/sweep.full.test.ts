@@ -1,7 +1,6 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { build } from './build.ts';
 
@@ -10,11 +9,8 @@ t.setTimeout(90_000);
 
 t.test('idempotency keys are removed once they expire, and not before', async (t) => {
   const { issuer, call, mongodbUri } = await build(t);
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: mongodbUri, name: 'users', logger });
-  await database.start();
-  t.teardown(() => database.stop());
-  const keys = database.connection.collection(IDEMPOTENCY_KEYS);
+  const { connection } = await startTestDatabase(t, { uri: mongodbUri });
+  const keys = connection.collection(IDEMPOTENCY_KEYS);
   const machine = await issuer.machine('write:users');
   for (const key of ['over', 'kept']) {
     await call('POST', '/users', machine, { name: 'Swept' }, { 'idempotency-key': key });

@@ -1,19 +1,15 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { createLocalEvents } from '@gatehouse/events/local-events';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { build } from './build.ts';
 
 const events = createLocalEvents();
 const { issuer, identity, mongodbUri, call, internal } = await build(t, { events });
 const machine = await issuer.machine('read:users write:users');
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: mongodbUri, name: 'users', logger });
-await database.start();
-t.teardown(() => database.stop());
-const collection = database.connection.collection<{ _id: string; outbox?: unknown[] }>('users');
+const { connection } = await startTestDatabase(t, { uri: mongodbUri });
+const collection = connection.collection<{ _id: string; outbox?: unknown[] }>('users');
 t.afterEach(() => identity.comeBack());
 
 let count = 0;

@@ -1,25 +1,19 @@
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createRateLimitStore } from '@gatehouse/data/rate-limit-store';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import { repetitions } from '@gatehouse/testing/repetitions';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { type AccountChanged, type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
 import { createUserService } from '../src/user-service.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
-const store = createUserStore(database.connection);
-const counters = createRateLimitStore(database.connection);
+const { store, connection } = await startTestDatabase(t, { define: createUserStore });
+const counters = createRateLimitStore(connection);
 const limiter = (name: string, quota: number, seconds: number) =>
   createRateLimiter({ name, quota, seconds }, counters);
-await database.start();
-t.teardown(() => database.stop());
 
 const announced: AccountChanged[] = [];
 const passwords = createPasswords({ concurrency: 1, memoryKiB: 64 });
@@ -96,7 +90,7 @@ t.test('the same answer for every kind of user', async (t) => {
   const inactive = await created();
   await users.changeStatus(inactive.id, 'inactive');
   const none = await created();
-  await database.connection
+  await connection
     .collection('users')
     .updateOne({ _id: none.id as never }, { $set: { password_hash: null } });
 

@@ -7,11 +7,11 @@ import { createAddressLimiter, createRateLimiter } from '@gatehouse/api/http/rat
 import { createApp, handlerOf } from '@gatehouse/api/resource/app';
 import { authenticate, callerOf } from '@gatehouse/api/resource/authenticate';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { run } from '@gatehouse/server/run';
 import { freePort, until } from '@gatehouse/testing/processes';
 import { sendSlowly } from '@gatehouse/testing/slow-request';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
@@ -53,9 +53,7 @@ function credentialsBy(jwksUri: string, revocations = createRevocationSet()) {
 /** POST /v2/things needs a credential and returns the caller; GET /v2/open lacks the hook. */
 async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUri?: string } = {}) {
   const revocations = createRevocationSet();
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
+  const { logger, lines } = recordingLogger();
   const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
   const onRequest = authenticate(credentialsBy(jwksUri ?? `${issuer.issuer}/jwks`, revocations), limits);
   app.post('/v2/things', { onRequest }, async (request) => {

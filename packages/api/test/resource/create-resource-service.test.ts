@@ -5,8 +5,8 @@ import { createResourceService } from '@gatehouse/api/resource/create-resource-s
 import type { IdempotencyStore } from '@gatehouse/api/resource/idempotency';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { view } from '@gatehouse/api/resource/profile';
-import { createLogger } from '@gatehouse/core/logger';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { startTestService } from '@gatehouse/testing/test-service';
 import t from 'tap';
@@ -71,7 +71,7 @@ t.test('a service made by following the guide', async (t) => {
 
 t.test('a shared path serves exactly the profiles that applications can pin', async (t) => {
   const app = createApp({
-    logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
+    logger,
     errorBodyFor: () => v2Body,
     translate: () => undefined,
   });
@@ -95,7 +95,6 @@ t.test('a shared path serves exactly the profiles that applications can pin', as
 });
 
 t.test('what nobody could reach, or no request could choose, is an error at start', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const definition = { name: 'x', prefixes: ['/v1/x'], document: { title: '', description: '' } };
   const paths = [{ prefix: '/v2/x', profiles: [] }];
   const config = {
@@ -150,7 +149,7 @@ t.test('stop() stops every part, and reports failures', async (t) => {
       mongodbUri: await testDatabase(t),
       rateLimit: 'off',
     },
-    createLogger({ name: 'test', level: 'fatal', readable: false }),
+    logger,
     { broadcast: issuer.broadcast },
     () => ({ routes() {}, background: [part('first', true), part('second', false)] }),
   );

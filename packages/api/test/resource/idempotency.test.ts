@@ -5,11 +5,10 @@ import { type Attempt, createIdempotency, type IdempotencyStore } from '@gatehou
 import type { JsonResponse } from '@gatehouse/api/resource/json-response';
 import { send } from '@gatehouse/api/resource/json-response';
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
@@ -27,13 +26,8 @@ const SECRET = 'a very private value';
 
 /** /v2/things and /v2/others create things, by a `run` that tests may replace. */
 async function serve(t: Test, change: (store: IdempotencyStore) => IdempotencyStore = (store) => store) {
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
-  const store = createIdempotencyStore(database.connection);
-  t.teardown(() => database.stop());
-  await database.start();
+  const { logger, lines } = recordingLogger();
+  const { store, connection } = await startTestDatabase(t, { define: createIdempotencyStore });
   const clock = { ahead: 0 };
   let ids = 0;
   const idempotency = createIdempotency({
@@ -88,7 +82,7 @@ async function serve(t: Test, change: (store: IdempotencyStore) => IdempotencySt
     });
     return { status: response.statusCode, headers: response.headers, body: response.json() };
   };
-  const keys = database.connection.collection<{ _id: string; answer?: string }>(IDEMPOTENCY_KEYS);
+  const keys = connection.collection<{ _id: string; answer?: string }>(IDEMPOTENCY_KEYS);
   return { post, attempts, by, clock, keys, lines, created };
 }
 

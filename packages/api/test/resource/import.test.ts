@@ -5,7 +5,7 @@ import { createApp } from '@gatehouse/api/resource/app';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { requestBody, view } from '@gatehouse/api/resource/profile';
 import { ServiceError } from '@gatehouse/core/errors';
-import { createLogger } from '@gatehouse/core/logger';
+import { logger } from '@gatehouse/testing/test-logger';
 import type { Caller } from '@gatehouse/tokens/caller';
 import fc from 'fast-check';
 import t from 'tap';
@@ -19,7 +19,6 @@ let ran: [key: string | undefined, index: number][] = [];
 let running = 0;
 let mostRunning = 0;
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
 const Thing = Type.Object({ id: Type.String() });
 const draft = Type.Object({

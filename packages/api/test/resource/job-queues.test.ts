@@ -1,5 +1,4 @@
 import { createResourceService } from '@gatehouse/api/resource/create-resource-service';
-import { createLogger } from '@gatehouse/core/logger';
 import { defineCollection } from '@gatehouse/data/collection';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
 import type { Job } from '@gatehouse/events/job';
@@ -8,6 +7,7 @@ import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 
@@ -15,7 +15,6 @@ import t, { type Test } from 'tap';
 async function jobOfDocument(t: Test, natsUrl?: string): Promise<void> {
   const issuer = await createTestIssuer(t, 'parts');
   const jobs: Job[] = [];
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const service = createResourceService(
     { name: 'parts', prefixes: [], paths: [], document: { title: 'Parts', description: '' } },
     {

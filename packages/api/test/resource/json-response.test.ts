@@ -4,14 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { createApp } from '@gatehouse/api/resource/app';
 import { type JsonResponse, send, sendStream } from '@gatehouse/api/resource/json-response';
-import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 
 const PIECE_BYTES = 256 * 1024;
 
 async function sent(t: Test, response: JsonResponse) {
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
   t.teardown(() => app.close());
   app.get('/', async (_request, reply) => send(reply, response));
@@ -42,7 +41,6 @@ t.test('some statuses have no body', async (t) => {
 });
 
 t.test('a stream waits for its client, and ends with it', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
   t.teardown(() => app.close());
   let read = 0;

@@ -1,7 +1,7 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { listReader } from '@gatehouse/api/lists/list-request';
 import { createApp } from '@gatehouse/api/resource/app';
-import { createLogger } from '@gatehouse/core/logger';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 
 const readQuery = listReader({
@@ -13,7 +13,7 @@ const readQuery = listReader({
 
 t.test('the queries of lists, as the app parses them', async (t) => {
   const app = createApp({
-    logger: createLogger({ name: 'test', readable: false, destination: { write: () => {} } }),
+    logger,
     errorBodyFor: () => v2Body,
     translate: () => undefined,
   });

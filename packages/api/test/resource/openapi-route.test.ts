@@ -1,7 +1,7 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { documented, type Operation } from '@gatehouse/api/openapi/operation';
 import { createApp } from '@gatehouse/api/resource/app';
-import { createLogger } from '@gatehouse/core/logger';
+import { logger } from '@gatehouse/testing/test-logger';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { Type } from 'typebox';
@@ -25,7 +25,7 @@ const CREATE: Operation = {
 
 async function serve(t: Test, addRoutes: (app: FastifyInstance) => void) {
   const app = createApp({
-    logger: createLogger({ name: 'test', level: 'silent', readable: false }),
+    logger,
     errorBodyFor: () => v2Body,
     translate: () => undefined,
     openapi: { title: 'Things’ own', version: '1.2.3', description: 'All about things.', path: DOCUMENT },

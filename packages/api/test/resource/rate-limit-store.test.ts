@@ -1,23 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createRateLimitStore, RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const uri = await testDatabase(t);
 
 /** A replica with a connection of its own. */
 async function replica() {
-  const database = createDatabase({ uri, name: 'test', logger });
-  t.teardown(() => database.stop());
-  const store = createRateLimitStore(database.connection);
-  await database.start();
-  return { store, connection: database.connection };
+  const { store, connection } = await startTestDatabase(t, { uri, define: createRateLimitStore });
+  return { store, connection: connection };
 }
 const replicas = [await replica(), await replica()] as const;
 /** A limiter at each replica. */

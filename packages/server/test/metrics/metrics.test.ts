@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createLogger } from '@gatehouse/core/logger';
 import { metricsText } from '@gatehouse/core/metrics-text';
 import type { CompletedRequest } from '@gatehouse/server/completed-request';
 import { requestInfo } from '@gatehouse/server/requests';
 import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
+import { logger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 
 t.test('the text format', async (t) => {
@@ -65,7 +65,7 @@ async function serve(t: Test, parts: Partial<Service> = {}) {
   const running = await run([shop], {
     port: 0,
     host: '127.0.0.1',
-    logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
+    logger,
     trustedProxies: [],
     requireHttps: false,
     drainSeconds: 1,

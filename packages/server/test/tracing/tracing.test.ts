@@ -1,6 +1,5 @@
 import { registerHooks } from 'node:module';
 import { readSettings } from '@gatehouse/core/config';
-import { createLogger } from '@gatehouse/core/logger';
 import {
   continueTrace,
   currentTraceparent,
@@ -13,6 +12,7 @@ import { startTracing } from '@gatehouse/server/tracing/start-tracing';
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 import { SPAN_KINDS } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { record, serve } from './traced-service.ts';
 
@@ -29,7 +29,6 @@ t.test('without a collector nothing of OpenTelemetry is loaded, and nothing is r
     },
   });
   t.teardown(() => hooks.deregister());
-  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
   await startTracing(readSettings(tracingSettings, { OTEL_EXPORTER_OTLP_ENDPOINT: '' }), 'test', logger);
   t.notOk(isTracing());
   t.equal(continueTrace(undefined, 'x', { kind: 'server' }), undefined);

@@ -1,17 +1,15 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import type { ServiceName } from '@gatehouse/core/services';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { startTestService } from '@gatehouse/testing/test-service';
 import t from 'tap';
 import { createNotificationsService } from '../../src/service.ts';
 import { type AnalyticsBody, batchOf, PATH, requestsOf, SCOPE } from './build.ts';
-
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 
 t.test('over NATS, with the accounts of deploy/docker/nats.conf', { skip }, async (t) => {
   const nats = await startNatsWithPermissions(t);

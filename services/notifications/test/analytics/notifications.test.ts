@@ -1,7 +1,6 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { freePort } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { createNotificationCounts } from '../../src/notifications/store/notification-counts.ts';
 import { build } from '../build.ts';
@@ -56,13 +55,12 @@ t.test(
       403,
     );
 
-    const logger = createLogger({ name: 'test', level: 'silent', readable: false });
-    const database = createDatabase({ uri: monitored(mongodbUri), name: 'test', logger });
-    const count = createNotificationCounts(database.connection);
-    await database.start();
-    t.teardown(() => database.stop());
+    const { store: count, connection } = await startTestDatabase(t, {
+      uri: monitored(mongodbUri),
+      define: createNotificationCounts,
+    });
     const [from, to] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 1000)];
-    const [plan] = await explainQueries(database.connection, () => count({ interval: 'hour', from, to }));
+    const [plan] = await explainQueries(connection, () => count({ interval: 'hour', from, to }));
     t.match(plan, { indexes: ['counts'], documents: 0, keys: 4 });
   },
 );

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { minuteOf, type UsageBatch } from '@gatehouse/events/usage-batch';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { ALL_CLIENTS, type BucketReader, INTERVALS, type RollupStore } from '../../src/analytics/bucket.ts';
@@ -13,17 +13,16 @@ import { createRollup } from '../../src/analytics/rollup.ts';
 import { createAnalyticsStore } from '../../src/analytics/store/analytics-store.ts';
 import { batchOf, requestsOf } from './build.ts';
 
-const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const KEEP_DAYS = { minute: 7, hour: 90, day: 730 };
 const DAY = 86_400_000;
 
 async function setUp(t: Test) {
-  const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'test', logger });
-  const store = createAnalyticsStore(database.connection, { keepDays: KEEP_DAYS });
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, {
+    uri: monitored(await testDatabase(t)),
+    define: (connection) => createAnalyticsStore(connection, { keepDays: KEEP_DAYS }),
+  });
   const ingest = createIngest({ store, logger });
-  return { database, store, ingest, send: (batch: UsageBatch) => ingest.takeUsage(batch.service, batch) };
+  return { connection, store, ingest, send: (batch: UsageBatch) => ingest.takeUsage(batch.service, batch) };
 }
 
 async function sumOf(store: BucketReader, query: Partial<Parameters<BucketReader['buckets']>[0]> = {}) {
@@ -173,7 +172,7 @@ t.test('what is stored while nothing was counted is added up at once', async (t)
 });
 
 t.test('as_of: everything before was sent by all that live, and added up', async (t) => {
-  const { store, send, database } = await setUp(t);
+  const { store, send, connection } = await setUp(t);
   const rollup = createRollup({ store, logger });
   const runAll = async () => {
     for (const interval of INTERVALS) await rollup.run(interval);
@@ -201,15 +200,13 @@ t.test('as_of: everything before was sent by all that live, and added up', async
   await rollup.run('minute');
   t.ok((await asOf()) > before, 'the one that has ended holds up nothing');
 
-  await database.connection
-    .collection('analytics_senders')
-    .updateMany({}, { $set: { seen_at: new Date(0) } });
+  await connection.collection('analytics_senders').updateMany({}, { $set: { seen_at: new Date(0) } });
   await rollup.run('minute');
   t.ok((await asOf()) > Date.now() - 1000, 'nor does one that has been silent for long');
 });
 
 t.test('every query uses an index, and reads little more than it needs', async (t) => {
-  const { store, send, ingest, database } = await setUp(t);
+  const { store, send, ingest, connection } = await setUp(t);
   const minute = minuteOf(Date.now());
   for (let i = 0; i < 30; i += 1) {
     const requests = [0, 1, 2].map((n) => requestsOf({ client: `app_${n}`, minute: minute - i }));
@@ -233,7 +230,7 @@ t.test('every query uses an index, and reads little more than it needs', async (
     }
     for (const kind of ['usage', 'facts'] as const) await store.firstMissing('day', kind);
   };
-  const plans = await explainQueries(database.connection, run);
+  const plans = await explainQueries(connection, run);
   t.ok(plans.length > 30, `${plans.length} queries`);
   // The collections of senders and states have a handful of documents.
   const large = plans.filter(({ indexes }) => !indexes.includes('_id_'));

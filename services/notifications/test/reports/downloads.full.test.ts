@@ -1,18 +1,14 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { createReportFileStore } from '../../src/reports/report-file-store.ts';
 import { build } from './service.ts';
 
 const { base, token, generate, mongodbUri, download } = await build(t);
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const { connection, ...database } = createDatabase({ uri: mongodbUri, name: 'files', logger });
-await database.start();
-t.teardown(() => database.stop());
+const { connection } = await startTestDatabase(t, { uri: mongodbUri });
 
 const MEGABYTES = 32;
 const BROKEN_OFF = 120;

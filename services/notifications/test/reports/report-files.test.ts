@@ -4,23 +4,19 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { Job, JobLedger } from '@gatehouse/events/job';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { REPORT_FORMATS, type Report, type ReportStore } from '../../src/reports/report.ts';
 import { createReportFileStore } from '../../src/reports/report-file-store.ts';
 import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
 import { createReportHandler, removeUnused, reportLedger } from '../../src/reports/report-worker.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'files', logger });
-const store = createReportStore(connection, { jobSubject: 'jobs' });
+const { store, connection } = await startTestDatabase(t, {
+  define: (connection) => createReportStore(connection, { jobSubject: 'jobs' }),
+});
 const files = createReportFileStore(connection);
-await database.start();
-t.teardown(() => database.stop());
 
 /** Answers each request for a page when it is told to. */
 const asked: (() => void)[] = [];

@@ -1,16 +1,12 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import type { Report } from '../../src/reports/report.ts';
 import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const { connection, ...database } = createDatabase({ uri: await testDatabase(t), name: 'turns', logger });
-const store = createReportStore(connection, { jobSubject: 'jobs' });
-await database.start();
-t.teardown(() => database.stop());
+const { store } = await startTestDatabase(t, {
+  define: (connection) => createReportStore(connection, { jobSubject: 'jobs' }),
+});
 
 async function add(requester: string): Promise<string> {
   const [id, now] = [newId('rpt'), new Date()];

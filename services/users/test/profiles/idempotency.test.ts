@@ -1,14 +1,10 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { build } from '../build.ts';
 
 const { issuer, call, mongodbUri } = await build(t);
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: mongodbUri, name: 'users', logger });
-await database.start();
-t.teardown(() => database.stop());
+const { connection } = await startTestDatabase(t, { uri: mongodbUri });
 const ALL = 'read:users write:users';
 const machine = await issuer.machine(ALL);
 const password = 'correct horse';
@@ -57,7 +53,7 @@ t.test('a rejected request releases the key', async (t) => {
 
 /** Leaves all keys as a process does that ends before it has kept its response, a while ago. */
 const endWithoutResponse = () =>
-  database.connection
+  connection
     .collection(IDEMPOTENCY_KEYS)
     .updateMany({}, { $unset: { answer: '' }, $set: { lease_until: new Date(0) } });
 

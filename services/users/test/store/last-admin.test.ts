@@ -1,21 +1,16 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import type { RequestedBy } from '@gatehouse/server/requests';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createUserStore } from '../../src/store/user-store.ts';
 import type { UserStatus, UserStore } from '../../src/user.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const uri = await testDatabase(t);
 
 /** A store as in a process of its own: writes of one process wait for each other. */
 async function open() {
-  const { connection, ...database } = createDatabase({ uri, name: 'users', logger });
-  const store = createUserStore(connection);
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store, connection } = await startTestDatabase(t, { uri, define: createUserStore });
   return { store, connection };
 }
 const [{ store, connection }, ...others] = await Promise.all([open(), open(), open()]);

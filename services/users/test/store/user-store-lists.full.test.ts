@@ -1,12 +1,11 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { type Counts, createCounts } from '@gatehouse/data/counts';
-import { createDatabase } from '@gatehouse/data/database';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { Condition, FilterOperator, ListQuery, Position } from '@gatehouse/domain/list-query';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { USER_MIGRATIONS } from '../../src/store/user-migrations.ts';
@@ -15,13 +14,11 @@ import { USER_FIELDS, type User, type UserRecord } from '../../src/user.ts';
 
 type UserField = (typeof USER_FIELDS)[number];
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const uri = monitored(await testDatabase(t));
-const database = createDatabase({ uri, name: 'users', logger });
-// Every count is asked of the database, however long it takes.
-const store = createUserStore(database.connection, createCounts({ keepSeconds: 0 }));
-await database.start();
-t.teardown(() => database.stop());
+const { store, connection } = await startTestDatabase(t, {
+  uri: monitored(await testDatabase(t)),
+  // Every count is asked of the database, however long it takes.
+  define: (connection) => createUserStore(connection, createCounts({ keepSeconds: 0 })),
+});
 
 const BEGIN = Date.parse('2026-01-01T00:00:00Z');
 /** Some who are alike in everything that they can be alike in, some without an address. */
@@ -287,7 +284,6 @@ t.test('usernames and addresses are compared without case and form', async (t) =
 });
 
 t.test('cached counts include own writes', async (t) => {
-  const another = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
   let counted = 0;
   const counts = createCounts({ slowMs: 0 });
   const counting: Counts = {
@@ -298,9 +294,9 @@ t.test('cached counts include own writes', async (t) => {
         return run();
       }),
   };
-  const counter = createUserStore(another.connection, counting);
-  await another.start();
-  t.teardown(() => another.stop());
+  const { store: counter } = await startTestDatabase(t, {
+    define: (connection) => createUserStore(connection, counting),
+  });
   const active: Condition<UserField>[] = [{ field: 'status', operator: 'eq', values: ['active'] }];
   const inactive: Condition<UserField>[] = [{ field: 'status', operator: 'eq', values: ['inactive'] }];
   const all = async () => [
@@ -372,7 +368,7 @@ t.test('a position of another list, or a malformed one, is rejected', async (t) 
   }
 });
 
-const explained = (run: () => Promise<unknown>) => explainQueries(database.connection, run);
+const explained = (run: () => Promise<unknown>) => explainQueries(connection, run);
 
 /** From the middle of the list, in both directions. */
 async function positionsIn(query: ListQuery<UserField>) {
@@ -487,7 +483,7 @@ t.test('a list with a range of the sort field begins at the range', async (t) =>
 t.test('a list of some properties has them as a list of all has, and reads no other fields', async (t) => {
   const sort = { field: 'id', descending: false } as const;
   const whole = await store.byOffset({ conditions: [], sort }, { limit: 100, offset: 0 });
-  const client = database.connection.getClient();
+  const client = connection.getClient();
   let projection: Record<string, unknown> = {};
   const record = ({ command }: { command: { projection?: Record<string, unknown> } }) => {
     projection = command.projection ?? {};
@@ -507,7 +503,7 @@ t.test('a list of some properties has them as a list of all has, and reads no ot
 });
 
 t.test('a search reads what it finds if that is little, and else the list in its order', async (t) => {
-  const collection = database.connection.collection('users');
+  const collection = connection.collection('users');
   const MANY = 3000;
   const copies = Array.from({ length: MANY }, (_, i) => ({
     ...{ _id: newId('usr') as never, username: `robot${i}`, username_key: `robot${i}`, email: null },
@@ -515,7 +511,7 @@ t.test('a search reads what it finds if that is little, and else the list in its
     ...{ created_at: new Date(BEGIN + i), updated_at: new Date(BEGIN + i), outbox: [] },
   }));
   await collection.insertMany(copies);
-  await applyMigrations(database.connection, USER_MIGRATIONS);
+  await applyMigrations(connection, USER_MIGRATIONS);
   t.equal(await collection.countDocuments({ search_texts: { $type: 'array' } }), PEOPLE + MANY, 'migrated');
 
   const sort = { field: 'createdAt', descending: true } as const;

@@ -1,23 +1,17 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { ERASING_SERVICES } from '@gatehouse/core/services';
-import { createDatabase } from '@gatehouse/data/database';
 import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { ACTIVE_ADMINS } from '../../src/store/user-document.ts';
 import { USER_MIGRATIONS } from '../../src/store/user-migrations.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
 import { TakenError, type UserRecord, userOf, WrongPasswordError } from '../../src/user.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: await testDatabase(t), name: 'users', logger });
-const store = createUserStore(database.connection);
-await database.start();
-t.teardown(() => database.stop());
-const collection = database.connection.collection('users');
+const { store, connection } = await startTestDatabase(t, { define: createUserStore });
+const collection = connection.collection('users');
 
 function user(over: Partial<UserRecord> = {}): UserRecord & { passwordHash: string } {
   const id = newId('usr');
@@ -432,8 +426,8 @@ t.test('documents and indexes of earlier versions', async (t) => {
     { _id: turkish.id as never },
     { $set: { username_key: 'ilgin', email_key: 'i@example.org' } },
   );
-  await applyMigrations(database.connection, USER_MIGRATIONS);
-  await applyMigrations(database.connection, USER_MIGRATIONS);
+  await applyMigrations(connection, USER_MIGRATIONS);
+  await applyMigrations(connection, USER_MIGRATIONS);
   t.notOk((await collection.indexes()).some(({ name }) => name === 'username_key_1'));
   t.strictSame([await keysOf(turkish), await keysOf(contested)], keys, 'keys of the earlier case folding');
   const byEmail = { conditions: [], sort: { field: 'email', descending: false } } as const;
