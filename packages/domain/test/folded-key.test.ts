@@ -26,3 +26,27 @@ t.test('more characters than are kept', async (t) => {
   t.equal(foldedKey(many), many);
   t.equal(foldedKey('ÄÖÜ ß ﬃ'), 'äöü ss ffi');
 });
+
+t.test('spellings of one text have the same key', async (t) => {
+  for (const [a, b] of [
+    ['Ann', 'aNN'],
+    ['Straße', 'STRASSE'],
+    ['straße', 'straẞe'],
+    ['ﬁnn', 'FINN'],
+    ['Å', 'A\u030a'],
+    ['ΣΊΣΥΦΟΣ', 'σίσυφος'],
+    ['１２３', '123'],
+    ['ΣΊΣΥΦΟΣ.Α', 'σίσυφος.α'],
+    ['İ', 'i\u0307'],
+    ['ſ', 's'],
+    ['Ꭰ', 'ꭰ'],
+    ['\u0345', 'ι'],
+    ['ᾼ', 'αι'],
+    ['a\u200db', 'AB'],
+  ] as const) {
+    t.equal(foldedKey(a), foldedKey(b), `${a} ${b}`);
+  }
+  for (const [a, b] of ['ann an', 'ı i', 'I ı', 'İ i'].map((pair) => pair.split(' '))) {
+    t.not(foldedKey(a ?? ''), foldedKey(b ?? ''), `${a} ${b}`);
+  }
+});

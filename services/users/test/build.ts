@@ -53,6 +53,9 @@ export type Body = Account & {
 
 export type JsonResponse = { status: number; headers: Headers; body: Body };
 
+export const ALL = 'read:users write:users';
+export const PASSWORD = 'correct horse';
+
 /**
  * The users service on a port of its own, with a database, an issuer and an identity of its own. Every response that
  * `call` gets is compared with the OpenAPI document that the service serves.
@@ -107,5 +110,29 @@ export async function build(
       ...claims,
     });
 
-  return { issuer, identity, mongodbUri, call, base, internal };
+  const machine = await issuer.machine(ALL);
+  const identityToken = await internal();
+  let count = 0;
+  /** A user that was not there before, and their path in /v1. */
+  async function created(draft: Record<string, unknown> = {}) {
+    count += 1;
+    const [username, email] = [`somebody${count}`, `somebody${count}@example.org`];
+    const user = { username, email, password: PASSWORD, ...draft };
+    const { status, body, headers } = await call('POST', '/v1/users', machine, user);
+    if (status !== 201) throw new Error(`not created: ${status}`);
+    return { ...body, path: `/v1/users/${body.id}`, etag: headers.get('etag') ?? '' };
+  }
+
+  return {
+    ...{ issuer, identity, mongodbUri, call, base, internal, machine, identityToken, created },
+    /** A machine's token of an application that is pinned to profiles. */
+    pinned: (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles }),
+    /** All of an account, as identity sees it. */
+    account: async (id: string) => (await call('GET', `/internal/users/accounts/${id}`, identityToken)).body,
+    /** The account, when this is the password. */
+    async signedIn(login: string, password: string) {
+      const body = { login, password };
+      return (await call('POST', '/internal/users/password-checks', identityToken, body)).body.account;
+    },
+  };
 }

@@ -1,4 +1,3 @@
-import { newId } from '@gatehouse/core/ids';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
 import { createLocalEvents, type EventTransport } from '@gatehouse/events/local-events';
 import { until } from '@gatehouse/testing/processes';
@@ -7,8 +6,9 @@ import { logger } from '@gatehouse/testing/test-logger';
 import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import t, { type Test } from 'tap';
 import { createUserStore } from '../src/store/user-store.ts';
-import type { AccountChanged, UserRecord } from '../src/user.ts';
+import type { AccountChanged } from '../src/user.ts';
 import { createAccountEvents } from '../src/user-events.ts';
+import { userRecord } from './store/user-record.ts';
 
 type Stored = { _id: string; outbox?: OutboxEvent[] };
 
@@ -48,28 +48,11 @@ const BY = {
 };
 
 let count = 0;
-function somebody(): UserRecord & { passwordHash: string } {
+function somebody() {
   count += 1;
-  const now = new Date();
-  return {
-    id: newId('usr'),
-    username: `secret-name-${count}`,
-    email: `secret-address-${count}@example.org`,
-    emailVerified: false,
-    name: 'Secret Name',
-    firstName: null,
-    lastName: null,
-    phone: null,
-    picture: null,
-    role: 'user',
-    status: 'active',
-    epoch: 0,
-    signInEpoch: 0,
-    version: 1,
-    createdAt: now,
-    updatedAt: now,
-    passwordHash: 'secret-hash',
-  };
+  const username = `secret-name-${count}`;
+  const email = `secret-address-${count}@example.org`;
+  return { ...userRecord({ username, email, name: 'Secret Name' }), passwordHash: 'secret-hash' };
 }
 
 t.test('each write is published, without personal data', async (t) => {

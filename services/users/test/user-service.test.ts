@@ -1,139 +1,56 @@
-import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { newId } from '@gatehouse/core/ids';
-import { createRateLimitStore } from '@gatehouse/data/rate-limit-store';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import { repetitions } from '@gatehouse/testing/repetitions';
-import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
-import { createPasswords } from '../src/passwords.ts';
-import { createUserStore } from '../src/store/user-store.ts';
-import { type AccountChanged, type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
-import { createUserService } from '../src/user-service.ts';
+import { type NewUser, TakenError, WrongPasswordError } from '../src/user.ts';
+import { failure, PASSWORD, setUp } from './user-service-set-up.ts';
 
-const { store, connection } = await startTestDatabase(t, { define: createUserStore });
-const counters = createRateLimitStore(connection);
-const limiter = (name: string, quota: number, seconds: number) =>
-  createRateLimiter({ name, quota, seconds }, counters);
+const { users, created, newsOf } = await setUp(t);
 
-const announced: AccountChanged[] = [];
-const passwords = createPasswords({ concurrency: 1, memoryKiB: 64 });
-const users = createUserService({
-  store,
-  passwords,
-  publishAccountChange: async (event) => void announced.push(event),
-  failuresPerSource: limiter('failuresPerSource', 10, 300),
-  failuresPerUser: limiter('failuresPerUser', 30, 300),
-  failuresInARow: limiter('failuresInARow', 100, 86_400),
-  takenPerUser: limiter('takenPerUser', 10, 3600),
-});
-
-const PASSWORD = 'correct horse';
-
-function created(over: Partial<NewUser> = {}) {
-  const username = newId('x');
-  return users.create({ username, email: `${username}@example.org`, password: PASSWORD, ...over });
-}
-
-/** The published changes of this user since the last call. */
-function newsOf(id: string): AccountChanged[] {
-  const news = announced.filter(({ userId }) => userId === id);
-  for (const event of news) announced.splice(announced.indexOf(event), 1);
-  return news;
-}
-
-/** What a promise is rejected with. */
-function failure(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => 'no failure',
-    (error: unknown) => error,
-  );
-}
-
-t.test('a password check finds a person by username or verified email, in any spelling', async (t) => {
-  const { id, username, email } = await created({ username: 'Grün', password: 'gru\u0308n-gru\u0308n' });
-  const password = 'gr\u00fcn-gr\u00fcn';
-  t.match(await users.checkPassword(username, password), { id, epoch: 0 });
-  t.match(await users.checkPassword('GRU\u0308N', password), { id });
-  t.equal(await users.checkPassword(email ?? '', password), undefined, 'nobody has verified the address');
-  t.equal(await users.lookUp(email ?? ''), undefined);
-  await users.verifyEmail(id, email ?? '');
-  t.match(await users.checkPassword(email?.toUpperCase() ?? '', password), { id });
-  t.match(await users.lookUp(email ?? ''), { id });
-  t.match(await users.lookUp('grün'), { id });
-  for (const login of [
-    '',
-    ' ',
-    '@',
-    'nobody',
-    'nobody@example.org',
-    '$ne',
-    'x'.repeat(10_000),
-    `${username}\0`,
-  ]) {
-    t.equal(await users.lookUp(login), undefined, login.slice(0, 20));
-    t.equal(await users.checkPassword(login, password), undefined, login.slice(0, 20));
-  }
-  for (const wrong of ['', 'grun-grun', `${password} `, `${password}\0`, 'x'.repeat(100_000)]) {
-    t.equal(await users.checkPassword(username, wrong), undefined, wrong.slice(0, 20));
-  }
-});
-
-t.test('the longest password in its longest form', async (t) => {
-  // U+1D160 is one character that decomposes into three, each of two units; 85 of them make 255.
-  const password = `${'\u1e69'.repeat(255)}\u1e65`;
-  const { username, id } = await created({ password });
-  t.match(await users.checkPassword(username, password.normalize('NFD')), { id });
-});
-
-t.test('the same answer for every kind of user', async (t) => {
-  const active = await created();
-  const inactive = await created();
-  await users.changeStatus(inactive.id, 'inactive');
-  const none = await created();
-  await connection
-    .collection('users')
-    .updateOne({ _id: none.id as never }, { $set: { password_hash: null } });
-
-  const cases: Record<string, () => Promise<unknown>> = {
-    unknown: () => users.checkPassword('nobody-of-this-name', PASSWORD),
-    'unknown email': () => users.checkPassword('nobody@example.org', PASSWORD),
-    wrong: () => users.checkPassword(active.username, 'wrong horse'),
-    inactive: () => users.checkPassword(inactive.username, PASSWORD),
-    'no password': () => users.checkPassword(none.username, PASSWORD),
-    'a login of 10 kB': () => users.checkPassword('ﷺ'.repeat(10_000), PASSWORD),
-    'a password of 250 kB': () => users.checkPassword(active.username, 's\u0323\u0307'.repeat(50_000)),
-  };
-  // That all take the same time is in password-cost.full.test.ts.
-  for (const [name, check] of Object.entries(cases)) t.equal(await check(), undefined, name);
-});
-
-t.test('an inactive user cannot sign in, and can again once active', async (t) => {
+t.test('each change that has an effect on sign-ins is published', async (t) => {
   const { id, username } = await created();
-  t.match(await users.changeStatus(id, 'inactive'), { status: 'inactive', epoch: 1, signInEpoch: 1 });
-  t.equal(await users.checkPassword(username, PASSWORD), undefined);
-  t.match(await users.lookUp(username), { id, status: 'inactive' });
-  t.match(await users.changeStatus(id, 'active'), { status: 'active', epoch: 2, signInEpoch: 1 });
-  t.match(await users.checkPassword(username, PASSWORD), { id, epoch: 2, signInEpoch: 1 });
-  t.same(newsOf(id), [
-    { userId: id, epoch: 1, signInEpoch: 1, reason: 'status', details: { from: 'active', to: 'inactive' } },
-    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status', details: { from: 'inactive', to: 'active' } },
-  ]);
-});
-
-t.test('a change without effect is not published', async (t) => {
-  const { id } = await created();
-  t.match(await users.changeStatus(id, 'active'), { epoch: 0 });
-  t.match(await users.changeRole(id, 'user'), { epoch: 0 });
-  await users.update(id, { name: 'Somebody' });
-  t.same(newsOf(id), []);
-  t.match(await users.changeRole(id, 'admin'), { role: 'admin', epoch: 1, signInEpoch: 0 });
+  const news = (epoch: number, signInEpoch: number, reason: string, from: string, to: string) => ({
+    ...{ userId: id, epoch, signInEpoch, reason, details: { from, to } },
+  });
+  const both = { role: 'admin', status: 'inactive', name: 'X' } as const;
+  const changes: [change: () => Promise<unknown>, result: object, news: object[]][] = [
+    [() => users.changeStatus(id, 'active'), { epoch: 0 }, []],
+    [() => users.changeRole(id, 'user'), { epoch: 0 }, []],
+    [() => users.update(id, { name: 'Somebody', role: 'user' }), { epoch: 0 }, []],
+    [
+      () => users.changeStatus(id, 'inactive'),
+      { status: 'inactive', epoch: 1, signInEpoch: 1 },
+      [news(1, 1, 'status', 'active', 'inactive')],
+    ],
+    [
+      () => users.changeStatus(id, 'active'),
+      { status: 'active', epoch: 2, signInEpoch: 1 },
+      [news(2, 1, 'status', 'inactive', 'active')],
+    ],
+    [
+      () => users.changeRole(id, 'editor'),
+      { role: 'editor', epoch: 3 },
+      [news(3, 1, 'role', 'user', 'editor')],
+    ],
+    [
+      () => users.update(id, both),
+      { ...both, epoch: 5, signInEpoch: 2 },
+      [news(4, 1, 'role', 'editor', 'admin'), news(5, 2, 'status', 'active', 'inactive')],
+    ],
+  ];
+  for (const [change, result, expected] of changes) {
+    t.match(await change(), result);
+    t.same(newsOf(id), expected);
+    const { status } = await users.read(id);
+    const signedIn = status === 'active' ? id : undefined;
+    t.equal((await users.checkPassword(username, PASSWORD))?.id, signedIn, 'only the active sign in');
+    t.match(await users.lookUp(username), { id, status });
+  }
+  t.match(await failure(users.update(id, { role: 'root' as never })), { details: [{ field: 'role' }] });
   await users.remove(id);
-  t.same(newsOf(id), [
-    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role', details: { from: 'user', to: 'admin' } },
-    { userId: id, epoch: 2, signInEpoch: 1, reason: 'deleted' },
-  ]);
-  t.match(await failure(users.remove(id)), { kind: 'not_found' });
+  t.same(newsOf(id), [{ userId: id, epoch: 6, signInEpoch: 3, reason: 'deleted' }]);
   for (const gone of [
+    () => users.remove(id),
     () => users.changeRole(id, 'user'),
     () => users.changeStatus(id, 'inactive'),
     () => users.changePassword(id, { newPassword: 'another horse' }),
@@ -146,214 +63,22 @@ t.test('a change without effect is not published', async (t) => {
   t.same(newsOf(id), []);
 });
 
-t.test('a password changes with or without the current one', async (t) => {
-  const { id, username } = await created();
-  const wrong = users.changePassword(id, { newPassword: 'second horse', currentPassword: 'wrong horse' });
-  t.match(await failure(wrong), new WrongPasswordError());
-  t.match(await users.checkPassword(username, PASSWORD), { id, epoch: 0 }, 'as it was');
-  t.match(await users.changePassword(id, { newPassword: 'second horse', currentPassword: PASSWORD }), {
-    epoch: 1,
-    signInEpoch: 1,
-  });
-  t.equal(await users.checkPassword(username, PASSWORD), undefined);
-  t.match(await users.checkPassword(username, 'second horse'), { id, epoch: 1, signInEpoch: 1 });
-  t.match(await users.changePassword(id, { newPassword: 'third horse' }), { epoch: 2 });
-  t.match(await users.checkPassword(username, 'third horse'), { id, epoch: 2 });
-  t.same(
-    newsOf(id).map(({ epoch, reason }) => [epoch, reason]),
-    [
-      [1, 'password'],
-      [2, 'password'],
-    ],
-  );
-  t.match(await failure(users.changePassword(id, { newPassword: 'short' })), {
-    kind: 'invalid',
-    details: [{ field: 'new_password', message: 'must have 8 to 256 characters' }],
-  });
-});
-
-const GUESSED_FIRST = [
-  ...['password', 'PassWord1', '12345678', 'qwertyuiop'],
-  ...['987654321', '0123456789', 'Abcdefgh', '00000000', 'aaaaaaaaa', '12341234', 'QweQweQwe'],
-];
-
-t.test('no way of setting a password takes one of those that are guessed first', async (t) => {
-  const { id, username } = await created();
-  const epoch = (await users.read(id)).epoch;
-  const ways: [field: string, set: (password: string) => Promise<unknown>][] = [
-    ['password', (password) => created({ password })],
-    ['password', (password) => users.update(id, { password })],
-    ['password', (password) => users.update(id, { password, currentPassword: PASSWORD })],
-    ['new_password', (newPassword) => users.changePassword(id, { newPassword })],
-    ['new_password', (newPassword) => users.changePassword(id, { newPassword, currentPassword: PASSWORD })],
-  ];
-  for (const [field, set] of ways) {
-    for (const password of GUESSED_FIRST) {
-      const message =
-        'is a common password, or only counts or repeats, and would be guessed first: choose another';
-      t.match(await failure(set(password)), { kind: 'invalid', details: [{ field, message }] }, password);
-    }
-  }
-  t.match(await users.checkPassword(username, PASSWORD), { id, epoch }, 'nothing has changed');
-  const others = ['passwords of mine', 'correct horse battery staple', 'xxyzzy-1', 'abcdefgi', 'horse horse'];
-  for (const password of others) {
-    await users.changePassword(id, { newPassword: password });
-    t.match(await users.checkPassword(username, password), { id });
-  }
-});
-
-t.test('one of several changes with the same current password succeeds', async (t) => {
-  const { id, username } = await created();
-  const names = ['one', 'two', 'three', 'four'].map((name) => `${name} horses`);
-  const results = await Promise.allSettled(
-    names.map((newPassword) => users.changePassword(id, { newPassword, currentPassword: PASSWORD })),
-  );
-  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
-  for (const result of results) {
-    if (result.status === 'rejected') t.match(result.reason, new WrongPasswordError());
-  }
-  const winner = names[results.findIndex(({ status }) => status === 'fulfilled')] ?? '';
-  t.match(await users.checkPassword(username, winner), { id, epoch: 1 });
-});
-
-t.test('a sign-in during a password change gets the epoch of the checked password', async (t) => {
-  for (let i = 0; i < 5; i += 1) {
-    const { id, username } = await created();
-    const [before, , after] = await Promise.all([
-      users.checkPassword(username, PASSWORD),
-      users.changePassword(id, { newPassword: 'another horse' }),
-      users.checkPassword(username, 'another horse'),
-    ]);
-    if (before !== undefined) t.equal(before.epoch, 0, 'dead with the change');
-    if (after !== undefined) t.equal(after.epoch, 1);
-    t.equal(await users.checkPassword(username, PASSWORD), undefined);
-  }
-});
-
-t.test('wrong current passwords are limited', async (t) => {
+t.test('fields that may not be so', async (t) => {
   const { id } = await created();
-  const other = await created();
-  const guess = (currentPassword: string) =>
-    users.changePassword(id, { newPassword: 'another horse', currentPassword, source: 'app_1' });
-  const kinds = async (guesses: Promise<unknown>[]) =>
-    (await Promise.allSettled(guesses)).map((it) => (it.status === 'rejected' ? it.reason.kind : 'done'));
-  for (let i = 0; i < 3; i += 1) t.same(await kinds([guess(`wrong horse ${i}`)]), ['forbidden']);
-  const many = await kinds(Array.from({ length: 20 }, (_, i) => guess(`wrong horse ${i}`)));
-  t.equal(many.filter((kind) => kind === 'forbidden').length, 7, 'ten in all, also when they come at a time');
-  t.equal(many.filter((kind) => kind === 'rate_limited').length, 13);
-  t.same(await kinds([guess(PASSWORD)]), ['rate_limited'], 'the right one is not told either');
-  t.match(await failure(users.checkCurrentPassword(id, 'wrong horse')), new WrongPasswordError());
-  await users.checkCurrentPassword(id, PASSWORD);
-  t.match(await users.changePassword(id, { newPassword: 'another horse' }), { id }, 'an admin can');
-  for (let i = 0; i < 12; i += 1) {
-    const change = { newPassword: PASSWORD, currentPassword: PASSWORD, source: 'app_1' };
-    await users.changePassword(other.id, change);
-  }
-});
-
-t.test('fields', async (t) => {
-  const { id } = await created();
-  const good = [
-    { name: 'A' },
-    { name: 'Ann-Marie O’Neil 3rd' },
-    { name: '李小龍' },
-    { name: 'می\u200cخواهم' },
-    { name: '😀' },
-    { name: '😀'.repeat(200) },
-    { firstName: 'Ann', lastName: 'Other' },
-    { phone: '+49 (0)30 123-45.67' },
-    { phone: '0301234567' },
-    { phone: '+123456789012345' },
-    { picture: 'https://example.org/a.png?x=1#y' },
-    { picture: `https://example.org/${'a'.repeat(1980)}` },
-  ];
-  for (const changes of good)
-    t.match(await users.update(id, changes), changes, JSON.stringify(changes).slice(0, 60));
-  const bad: [string, string][] = [
-    ['name', ''],
-    ['name', ' '],
-    ['name', '\u200d\u3164\u2800'],
-    ['name', 'a\tb'],
-    ['name', 'a\nb'],
-    ['name', 'a\u2028b'],
-    ['name', 'a\u0085b'],
-    ['name', '\u202eevil'],
-    ['name', 'x'.repeat(201)],
-    ['firstName', '\u200b'],
-    ['lastName', 'a\u0007'],
-    ['phone', 'abc'],
-    ['phone', '1234'],
-    ['phone', '+1234567890123456'],
-    ['phone', '12345\n'],
-    ['phone', `+${' '.repeat(1000)}12345`],
-    ['picture', 'http://example.org/a.png'],
-    ['picture', 'javascript:alert(1)'],
-    ['picture', 'data:image/png;base64,AA'],
-    ['picture', '//example.org/a.png'],
-    ['picture', 'https://'],
-    ['picture', 'https://user:secret@example.org/'],
-    ['picture', 'https://example.org/a"onerror="x'],
-    ['picture', ' https://example.org/'],
-    ['picture', `https://example.org/${'a'.repeat(1981)}`],
-  ];
-  for (const [field, value] of bad) {
-    const name = { firstName: 'first_name', lastName: 'last_name' }[field] ?? field;
-    const label = `${field} ${encodeURIComponent(value).slice(0, 40)}`;
-    t.match(
-      await failure(users.update(id, { [field]: value })),
-      { kind: 'invalid', details: [{ field: name }] },
-      label,
-    );
-  }
-  t.match(await failure(created({ name: '\u200b' })), { kind: 'invalid' });
+  const invalid = (field: string) => ({ kind: 'invalid', details: [{ field }] });
+  t.match(await failure(users.update(id, { firstName: '\u200b' })), invalid('first_name'));
+  t.match(await failure(users.update(id, { username: 'рауpal' })), invalid('username'));
+  t.match(await failure(created({ name: '\u200b' })), invalid('name'));
   t.match(await created({ name: 'Ann Other' }), { name: 'Ann Other' });
   t.match(await created({ username: 'somebody' }), { name: 'somebody' });
 });
 
-t.test('only the current address can be verified', async (t) => {
-  const { id, email } = await created();
-  await users.update(id, { email: `new-${email}` });
-  t.match(await failure(users.verifyEmail(id, email ?? '')), {
-    kind: 'conflict',
-    details: [{ field: 'email' }],
-  });
-  t.match(await users.read(id), { emailVerified: false });
-  t.match(await users.verifyEmail(id, `new-${email}`), { emailVerified: true });
-  t.match(await failure(users.verifyEmail('usr_none', 'x@example.org')), { kind: 'not_found' });
-});
-
-t.test('a missing username is derived from the email or the name', async (t) => {
-  const cases: [NewUser, RegExp][] = [
-    [{ email: 'Ann.Other+News@example.org', name: 'Somebody' }, /^ann\.other\+news$/],
-    [{ name: 'Ann Marie  O’Neil' }, /^ann\.marie\.o\.neil$/],
-    [{ firstName: 'Bo', lastName: 'Ek' }, /^bo\.ek$/],
-    [{ name: 'Straße 5' }, /^strasse\.5$/],
-    [{ name: '李小龍' }, /^李小龍$/],
-    [{ name: '李' }, /^李-[0-9a-z]{5}$/],
-    [{ name: '😀' }, /^user$/],
-    [{ name: '!!!' }, /^user-[0-9a-z]{5}$/],
-    [{ email: '{}@example.org' }, /^user-[0-9a-z]{5}$/],
-    [{ name: '..a..' }, /^a-[0-9a-z]{5}$/],
-    [{ name: `${'x'.repeat(63)} y` }, /^x{63}$/],
-    [{ name: '\u0301abc' }, /^abc$/],
-    [{ name: 'x\u200dy\u3164z' }, /^xyz$/],
-    [{ name: 'Иван Гроз' }, /^иван\.гроз$/],
-    [{ name: 'Ив' }, /^ив-\d{5}$/],
-    [{ name: 'Иван Smith' }, /^user-[0-9a-z]{5}$/],
-    [{ name: '\u{1d51e}\u{1d51f}'.repeat(60) }, /^(?:ab){32}$/],
-    [{ name: 'ﷺ'.repeat(200) }, /^.{3,64}$/u],
-    [{ name: '\u{20000}'.repeat(100) }, /^\u{20000}{64}$/u],
-    [{ name: '\u{10428}'.repeat(100) }, /^user-[0-9a-z]{5}$/],
-    [{ name: '$ne' }, /^ne-[0-9a-z]{5}$/],
-  ];
-  for (const [draft, expected] of cases) {
-    const { id, username } = await users.create(draft);
-    t.match(username, expected, JSON.stringify(draft).slice(0, 60));
-    t.match(await users.update(id, { username }), { username }, 'a username as any other');
-  }
-  const again = await users.create({ name: 'Ann Marie O’NEIL' });
-  t.match(again.username, /^ann\.marie\.o\.neil-[0-9a-z]{5}$/);
-  t.match((await users.create({ name: `${'x'.repeat(63)} z` })).username, /^x{58}-[0-9a-z]{5}$/);
+t.test('a username that was derived and is taken gets an end of its own', async (t) => {
+  const names = ['Ann Marie O’Neil', 'ann marie O’NEIL', 'Ann  Marie O’Neil'];
+  const usernames = [];
+  for (const name of names) usernames.push((await users.create({ name })).username);
+  t.equal(usernames[0], 'ann.marie.o.neil');
+  for (const username of usernames.slice(1)) t.match(username, /^ann\.marie\.o\.neil-[0-9a-z]{5}$/);
 });
 
 t.test(
@@ -406,41 +131,6 @@ t.test('a draft', async (t) => {
   );
   const { id } = await created();
   t.match(await failure(users.create({ id, name: 'Another' })), new TakenError('id'));
-});
-
-t.test('role and status in an update end tokens, and are published', async (t) => {
-  const { id } = await created();
-  t.match(await users.update(id, { role: 'admin', status: 'inactive', name: 'X' }), {
-    role: 'admin',
-    status: 'inactive',
-    name: 'X',
-    epoch: 2,
-    signInEpoch: 1,
-  });
-  t.same(newsOf(id), [
-    { userId: id, epoch: 1, signInEpoch: 0, reason: 'role', details: { from: 'user', to: 'admin' } },
-    { userId: id, epoch: 2, signInEpoch: 1, reason: 'status', details: { from: 'active', to: 'inactive' } },
-  ]);
-  await users.update(id, { role: 'admin', name: 'Y' });
-  t.same(newsOf(id), []);
-  t.match(await failure(users.update(id, { role: 'root' as never })), { details: [{ field: 'role' }] });
-});
-
-t.test('a conditional change and deletion', async (t) => {
-  const { id, version } = await created();
-  t.match(await users.update(id, { name: 'X' }, [version]), { version: version + 1 });
-  t.match(await failure(users.update(id, { name: 'Y' }, [version])), { kind: 'precondition_failed' });
-  t.match(await failure(users.update(id, { name: 'Y' }, [])), { kind: 'precondition_failed' });
-  t.match(await failure(users.remove(id, [version])), { kind: 'precondition_failed' });
-  t.match(await users.read(id), { name: 'X' });
-  t.same(newsOf(id), []);
-  const results = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, i) => users.update(id, { name: `N${i}` }, [version + 1])),
-  );
-  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1, 'one of many wins');
-  await users.remove(id, [version + 2]);
-  t.match(await failure(users.remove(id, [version + 2])), { kind: 'not_found' });
-  t.match(await failure(users.update(id, {}, [version + 2])), { kind: 'not_found' });
 });
 
 t.test('many concurrent creations: no duplicates', async (t) => {
@@ -526,35 +216,6 @@ t.test('of many who confirm an address at once, one gets it', async (t) => {
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-t.test('usernames keep to one script, as far as UTS #39 has it moderately restrictive', async (t) => {
-  const cases: [string, boolean][] = [
-    ['ann.lee-2', true],
-    ['zoë_müller', true],
-    ['иван.2', true],
-    ['σίσυφος', true],
-    ['ann李小龍', true],
-    ['suzuki鈴木ジロー', true],
-    ['kim김철수', true],
-    ['annराम', true],
-    ['עמית.5', true],
-    ['аnn', false], // The first letter is Cyrillic.
-    ['ıвaн', false],
-    ['αlpha', false],
-    ['рауpal', false],
-    ['𝛼лфа', false], // A mathematical alpha.
-    ['カ가나', false],
-    ['עמיתアミト', false],
-    ['ᏣᎳᎩ', false], // Cherokee is not in common use today.
-  ];
-  for (const [name, allowed] of cases) {
-    const problem = await failure(created({ username: name }));
-    const expected = allowed ? 'no failure' : { kind: 'invalid', details: [{ field: 'username' }] };
-    t.match(problem, expected, name);
-    const { id } = await created();
-    t.match(await failure(users.update(id, { username: `${name}9` })), expected, `${name}, as a change`);
-  }
-});
-
 t.test('ı and i are two letters', async (t) => {
   await created({ username: 'ilgin' });
   await created({ username: 'ılgın' });
@@ -582,28 +243,3 @@ t.test('whoever tries which names and addresses are taken must wait after ten', 
   );
   t.match(await failure(users.update(id, { username: taken.username })), { kind: 'conflict' }, 'an admin');
 });
-
-t.test(
-  'as many wrong current passwords in a row as are allowed are the last by way of applications',
-  async (t) => {
-    const { id } = await created();
-    const unlimited = limiter('unlimited', 1e6, 60);
-    const limited = createUserService({
-      store,
-      passwords: { ...passwords, verify: async (_hash, password) => password === PASSWORD },
-      publishAccountChange: async () => {},
-      failuresPerSource: unlimited,
-      failuresPerUser: unlimited,
-      failuresInARow: limiter('again', 10, 86_400),
-      takenPerUser: unlimited,
-    });
-    const change = (currentPassword: string, source: string) =>
-      failure(limited.changePassword(id, { newPassword: PASSWORD, currentPassword, source }));
-    for (let i = 0; i < 9; i += 1) t.match(await change('wrong', `app_${i}`), { kind: 'forbidden' });
-    t.equal(await change(PASSWORD, 'app_a'), 'no failure', 'a right one ends the row');
-    for (let i = 0; i < 10; i += 1) t.match(await change('wrong', `app_${i}`), { kind: 'forbidden' });
-    t.match(await change(PASSWORD, 'app_a'), { kind: 'rate_limited' });
-    const { name } = await limited.changePassword(id, { newPassword: PASSWORD, currentPassword: PASSWORD });
-    t.ok(name, 'the own page is open');
-  },
-);

@@ -1,11 +1,8 @@
 import t, { type Test } from 'tap';
-import { build } from '../build.ts';
+import { build, PASSWORD as password } from '../build.ts';
 
-const { issuer, call } = await build(t);
-const ALL = 'read:users write:users';
-const machine = await issuer.machine(ALL);
-const pinnedToG = await issuer.sign({ trusted: true, scope: ALL, profiles: { v1_users: 'G' } });
-const password = 'correct horse';
+const { call, machine, pinned } = await build(t);
+const pinnedToG = await pinned({ v1_users: 'G' });
 
 type Person = { username: string; email: string | null; name: string; status: string; role: string };
 

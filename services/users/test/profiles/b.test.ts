@@ -1,22 +1,12 @@
 import t from 'tap';
-import { build } from '../build.ts';
+import { ALL, build, PASSWORD } from '../build.ts';
 
-const { issuer, call, internal } = await build(t);
-const WRITE = 'read:users write:users';
-const machine = await issuer.machine(WRITE);
-const identity = await internal();
-const PASSWORD = 'correct horse';
+const { issuer, call, machine, created: createdUser, account, signedIn } = await build(t);
 
-let count = 0;
 async function created(prefix = '/v2/users') {
-  count += 1;
-  const draft = { username: `bee${count}`, email: `bee${count}@example.org`, password: PASSWORD };
-  const { body } = await call('POST', '/v2/users', machine, draft);
-  return { ...body, path: `${prefix}/${body.id}`, token: await issuer.person(body.id, 'user', WRITE) };
+  const user = await createdUser();
+  return { ...user, path: `${prefix}/${user.id}`, token: await issuer.person(user.id, 'user', ALL) };
 }
-const account = async (id: string) => (await call('GET', `/internal/users/accounts/${id}`, identity)).body;
-const signedIn = async (login: string, password: string) =>
-  (await call('POST', '/internal/users/password-checks', identity, { login, password })).body.account;
 
 for (const prefix of ['/v2/users', '/users']) {
   t.test(`${prefix}: people change their own fields, but not their role or status`, async (t) => {
@@ -42,7 +32,7 @@ for (const prefix of ['/v2/users', '/users']) {
   });
 
   t.test(`${prefix}: admins and machines set password and status at once`, async (t) => {
-    const admin = await issuer.person('usr_admin', 'admin', WRITE);
+    const admin = await issuer.person('usr_admin', 'admin', ALL);
     for (const token of [machine, admin]) {
       const bee = await created(prefix);
       const short = await call('PUT', bee.path, token, { password: 'short', status: 'inactive' });
@@ -71,7 +61,7 @@ t.test('an admin’s own password needs the current one, too', async (t) => {
     sub: bee.id,
     client_id: 'app_web',
     roles: ['admin'],
-    scope: WRITE,
+    scope: ALL,
     epoch: { client: 0, subject: epoch },
   });
   t.equal((await call('PUT', bee.path, token, { password: 'another horse' })).status, 400);

@@ -1,15 +1,7 @@
 import t from 'tap';
 import { build } from '../build.ts';
 
-const { issuer, call, base } = await build(t);
-const machine = await issuer.machine('read:users write:users');
-let count = 0;
-async function person() {
-  count += 1;
-  const draft = { username: `cond${count}`, email: `cond${count}@example.org`, password: 'correct horse' };
-  const { body, headers } = await call('POST', '/v1/users', machine, draft);
-  return { id: body.id, etag: headers.get('etag') ?? '' };
-}
+const { issuer, call, base, machine, created: person } = await build(t);
 const READERS = ['/v1/users', '/v2/users', '/api/v1/users', '/users'];
 
 t.test('a read has an ETag, and is 304 with If-None-Match (RFC 9110 §13.1.2)', async (t) => {

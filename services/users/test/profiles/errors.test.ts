@@ -1,3 +1,4 @@
+import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { build, type JsonResponse } from '../build.ts';
 
@@ -112,8 +113,16 @@ t.test('every kind of error in every profile', async (t) => {
     );
 
     if (prefix !== '/kb/api/v1/users') {
-      check(await call('GET', `${prefix}/usr_missing`, machine), 404, 'no such user');
-      check(await call('GET', `${prefix}/${'x'.repeat(200)}`, machine), 404, 'a very long id');
+      for (const id of [
+        'usr_missing',
+        'x'.repeat(500),
+        '%20',
+        '%00',
+        "'; drop",
+        '[object Object]',
+        '..%2f..%2fetc',
+      ])
+        check(await call('GET', `${prefix}/${id}`, machine), 404, `no user ${id}`);
     }
     if (prefix === '/v1/users' || prefix === '/v2/users' || prefix === '/users') {
       const as = shapeOfOne(prefix);
@@ -162,12 +171,19 @@ t.test('too many requests', async (t) => {
   }
 });
 
-t.test('without revocation data', async (t) => {
-  const { call, issuer } = await build(t, { identityIsAway: true });
+t.test('without revocation data no credential is accepted', async (t) => {
+  const { call, issuer, identity } = await build(t, { identityIsAway: true });
   const token = await issuer.machine(ALL);
   for (const prefix of PREFIXES) {
     const response = await call('GET', prefix, token);
     assertError(t, response, 503, SHAPES[prefix], prefix);
     t.ok(Number(response.headers.get('retry-after')) > 0, prefix);
   }
+  const ready = () => call('GET', '/health/ready', undefined);
+  await until(async () => /revocations/.test(JSON.stringify((await ready()).body)), 10_000);
+  t.equal((await ready()).status, 503);
+  t.equal((await call('GET', '/v1/users', undefined)).status, 401);
+  identity.comeBack();
+  await until(async () => (await ready()).status === 200, 10_000);
+  t.equal((await call('GET', '/v1/users', token)).status, 200);
 });

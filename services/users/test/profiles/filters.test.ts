@@ -3,10 +3,7 @@ import { type Body, build } from '../build.ts';
 
 /** Each filter and each sort of each profile means the field that it is named after. */
 
-const { issuer, call } = await build(t, { filtersSunset: new Date('2028-02-29') });
-const ALL = 'read:users write:users';
-const machine = await issuer.machine(ALL);
-const pinned = (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles });
+const { call, machine, pinned } = await build(t, { filtersSunset: new Date('2028-02-29') });
 
 /** Three people whose order differs by each field that can be sorted by. */
 async function created(username: string, email: string, role: string): Promise<Body> {

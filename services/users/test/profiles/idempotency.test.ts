@@ -1,13 +1,10 @@
 import { IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
-import { build } from '../build.ts';
+import { ALL, build, PASSWORD as password } from '../build.ts';
 
-const { issuer, call, mongodbUri } = await build(t);
+const { issuer, call, machine, mongodbUri } = await build(t);
 const { connection } = await startTestDatabase(t, { uri: mongodbUri });
-const ALL = 'read:users write:users';
-const machine = await issuer.machine(ALL);
-const password = 'correct horse';
 const CREATES: [string, (n: number) => object][] = [
   ['/v1/users', (n) => ({ username: `idem-a${n}`, email: `idem-a${n}@example.org`, password })],
   ['/v1/users', (n) => ({ name: `Idem E${n}`, email: `idem-e${n}@example.org`, password })],

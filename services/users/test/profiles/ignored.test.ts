@@ -1,15 +1,10 @@
 import t from 'tap';
-import { build } from '../build.ts';
+import { build, PASSWORD as password } from '../build.ts';
 
 /** A body changes what its profile names, and whatever else stands in it is ignored. */
 
-const { issuer, call, internal } = await build(t);
-const ALL = 'read:users write:users';
-const machine = await issuer.machine(ALL);
-const pinnedToG = await issuer.sign({ trusted: true, scope: ALL, profiles: { v1_users: 'G' } });
-const identity = await internal();
-const password = 'correct horse';
-const account = async (id: string) => (await call('GET', `/internal/users/accounts/${id}`, identity)).body;
+const { call, machine, pinned, account, signedIn, created } = await build(t);
+const pinnedToG = await pinned({ v1_users: 'G' });
 
 /** By their names in all profiles and within the service. */
 const MORE = {
@@ -80,12 +75,8 @@ t.test('creating', async (t) => {
     t.match(made, { ...UNTOUCHED, role: 'user', status: 'active', name, username: name }, profile);
     t.equal(made.email, profile === 'D' ? null : `${name}@x.org`, profile);
     t.ok(made.created_at > '2020', profile);
-    const right = await call('POST', '/internal/users/password-checks', identity, { login: name, password });
-    t.equal(
-      right.body.account?.id,
-      profile === 'D' ? undefined : response.body.id,
-      `${profile}: the password`,
-    );
+    const right = await signedIn(name, password);
+    t.equal(right?.id, profile === 'D' ? undefined : response.body.id, `${profile}: the password`);
   }
 });
 
@@ -97,18 +88,12 @@ t.test('changing', async (t) => {
     ['E', 'PATCH', '/v1/users', { role: 0, status: 0, password: 0 }],
   ];
   for (const [profile, method, path, others] of changes) {
-    const username = `changed-${profile.toLowerCase()}`;
-    const draft = { username, email: `${username}@x.org`, password };
-    const { id } = (await call('POST', '/v1/users', machine, draft)).body;
+    const { id, username } = await created();
     const before = await account(id);
     const { status } = await call(method, `${path}/${id}`, machine, { ...MORE, ...injected(others) });
     t.equal(status, 200, profile);
     t.same({ ...(await account(id)), updated_at: before.updated_at }, before, profile);
-    const right = await call('POST', '/internal/users/password-checks', identity, {
-      login: username,
-      password,
-    });
-    t.equal(right.body.account?.id, id, `${profile}: the password`);
+    t.equal((await signedIn(username, password))?.id, id, `${profile}: the password`);
   }
   const { id } = (await call('POST', '/users', machine, { name: 'Patched' })).body;
   await call('PATCH', `/v1/users/${id}`, machine, { username: 'injected', name: 'Patched' });

@@ -1,10 +1,7 @@
 import t from 'tap';
 import { build } from '../build.ts';
 
-const { issuer, call } = await build(t);
-const ALL = 'read:users write:users';
-const machine = await issuer.machine(ALL);
-const pinned = (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles });
+const { call, machine, pinned } = await build(t);
 const password = 'a secret that nobody shows';
 
 /** What each profile lists, and nothing else may appear: keys at any depth. */

@@ -1,11 +1,7 @@
 import t from 'tap';
-import { type Body, build } from '../build.ts';
+import { ALL, type Body, build, PASSWORD as password } from '../build.ts';
 
-const { issuer, call } = await build(t);
-const ALL = 'read:users write:users';
-const unpinned = await issuer.machine(ALL);
-const pin = (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles });
-const password = 'correct horse';
+const { issuer, call, pinned: pin, machine: unpinned } = await build(t);
 
 let count = 0;
 const email = () => {

@@ -5,10 +5,7 @@ import { build, type JsonResponse } from '../build.ts';
 
 t.setTimeout(120_000);
 
-const { issuer, call } = await build(t);
-const ALL = 'read:users write:users';
-const machine = await issuer.machine(ALL);
-const pinned = (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles });
+const { call, machine, pinned } = await build(t);
 
 type List = { name: string; path: string; token: string; sort: (a: Row, b: Row) => number };
 type Row = { id: string; username: string };
@@ -111,7 +108,7 @@ t.test('at rest the pages are the list in its order, next and prev lead to each 
   }
   for (const list of LISTS) {
     const expected = everybody.toSorted(list.sort).map(({ id }) => id);
-    for (const limit of [1, 3, expected.length, 100]) {
+    for (const limit of [3, expected.length, 100]) {
       const start = `${list.path}${list.path.includes('?') ? '&' : '?'}limit=${limit}&cursor=`;
       const forwards = [await page(list, start)];
       for (

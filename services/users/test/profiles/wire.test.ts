@@ -1,6 +1,6 @@
 import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
 import t, { type Test } from 'tap';
-import { build } from '../build.ts';
+import { ALL, build, PASSWORD as password } from '../build.ts';
 
 /**
  * What goes over the wire for each row of the interface about users (2.4, 2.8 and 4.2): request, status, the headers
@@ -9,11 +9,9 @@ import { build } from '../build.ts';
 
 t.snapshotFile = new URL('wire.snapshot.cjs', import.meta.url);
 
-const { issuer, call } = await build(t);
-const ALL = 'read:users write:users';
-const pinned = (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles });
+const { issuer, call, machine, pinned } = await build(t);
 const tokens = {
-  machine: await issuer.machine(ALL),
+  machine,
   'machine without scopes': await issuer.machine('openid'),
   'somebody else': await issuer.person('usr_somebody_else', 'user', ALL),
   'pinned to E': await pinned({ v1_users: 'E' }),
@@ -32,7 +30,6 @@ async function row(t: Test, who: Who, method: string, path: string, body?: unkno
   return response.body?.id ?? '';
 }
 
-const password = 'correct horse';
 const UNKNOWN = 'usr_unknown';
 
 t.test('no users yet', async (t) => {

@@ -1,10 +1,10 @@
-import { newId } from '@gatehouse/core/ids';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createUserStore } from '../../src/store/user-store.ts';
 import type { UserStatus, UserStore } from '../../src/user.ts';
+import { userRecord } from './user-record.ts';
 
 const uri = await testDatabase(t);
 
@@ -24,14 +24,9 @@ const PERSON: RequestedBy = {
 const CONFLICT = { kind: 'conflict', message: /last active admin/ };
 
 async function admin(status: UserStatus = 'active'): Promise<string> {
-  const id = newId('usr');
-  const now = new Date();
-  await store.insert({
-    ...{ id, username: id, email: null, emailVerified: false, name: null, firstName: null, lastName: null },
-    ...{ phone: null, picture: null, role: 'admin', status, epoch: 0, signInEpoch: 0, version: 1 },
-    ...{ createdAt: now, updatedAt: now, passwordHash: null },
-  });
-  return id;
+  const record = userRecord({ role: 'admin', status, email: null });
+  await store.insert(record);
+  return record.id;
 }
 const activeAdmins = () => collection.countDocuments({ role: 'admin', status: 'active' });
 

@@ -11,6 +11,7 @@ import t from 'tap';
 import { USER_MIGRATIONS } from '../../src/store/user-migrations.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
 import { USER_FIELDS, type User, type UserRecord } from '../../src/user.ts';
+import { userRecord } from './user-record.ts';
 
 type UserField = (typeof USER_FIELDS)[number];
 
@@ -25,28 +26,19 @@ const BEGIN = Date.parse('2026-01-01T00:00:00Z');
 const PEOPLE = 50;
 const everybody: User[] = [];
 for (let i = 0; i < PEOPLE; i += 1) {
-  const id = newId('usr');
   const username = `${['ann', 'Bob', 'čeněk', '\u{1f600}x', '\uff41nn'][i % 5]}${(i * 37) % PEOPLE}`;
-  const record: UserRecord = {
-    id,
+  const record = userRecord({
     username,
     email: i % 4 === 0 ? null : `${username}@example.org`,
-    emailVerified: false,
-    name: null,
     firstName: i % 6 === 0 ? 'Ann' : null,
     lastName: i % 4 === 0 ? 'Lee' : null,
-    phone: null,
-    picture: null,
     role: i % 9 === 0 ? 'admin' : i % 7 === 0 ? 'editor' : 'user',
     status: i % 5 === 0 ? 'inactive' : 'active',
-    epoch: 0,
-    signInEpoch: 0,
-    version: 1,
     createdAt: new Date(BEGIN + Math.floor(i / 10) * 1000),
     updatedAt: new Date(BEGIN + (i % 3) * 1000),
-  };
-  await store.insert({ ...record, passwordHash: null });
-  const user = await store.findById(id);
+  });
+  await store.insert(record);
+  const user = await store.findById(record.id);
   if (user !== undefined) everybody.push(user);
 }
 // The deleted, whose events wait, are in no list.
