@@ -53,7 +53,10 @@ const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
   { files: /^packages\/outbound\//, reason: 'makes every request' },
   { files: /^packages\/testing\//, reason: 'asks the servers under test' },
   { files: /^packages\/server\/src\/run\.ts$/, reason: 'serves requests' },
-  { files: /^services\/identity\/src\/core\/oidc\/client-request\.ts$/, reason: 'makes an IncomingMessage' },
+  {
+    files: /^services\/identity\/src\/features\/oauth\/client-request\.ts$/,
+    reason: 'makes an IncomingMessage',
+  },
 ];
 
 const AGGREGATE =

@@ -25,9 +25,9 @@ import {
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './core/applications/first-applications.ts';
-import { MAX_ACCESS_TOKEN_SECONDS } from './core/identity-config.ts';
-import { SIGNING_ALGORITHMS } from './core/oidc/signing-algorithms.ts';
-import type { ServiceClient } from './core/service-tokens.ts';
+import { MAX_ACCESS_TOKEN_SECONDS } from './core/foundation/identity-config.ts';
+import type { ServiceClient } from './core/tokens/service-tokens.ts';
+import { SIGNING_ALGORITHMS } from './core/tokens/signing-algorithms.ts';
 
 /** All scopes that a machine can have. */
 export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profile');

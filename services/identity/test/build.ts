@@ -14,7 +14,7 @@ import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createUsersService } from '@gatehouse/users';
 import type { FirstApplication } from '../src/core/applications/first-applications.ts';
-import type { IdentityConfig } from '../src/core/identity-config.ts';
+import type { IdentityConfig } from '../src/core/foundation/identity-config.ts';
 import { createIdentityService } from '../src/service.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };

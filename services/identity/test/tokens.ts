@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Connection } from 'mongoose';
-import { createTokenSigner, type TokenSigner } from '../src/core/oidc/token-signer.ts';
+import { createTokenSigner, type TokenSigner } from '../src/core/tokens/token-signer.ts';
 import { createSigningKeyStore } from '../src/keys/signing-key-store.ts';
 import { createSigningKeySealer, loadSigningKeys } from '../src/keys/signing-keys.ts';
 import { type Built, codeFor, PASSWORD, WEB } from './build.ts';

@@ -2,7 +2,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import type { Sealer } from '@gatehouse/core/sealing';
 import type { Audit, Origin } from '../core/audit/audit.ts';
-import type { SigningAlgorithm } from '../core/oidc/signing-algorithms.ts';
+import type { SigningAlgorithm } from '../core/tokens/signing-algorithms.ts';
 import { isDue, PUBLISHED_BEFORE_SIGNING, rotateSigningKeys } from './key-rotation.ts';
 import { type KeyRing, type KeyState, keyIn, type SigningKeyStore } from './signing-keys.ts';
 

@@ -1,5 +1,5 @@
 import type { Sealer } from '@gatehouse/core/sealing';
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../core/oidc/signing-algorithms.ts';
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../core/tokens/signing-algorithms.ts';
 import {
   type KeyRing,
   keyIn,

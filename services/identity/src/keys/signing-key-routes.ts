@@ -2,7 +2,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { originOf } from '../core/audit/audit.ts';
-import { SIGNING_ALGORITHMS } from '../core/oidc/signing-algorithms.ts';
+import { SIGNING_ALGORITHMS } from '../core/tokens/signing-algorithms.ts';
 import { type Api, createManagedApi } from '../http/api.ts';
 import { requireFirstPartyAdmin } from '../http/first-party.ts';
 import { listOf, ok, shape } from '../openapi/operations.ts';

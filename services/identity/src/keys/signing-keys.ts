@@ -5,7 +5,7 @@ import {
   type PrivateKeys,
   SIGNING_ALGORITHMS,
   type SigningAlgorithm,
-} from '../core/oidc/signing-algorithms.ts';
+} from '../core/tokens/signing-algorithms.ts';
 
 /** Seals the private keys for storage under the deployment's master keys. */
 export function createSigningKeySealer(masterKeys: KeyList): Sealer {

@@ -3,7 +3,7 @@ import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
-import type { SigningAlgorithm } from '../../src/core/oidc/signing-algorithms.ts';
+import type { SigningAlgorithm } from '../../src/core/tokens/signing-algorithms.ts';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
 import { createSigningKeySealer, type KeyRing } from '../../src/keys/signing-keys.ts';
 

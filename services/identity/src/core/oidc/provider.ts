@@ -28,17 +28,14 @@ import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import { ANONYMOUS_SESSION_SECONDS, INTERACTION_SECONDS } from '../limits/bounds.ts';
-import { ACR, checkClaimsParameter, requestedOfUserInfo } from './claims-parameter.ts';
-import { machineClaims, pinnedProfiles } from './client-credentials.ts';
-import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './client-metadata.ts';
-import {
-  CONSENT_EPOCH,
-  consentEpochOf,
-  isOfConsentEpoch,
-  roleByGrant,
-  trackConsentEpochs,
-} from './consent-epochs.ts';
-import { acceptEndpointAliases } from './endpoint-aliases.ts';
+import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
+import type { OidcStore } from './adapter/oidc-adapter.ts';
+import { ACR, checkClaimsParameter, requestedOfUserInfo } from './claims/claims-parameter.ts';
+import { type ProviderAccount, toProviderAccount } from './claims/provider-account.ts';
+import { ALL_SCOPES, applyDefaultScope, OFFLINE_ACCESS, requireKnownScope } from './claims/scope-rules.ts';
+import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
+import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
+import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import {
   accessTokenAlgorithm,
   checkAssertion,
@@ -46,15 +43,18 @@ import {
   isFapi2,
   isFromTheFuture,
   SECURITY_PROFILE,
-} from './fapi.ts';
-import type { OidcStore } from './oidc-adapter.ts';
-import { type ProviderAccount, toProviderAccount } from './provider-account.ts';
+} from './clients/fapi.ts';
+import { acceptEndpointAliases } from './endpoint-aliases.ts';
+import {
+  CONSENT_EPOCH,
+  consentEpochOf,
+  isOfConsentEpoch,
+  roleByGrant,
+  trackConsentEpochs,
+} from './epochs/consent-epochs.ts';
+import { isCurrent, signInPolicy, stampGrant, trackSignInEpochs } from './epochs/sign-in-epochs.ts';
+import { routeSignOuts, type SignOuts } from './epochs/sign-outs.ts';
 import { ROUTES } from './provider-routes.ts';
-import { ALL_SCOPES, applyDefaultScope, OFFLINE_ACCESS, requireKnownScope } from './scope-rules.ts';
-import { isCurrent, signInPolicy, stampGrant, trackSignInEpochs } from './sign-in-epochs.ts';
-import { routeSignOuts, type SignOuts } from './sign-outs.ts';
-import type { SigningAlgorithm } from './signing-algorithms.ts';
-import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
 
 /** In seconds. */
 export type Lifetimes = {

@@ -6,10 +6,10 @@ import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+import type { PrivateKeys } from '../tokens/signing-algorithms.ts';
+import { createTokenSigner } from '../tokens/token-signer.ts';
+import type { TokenSigning } from '../tokens/token-signing.ts';
 import { createProvider, type ProviderOptions } from './provider.ts';
-import type { PrivateKeys } from './signing-algorithms.ts';
-import { createTokenSigner } from './token-signer.ts';
-import type { TokenSigning } from './token-signing.ts';
 
 /** oidc-provider and what else uses the signing keys. Whenever they change, it is rebuilt and swapped in one step. */
 export type ReloadableProvider = {

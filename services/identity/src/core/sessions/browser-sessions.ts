@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
-import type { OfAccount, OidcStore } from '../oidc/oidc-adapter.ts';
-import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/sign-in-epochs.ts';
+import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
+import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/epochs/sign-in-epochs.ts';
 import type { SessionEnds } from './session-ends.ts';
 
 export type SignedIn = { session: StampedSession; account: Account };

@@ -1,6 +1,6 @@
 import type { Audit, AuditEntry } from '../audit/audit.ts';
-import type { OfAccount, OidcStore } from '../oidc/oidc-adapter.ts';
-import type { Logout, SignOuts } from '../oidc/sign-outs.ts';
+import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
+import type { Logout, SignOuts } from '../oidc/epochs/sign-outs.ts';
 import type { ProgramSessions } from './program-sessions.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
 

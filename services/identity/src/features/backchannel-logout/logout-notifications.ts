@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import type Provider from 'oidc-provider';
-import { consentEpochOf, isOfConsentEpoch } from '../../core/oidc/consent-epochs.ts';
-import type { Logout } from '../../core/oidc/sign-outs.ts';
+import { consentEpochOf, isOfConsentEpoch } from '../../core/oidc/epochs/consent-epochs.ts';
+import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 import { sendLogoutToken } from './provider-logout.ts';
 
 export type LogoutNotifications = {

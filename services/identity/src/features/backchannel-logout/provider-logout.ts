@@ -1,5 +1,5 @@
 import Provider, { type Client } from 'oidc-provider';
-import type { Logout } from '../../core/oidc/sign-outs.ts';
+import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 
 type Sender = { sendLogoutToken(accountId: string, sid: string): Promise<void> };
 

@@ -1,5 +1,5 @@
 import type { Application } from '../../core/applications/application.ts';
-import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from '../../core/oidc/client-metadata.ts';
+import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import type { Delegation } from './delegations.ts';
 

@@ -1,7 +1,7 @@
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import type { FindOwner } from '../../core/applications/ownership.ts';
-import { isFirstParty } from '../../core/oidc/client-metadata.ts';
+import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 
 /** What is remembered of the credential of a request: what it came from, and the epochs that these had. */

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { apiAudience } from '@gatehouse/tokens/scopes';
-import type { TokenSigner } from '../../core/oidc/token-signer.ts';
+import type { TokenSigner } from '../../core/tokens/token-signer.ts';
 import type { Credential } from './credential-state.ts';
 
 /** What a caller has handed on to a service, which reads for them while they are away: never more than reading. */

@@ -1,5 +1,5 @@
 import type { Core } from '../../core/core.ts';
-import { createClientCredentials } from '../../core/oidc/client-credentials.ts';
+import { createClientCredentials } from '../../core/oidc/clients/client-credentials.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { oauthOperations } from './oauth-operations.ts';
 import { oauthRoutes } from './oauth-routes.ts';

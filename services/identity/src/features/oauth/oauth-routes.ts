@@ -8,10 +8,10 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
-import type { AccessTokenHandles } from '../../core/oidc/access-token-handles.ts';
-import { type ClientRequestOptions, clientRequest } from '../../core/oidc/client-request.ts';
-import { acceptEmptySecret } from '../../core/oidc/empty-secret.ts';
-import { omitOfflineAccess } from '../../core/oidc/scope-rules.ts';
+import type { AccessTokenHandles } from '../../core/oidc/adapter/access-token-handles.ts';
+import { omitOfflineAccess } from '../../core/oidc/claims/scope-rules.ts';
+import { type ClientRequestOptions, clientRequest } from './client-request.ts';
+import { acceptEmptySecret } from './empty-secret.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** RFC 6749 §2.3.1, RFC 7521 §4.2. */

@@ -7,8 +7,8 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { Applications } from '../../core/applications/applications.ts';
-import { claimsOfScopes } from '../../core/oidc/claims-parameter.ts';
-import { standardClaims } from '../../core/oidc/standard-claims.ts';
+import { claimsOfScopes } from '../../core/oidc/claims/claims-parameter.ts';
+import { standardClaims } from '../../core/oidc/claims/standard-claims.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** More than any access token needs, in bytes. */

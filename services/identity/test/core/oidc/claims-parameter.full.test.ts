@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
-import { ACR } from '../../../src/core/oidc/claims-parameter.ts';
+import { ACR } from '../../../src/core/oidc/claims/claims-parameter.ts';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, WEB } from '../../build.ts';
 import { pkce, refresh, type Tokens, tokensFor } from '../../tokens.ts';
 

@@ -10,8 +10,8 @@ import {
   newApplication,
 } from '../../../src/core/applications/application.ts';
 import { createApplicationStore } from '../../../src/core/applications/store/application-store.ts';
-import { createFindClient } from '../../../src/core/oidc/clients.ts';
-import { createOidcStore } from '../../../src/core/oidc/oidc-adapter.ts';
+import { createOidcStore } from '../../../src/core/oidc/adapter/oidc-adapter.ts';
+import { createFindClient } from '../../../src/core/oidc/clients/clients.ts';
 import { createProvider } from '../../../src/core/oidc/provider.ts';
 import { withStores } from '../../store-set-up.ts';
 

@@ -6,8 +6,8 @@ import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { errors } from 'oidc-provider';
 import t from 'tap';
-import { IDENTITY_MIGRATIONS } from '../../../src/core/migrations.ts';
-import { createOidcStore, type OidcStoreOptions } from '../../../src/core/oidc/oidc-adapter.ts';
+import { IDENTITY_MIGRATIONS } from '../../../src/core/foundation/migrations.ts';
+import { createOidcStore, type OidcStoreOptions } from '../../../src/core/oidc/adapter/oidc-adapter.ts';
 
 const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });

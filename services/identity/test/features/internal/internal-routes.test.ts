@@ -11,7 +11,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { internalAudience } from '@gatehouse/tokens/scopes';
 import t from 'tap';
-import type { TokenDraft } from '../../../src/core/oidc/token-signer.ts';
+import type { TokenDraft } from '../../../src/core/tokens/token-signer.ts';
 import { apiKeyResolution } from '../../../src/features/api-keys/api-key-routes.ts';
 import { internalRoutes } from '../../../src/features/internal/internal-routes.ts';
 import { build, MACHINE, PASSWORD, SPA } from '../../build.ts';

@@ -1,9 +1,9 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import type { Applications } from '../../../core/applications/applications.ts';
 import { hostOf } from '../../../core/applications/redirect-uris.ts';
-import { scopesOfClaims } from '../../../core/oidc/claims-parameter.ts';
-import { isFirstParty } from '../../../core/oidc/client-metadata.ts';
-import type { OidcStore } from '../../../core/oidc/oidc-adapter.ts';
+import type { OidcStore } from '../../../core/oidc/adapter/oidc-adapter.ts';
+import { scopesOfClaims } from '../../../core/oidc/claims/claims-parameter.ts';
+import { isFirstParty } from '../../../core/oidc/clients/client-metadata.ts';
 
 /** An application that a person has allowed to use their account. */
 export type Authorization = {

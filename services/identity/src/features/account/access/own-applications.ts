@@ -3,7 +3,7 @@ import type { ApplicationKeys } from '../../../core/applications/application-key
 import type { Applications } from '../../../core/applications/applications.ts';
 import type { Manager } from '../../../core/applications/ownership.ts';
 import type { Origin } from '../../../core/audit/audit.ts';
-import { ACCOUNT_CLIENT } from '../../../core/oidc/client-metadata.ts';
+import { ACCOUNT_CLIENT } from '../../../core/oidc/clients/client-metadata.ts';
 
 /** An application that a person has registered, with what it can authenticate by. */
 export type OwnApplication = {

@@ -14,7 +14,7 @@ import {
   newApplication,
 } from '../../../../src/core/applications/application.ts';
 import { createApplicationStore } from '../../../../src/core/applications/store/application-store.ts';
-import { IDENTITY_MIGRATIONS } from '../../../../src/core/migrations.ts';
+import { IDENTITY_MIGRATIONS } from '../../../../src/core/foundation/migrations.ts';
 import { assertIndexed, withStores } from '../../../store-set-up.ts';
 
 const { connection, store } = await withStores(t, (it) => ({

@@ -6,10 +6,10 @@ import {
   grantTypesOf,
   isConfidential,
   signsPeopleIn,
-} from '../applications/application.ts';
-import { CONSENT_EPOCH } from './consent-epochs.ts';
+} from '../../applications/application.ts';
+import { OFFLINE_ACCESS } from '../claims/scope-rules.ts';
+import { CONSENT_EPOCH } from '../epochs/consent-epochs.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
-import { OFFLINE_ACCESS } from './scope-rules.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';

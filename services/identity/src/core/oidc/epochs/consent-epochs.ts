@@ -1,6 +1,6 @@
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { Client, Grant, Interaction, interactionPolicy, KoaContextWithOIDC } from 'oidc-provider';
-import { lowerRole } from '../applications/ownership.ts';
+import { lowerRole } from '../../applications/ownership.ts';
 import { storeFields } from './store-fields.ts';
 
 /** The name of an application's consent epoch in the metadata of its client. */

@@ -1,5 +1,5 @@
 import type { Account as OidcAccount } from 'oidc-provider';
-import type { Account } from '../accounts/account.ts';
+import type { Account } from '../../accounts/account.ts';
 import { CLAIMS_OF_SCOPES, standardClaims } from './standard-claims.ts';
 
 /** An account as oidc-provider needs it, with our account in it. */

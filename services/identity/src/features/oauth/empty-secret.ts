@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
-import { isConfidential } from '../applications/application.ts';
-import type { Applications } from '../applications/applications.ts';
+import { isConfidential } from '../../core/applications/application.ts';
+import type { Applications } from '../../core/applications/applications.ts';
 
 /**
  * Some libraries send the client_id of a public client by HTTP Basic, with an empty secret (RFC 6749 §2.3.1: the secret may

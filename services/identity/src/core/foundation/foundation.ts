@@ -6,9 +6,9 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
-import { createToServiceError } from '../http/service-error.ts';
-import { createAudit } from './audit/audit.ts';
-import { createAuditStore } from './audit/audit-store.ts';
+import { createToServiceError } from '../../http/service-error.ts';
+import { createAudit } from '../audit/audit.ts';
+import { createAuditStore } from '../audit/audit-store.ts';
 import type { IdentityConfig } from './identity-config.ts';
 import { IDENTITY_MIGRATIONS } from './migrations.ts';
 

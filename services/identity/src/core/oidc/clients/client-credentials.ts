@@ -1,11 +1,11 @@
 import { requestInfo } from '@gatehouse/server/requests';
 import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
-import type { Account, Accounts } from '../accounts/account.ts';
-import { type Application, findSecret, grantTypesOf } from '../applications/application.ts';
-import type { Applications } from '../applications/applications.ts';
-import { ownerPermissions } from '../applications/ownership.ts';
-import type { TokenSigning } from './token-signing.ts';
+import type { Account, Accounts } from '../../accounts/account.ts';
+import { type Application, findSecret, grantTypesOf } from '../../applications/application.ts';
+import type { Applications } from '../../applications/applications.ts';
+import { ownerPermissions } from '../../applications/ownership.ts';
+import type { TokenSigning } from '../../tokens/token-signing.ts';
 
 /** What a token request may have for it to be answered here. */
 const PARAMETERS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);

@@ -1,6 +1,6 @@
 import type { ErrorKind } from '@gatehouse/core/errors';
 import type { Context, Middleware } from 'koa';
-import type { ToServiceError } from '../../http/service-error.ts';
+import type { ToServiceError } from './service-error.ts';
 
 /** Codes of RFC 6749 §5.2, and of §4.1.2.1 for what that section lacks. */
 const OAUTH_CODES: Partial<Record<ErrorKind, string>> = {

@@ -1,6 +1,6 @@
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { FAPI2_ALGORITHMS } from '../applications/security-profile.ts';
-import type { SigningAlgorithm } from './signing-algorithms.ts';
+import { FAPI2_ALGORITHMS } from '../../applications/security-profile.ts';
+import type { SigningAlgorithm } from '../../tokens/signing-algorithms.ts';
 
 /** The name of an application's security profile in the metadata of its client. */
 export const SECURITY_PROFILE = 'security_profile';

@@ -1,10 +1,10 @@
 import type { KeyList } from '@gatehouse/core/sealing';
 import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
-import type { FirstApplication } from './applications/first-applications.ts';
-import type { Lifetimes } from './oidc/provider.ts';
-import type { SigningAlgorithm } from './oidc/signing-algorithms.ts';
-import type { ServiceClient } from './service-tokens.ts';
+import type { FirstApplication } from '../applications/first-applications.ts';
+import type { Lifetimes } from '../oidc/provider.ts';
+import type { ServiceClient } from '../tokens/service-tokens.ts';
+import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 
 /** The longest that access tokens can be made to live, in seconds. */
 export const MAX_ACCESS_TOKEN_SECONDS = 86_400;

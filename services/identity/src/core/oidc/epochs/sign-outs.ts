@@ -1,5 +1,5 @@
 import Provider, { errors } from 'oidc-provider';
-import { type Origin, originOf } from '../audit/audit.ts';
+import { type Origin, originOf } from '../../audit/audit.ts';
 import type { SignIn } from './sign-in-epochs.ts';
 
 /** That somebody's session at an application has ended. `sid` is the id by which the application knows it. */

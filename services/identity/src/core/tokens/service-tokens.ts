@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { CLIENT_SERVICES, ServiceName } from '@gatehouse/core/services';
 import type { RequestToken } from '@gatehouse/tokens/internal-client';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
-import type { TokenSigner } from './oidc/token-signer.ts';
+import type { TokenSigner } from './token-signer.ts';
 
 /** Another service, which gets its tokens for internal routes by client credentials. */
 export type ServiceClient = { id: (typeof CLIENT_SERVICES)[number]; secret: string };

@@ -4,7 +4,7 @@ import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import { shareRequestInfo } from '@gatehouse/server/requests';
 import type { Context, Middleware } from 'koa';
-import { rememberRequestedPath } from './endpoint-aliases.ts';
+import { rememberRequestedPath } from '../../core/oidc/endpoint-aliases.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';

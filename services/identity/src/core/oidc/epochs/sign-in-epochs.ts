@@ -8,10 +8,10 @@ import Provider, {
   type KoaContextWithOIDC,
   type Session,
 } from 'oidc-provider';
-import type { Account } from '../accounts/account.ts';
-import { ACR } from './claims-parameter.ts';
+import type { Account } from '../../accounts/account.ts';
+import { ACR } from '../claims/claims-parameter.ts';
+import type { ProviderAccount } from '../claims/provider-account.ts';
 import { addConsentEpoch } from './consent-epochs.ts';
-import type { ProviderAccount } from './provider-account.ts';
 import { storeFields } from './store-fields.ts';
 
 /** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */

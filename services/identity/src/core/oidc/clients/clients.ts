@@ -1,5 +1,5 @@
 import type { AdapterPayload } from 'oidc-provider';
-import type { Applications } from '../applications/applications.ts';
+import type { Applications } from '../../applications/applications.ts';
 import {
   ACCOUNT_CLIENT,
   accountClientMetadata,

@@ -1,4 +1,4 @@
-import type { Account } from '../accounts/account.ts';
+import type { Account } from '../../accounts/account.ts';
 
 /** The claims that each scope of OpenID Connect Core §5.4 asks for, of those that we know. */
 export const CLAIMS_OF_SCOPES = {
