@@ -11,6 +11,8 @@ import { createAuthentication } from '../http/authentication.ts';
 import { createBrowserCookie } from '../pages/browser-cookie.ts';
 import { createCsrfForms } from '../pages/csrf-forms.ts';
 import { createPageErrors } from '../pages/page-errors.ts';
+import type { Accounts } from './accounts/account.ts';
+import { type AccountCache, createAccountCache } from './accounts/account-cache.ts';
 import { createAccountMails } from './accounts/account-mails.ts';
 import { createNotices } from './accounts/notices.ts';
 import { createOneTimeLinks } from './accounts/one-time-link.ts';
@@ -64,6 +66,14 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     foundation.connection,
     new LRUCache<string, Application>(APPLICATION_CACHE),
   );
+  const accounts = createUsersClient(
+    createInternalClient({
+      service: 'users',
+      url: config.usersUrl,
+      requestToken: createServiceTokens(signing.signer, config.publicUrl),
+      timeoutSeconds: USERS_TIMEOUT_SECONDS,
+    }),
+  );
   const shared = {
     ...foundation,
     config,
@@ -72,6 +82,8 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     masterKeys: config.masterKeys,
     lifetimes: config.lifetimes,
     signing,
+    accounts,
+    accountCache: createAccountCache(accounts),
     applicationStore,
   };
   const { collection: revoked, ...revoking } = createRevoking(shared);
@@ -126,11 +138,14 @@ type Shared = ReturnType<typeof createFoundation> & {
   extensions: Extensions;
   issuer: string;
   signing: ReturnType<typeof createTokenSigning>;
+  accounts: Accounts;
+  accountCache: AccountCache;
   applicationStore: ReturnType<typeof createApplicationStore>;
 };
 
 /** The source of the revocation feed, and the feed as this service itself follows it. */
-function createRevoking({ config, connection, broadcast, isOnlyWriter, applicationStore, logger }: Shared) {
+function createRevoking(shared: Shared) {
+  const { config, connection, broadcast, isOnlyWriter, applicationStore, accountCache, logger } = shared;
   const { lifetimes, staleAfterSeconds } = config;
   const store = createRevocationStore(connection);
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
@@ -148,6 +163,7 @@ function createRevoking({ config, connection, broadcast, isOnlyWriter, applicati
     // Perhaps by another replica.
     onRevocation: ({ kind, id }) => {
       if (kind === 'client') applicationStore.forget(id);
+      if (kind === 'subject') accountCache.forget(id);
     },
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
@@ -156,15 +172,7 @@ function createRevoking({ config, connection, broadcast, isOnlyWriter, applicati
 
 /** People's accounts, and the mails to them. */
 function createMailing(shared: Shared) {
-  const { config, connection, signing, issuer } = shared;
-  const accounts = createUsersClient(
-    createInternalClient({
-      service: 'users',
-      url: config.usersUrl,
-      requestToken: createServiceTokens(signing.signer, issuer),
-      timeoutSeconds: USERS_TIMEOUT_SECONDS,
-    }),
-  );
+  const { config, connection } = shared;
   const counters = createSignInThrottleStore(connection);
   const [throttleKey] = deriveKeys(config.masterKeys, 'sign-in guard');
   const throttle = createSignInThrottle({ store: counters, key: throttleKey });
@@ -173,7 +181,6 @@ function createMailing(shared: Shared) {
   const mail = createMailSender(config.mail);
   const mails = createAccountMails({
     ...shared,
-    accounts,
     links,
     mail,
     // Each kind by itself: what one causes must not keep another from being sent.
@@ -181,7 +188,6 @@ function createMailing(shared: Shared) {
   });
   const seen = createSeenStore(connection);
   return {
-    accounts,
     throttle,
     links,
     mails,

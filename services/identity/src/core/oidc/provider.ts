@@ -22,7 +22,8 @@ import Provider, {
   type RefreshToken,
   type ResourceServer,
 } from 'oidc-provider';
-import type { Account, Accounts } from '../accounts/account.ts';
+import type { Account } from '../accounts/account.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
@@ -74,7 +75,7 @@ export type ProviderOptions = {
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
-  accounts: Pick<Accounts, 'find'>;
+  accountCache: Pick<AccountCache, 'find' | 'findNow'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
@@ -241,7 +242,7 @@ export function createProvider(options: ProviderOptions): Provider {
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
     },
     async findAccount(ctx, id, token) {
-      const account = await options.accounts.find(id);
+      const account = await accountsFor(ctx)(id);
       if (account === undefined || account.status !== 'active') return undefined;
       return signIns.areCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },
@@ -300,6 +301,11 @@ export function createProvider(options: ProviderOptions): Provider {
     return clientId !== DASHBOARD_CLIENT && options.acceptsService(clientId, '') !== undefined;
   }
 
+  /** A token is ended by the epochs in it; what else is asked, such as by introspection, has no such second look. */
+  function accountsFor({ oidc }: KoaContextWithOIDC): AccountCache['find'] {
+    return oidc.route === 'token' ? options.accountCache.find : options.accountCache.findNow;
+  }
+
   /** What tokens of the client may be for: a service's, the services that it may call; any other's, the API. */
   function audiencesOf(clientId: string): readonly string[] {
     if (!isService(clientId)) return [api];
@@ -311,13 +317,14 @@ export function createProvider(options: ProviderOptions): Provider {
    * whatever takes them away ends it.
    */
   async function loadPermissions(
+    ctx: KoaContextWithOIDC,
     clientId: string,
   ): Promise<
     (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
   > {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
-    const permissions = await ownerPermissions(application, options.accounts.find);
+    const permissions = await ownerPermissions(application, accountsFor(ctx));
     // RFC 6749 §5.2.
     if (!permissions.active) {
       throw new errors.UnauthorizedClient('the owner of this application has no active account');
@@ -327,7 +334,7 @@ export function createProvider(options: ProviderOptions): Provider {
 
   /** What the application may do and under whom, loaded once for each request. */
   function permissions(ctx: KoaContextWithOIDC, clientId: string) {
-    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(clientId);
+    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(ctx, clientId);
     permissionsOf.set(ctx.oidc, known);
     return known;
   }

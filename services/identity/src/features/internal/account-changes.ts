@@ -1,5 +1,6 @@
 import { timeOfId } from '@gatehouse/core/ids';
 import type { RequestedBy } from '@gatehouse/server/requests';
+import type { AccountCache } from '../../core/accounts/account-cache.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
 import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../../core/audit/audit.ts';
@@ -37,10 +38,12 @@ export function createAccountChangeHandler(options: {
   notices: Pick<Notices, 'passwordChanged'>;
   audit: Pick<Audit, 'record'>;
   mails: Pick<AccountMails, 'notifyEmailChanged'>;
+  accountCache: Pick<AccountCache, 'forget'>;
 }): (change: AccountChange) => Promise<void> {
   const { revocations, sessionEnds, applications, notices, audit, mails } = options;
   return async (change) => {
     const { user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by } = change;
+    options.accountCache.forget(id);
     // Where an admin is, or a machine, is no business of the person's.
     const occasion = { at: timeOfId(change.id), address: by?.user_id === id ? by.address : undefined };
     // Not awaited: a slow mail server must not delay what else the users service reports.

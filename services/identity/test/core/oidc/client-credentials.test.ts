@@ -111,7 +111,9 @@ t.test('every request has the same response in both ways', async (t) => {
     for (const secret of [client.client_secret, `${client.client_secret}x`]) {
       for (const [way, authenticated] of Object.entries(WAYS)) {
         const { fields, headers, path } = authenticated(client.client_id, secret);
-        const results = Object.entries(ASKED).map(([name, asked]) =>
+        // What is asked for does not matter when the secret is wrong.
+        const requests = Object.entries(ASKED).slice(0, secret === client.client_secret ? undefined : 1);
+        const results = requests.map(([name, asked]) =>
           compare(t, `${client.client_id}, ${way}, ${name}`, {
             fields: { ...fields, ...asked.fields },
             headers: { ...headers, ...asked.headers },

@@ -54,6 +54,7 @@ t.test('while the users service is away', async (t) => {
   t.match(signIn.url.pathname, /^\/sign-in\//);
 
   away = true;
+  await until(async () => (await json({ ...credentials, ...owned })).status === 503, 10_000);
   const unavailable = { status: 503, body: { error: 'temporarily_unavailable', error_description: String } };
 
   await t.test('who needs an account is told to try again', async (t) => {

@@ -1,7 +1,8 @@
 import { requestInfo } from '@gatehouse/server/requests';
 import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
-import type { Account, Accounts } from '../../accounts/account.ts';
+import type { Account } from '../../accounts/account.ts';
+import type { AccountCache } from '../../accounts/account-cache.ts';
 import { type Application, findSecret, grantTypesOf } from '../../applications/application.ts';
 import type { Applications } from '../../applications/applications.ts';
 import { ownerPermissions } from '../../applications/ownership.ts';
@@ -46,11 +47,11 @@ export function createClientCredentials(options: {
   /** In seconds. */
   lifetime: number;
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
-  accounts: Pick<Accounts, 'find'>;
+  accountCache: Pick<AccountCache, 'find'>;
   signing: Pick<TokenSigning, 'signer'>;
   onTokenIssued(clientId: string): void;
 }): (ctx: Context, form: URLSearchParams) => Promise<boolean> {
-  const { lifetime, applications, accounts } = options;
+  const { lifetime, applications, accountCache } = options;
   const audience = apiAudience(options.issuer);
   return async (ctx, form) => {
     const credentials = plainCredentials(ctx, form);
@@ -59,7 +60,7 @@ export function createClientCredentials(options: {
     const application = await applications.find(id);
     if (application === undefined || !isPlainMachine(application)) return false;
     if (findSecret(application, secret) === undefined) return false;
-    const { owner, active, within } = await ownerPermissions(application, accounts.find);
+    const { owner, active, within } = await ownerPermissions(application, accountCache.find);
     if (!active) return false;
     const allowed = within(application.scopes);
     const asked = form.get('scope') ?? '';
