@@ -285,7 +285,7 @@ export async function seedUsage(uri: string, clientId: string): Promise<void> {
   const logger = createLogger({ name: 'screenshots', level: 'warn', readable: true });
   const database = createDatabase({ uri: databaseUri(uri, 'notifications'), name: 'usage', logger });
   await database.start();
-  const buckets = database.connection.collection<{ _id: string }>('analytics_buckets');
+  const buckets = database.connection.collection<{ _id: string }>('analytics_counters');
   const now = Date.now();
   const rows = (['minute', 'hour'] as const).flatMap((interval) => {
     const length = interval === 'minute' ? 60_000 : 3_600_000;
@@ -295,7 +295,7 @@ export async function seedUsage(uri: string, clientId: string): Promise<void> {
       return ['*', clientId].flatMap((client) =>
         Object.entries(entriesAt(i, length / 60_000, client === '*' ? 1 : 0.4)).map(([source, entries]) => ({
           ...{ _id: `seed ${interval} ${source} ${client} ${start.toISOString()}`, interval, source, client },
-          ...{ start, entries, revision: 1, expires_at: new Date(now + 86_400_000) },
+          ...{ start, ...valuesOf(entries), expires_at: new Date(now + 86_400_000) },
         })),
       );
     }).flat();
@@ -318,6 +318,15 @@ export async function spreadNotifications(uri: string): Promise<void> {
   await database.stop();
 }
 
+/** Entries as a bucket of analytics has them, by their labels. */
+function valuesOf(entries: { labels: Record<string, string>; counts: number[]; latency?: object }[]) {
+  const keyed = entries.map((entry) => ({ ...entry, key: new URLSearchParams(entry.labels).toString() }));
+  return {
+    counts: Object.fromEntries(keyed.map(({ key, counts }) => [key, { ...counts }])),
+    latencies: Object.fromEntries(keyed.map(({ key, latency = {} }) => [key, latency])),
+  };
+}
+
 /** What happened in one interval of so many minutes: waves, and one incident. */
 function entriesAt(i: number, minutes: number, share: number) {
   const wave = 1 + 0.5 * Math.sin(i / 9) + 0.25 * Math.sin(i / 2.3);
@@ -329,12 +338,10 @@ function entriesAt(i: number, minutes: number, share: number) {
   const route = {
     labels: { route: '/v2/products' },
     counts: [requests - failed, some(6), some(4), failed],
-    latency: [
-      latencyBucket(9 + 2 * Math.sin(i / 5)),
-      requests,
-      latencyBucket(slow),
-      Math.ceil(requests / 12),
-    ],
+    latency: {
+      [latencyBucket(9 + 2 * Math.sin(i / 5))]: requests,
+      [latencyBucket(slow)]: Math.ceil(requests / 12),
+    },
   };
   return {
     commerce: [route],

@@ -1,4 +1,5 @@
-import mongoose, { type Collection } from 'mongoose';
+import type { Collection } from 'mongoose';
+import { duplicateKeyOperations } from './duplicate-key.ts';
 
 /**
  * Inserts the documents whose ids are new, with one command. Returns for each whether it was inserted; rejects when that is
@@ -12,12 +13,7 @@ export async function insertNew<D extends { _id: string }>(
   try {
     await collection.insertMany(documents as never, { ordered: false });
   } catch (error) {
-    if (!(error instanceof mongoose.mongo.MongoBulkWriteError)) throw error;
-    const failures = [error.writeErrors].flat();
-    if (failures.length === 0 || failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
-    for (const { index } of failures) inserted[index] = false;
+    for (const index of duplicateKeyOperations(error)) inserted[index] = false;
   }
   return inserted;
 }
-
-const DUPLICATE_KEY = 11000;

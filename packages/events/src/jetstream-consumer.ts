@@ -23,6 +23,8 @@ import {
 import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
+/** One message at a time; what a process had that was killed comes again soon, since the others wait for it. */
+const IN_ORDER = { max_ack_pending: 1, ack_wait: nanos(10_000) };
 /** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
 const RETRY_MS = 2000;
 
@@ -30,11 +32,14 @@ export type StreamConsumerOptions = {
   /** The current connection, if there is one. */
   connection: () => NatsConnection | undefined;
   /**
-   * A stream of our own account, which is made unless it exists, and from which handled events are removed; or one of another
+   * A stream of our own account, which is made unless it exists, and from which handled events are removed: with `inOrder` one
+   * after the other, by whichever process, so that an event is handled when those before it have been; or a stream of another
    * account, which is made there with the consumer and exports its JetStream API for that to our account as
    * `JS.{account}.API` (see deploy/docker/nats.conf).
    */
-  stream: { name: string; subject: string; maxAgeMs: number } | { name: string; account: string };
+  stream:
+    | { name: string; subject: string; maxAgeMs: number; inOrder?: boolean }
+    | { name: string; account: string };
   /** The name of the durable consumer: processes that share it share the messages. */
   durable: string;
   /** Resolves when the event is durably handled; rejects to get it again. May get the same event twice. */
@@ -59,7 +64,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
 
   const prepared = prepareOnce(async (js) => {
     if ('account' in stream) return;
-    const { name, subject, maxAgeMs } = stream;
+    const { name, subject, maxAgeMs, inOrder = false } = stream;
     await ensureStream(js, {
       name,
       subjects: [subject],
@@ -75,6 +80,8 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       ack_policy: AckPolicy.Explicit,
       deliver_policy: DeliverPolicy.All,
     });
+    // Also for a consumer that exists.
+    if (inOrder) await js.manager.consumers.update(name, durable, IN_ORDER);
   });
 
   const stuck = createStuckConsumers(logger);

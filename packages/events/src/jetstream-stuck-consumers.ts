@@ -21,7 +21,8 @@ export function createStuckConsumers(logger: Logger) {
       const key = `${stream}.${consumer}`;
       const { num_pending, num_ack_pending, config, paused } = await manager.consumers.info(stream, consumer);
       const { max_ack_pending = 0 } = config;
-      const isFull = max_ack_pending > 0 && num_ack_pending >= max_ack_pending;
+      // One that gives out one message at a time is always full when it is stuck.
+      const isFull = max_ack_pending > 1 && num_ack_pending >= max_ack_pending;
       const isSuspected = suspects.delete(key);
       if (num_pending === 0 || isFull || paused === true) return false;
       if (!isSuspected) {

@@ -14,8 +14,6 @@ export type NotificationsConfig = ResourceConfig & {
   reportDays?: number;
   /** For how many days the values of analytics are kept, by their interval; 7, 90 and 730 by default. */
   analyticsDays?: { minute: number; hour: number; day: number };
-  /** How often values are added up, in milliseconds; every 2 seconds, minute and 5 minutes by default. */
-  analyticsPausesMs?: { minute: number; hour: number; day: number };
 };
 
 export const DEFAULT_REPORT_DAYS = 7;
@@ -35,7 +33,7 @@ export const settings = {
     integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
   ),
   ...messageProviderSettings,
-  // The lower bounds are longer than it takes until the values are added up into the next interval for the last time.
+  // The lower bounds are longer than usage may be late.
   minuteDays: described(
     'For how many days analytics are kept by minute.',
     integer('ANALYTICS_MINUTE_DAYS', { min: 2, max: 60, default: DEFAULT_ANALYTICS_DAYS.minute }),

@@ -59,7 +59,6 @@ export function createNotificationsService(
     const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
     const analytics = createAnalyticsModule(context, {
       keepDays,
-      pausesMs: config.analyticsPausesMs,
       countNotifications: notifications.count,
     });
     const reports = createReportsModule(context, {

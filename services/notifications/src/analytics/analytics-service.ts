@@ -1,7 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { AnalyticsQuery } from './analytics-query.ts';
-import { ALL_CLIENTS, type BucketReader, INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';
+import { ALL_CLIENTS, type BucketReader, INTERVAL_MS } from './bucket.ts';
 import { addPart, addSum, emptySum, groupingOf, METRICS, type Metric, partsOf, type Sum } from './metrics.ts';
 
 /** Groups with the largest totals that a response has one by one; the rest is added up. */
@@ -9,7 +9,7 @@ export const MAX_GROUPS = 20;
 const REST = 'other';
 
 export type AnalyticsResponse = {
-  /** Everything that ended before this time is counted; undefined while nothing was added up. */
+  /** Everything that ended before this time is counted; undefined while nothing has arrived. */
   asOf: Date | undefined;
   /** Null if there is none, or there are several that cannot be added up. */
   total: number | null;
@@ -26,8 +26,7 @@ export type Analytics = {
 
 type PartOfGroup = ReturnType<typeof partsOf> extends Iterable<infer P> ? P : never;
 type GroupSums = { total: Sum; points: Map<number, Sum> };
-type Span = { interval: Interval; from: Date; to: Date };
-type Source = { clients: readonly string[] | 'each'; metric: Metric; spans: readonly Span[] };
+type Source = { clients: readonly string[] | 'each'; metric: Metric };
 
 /**
  * Answers questions about metrics. Machines, editors and admins see everything, other people what their own applications
@@ -56,43 +55,24 @@ export function createAnalytics(options: {
     throw new ServiceError('forbidden', 'You see the metrics of your own applications.');
   }
 
-  /**
-   * The buckets of which the response consists. The time that has not been added up into the interval yet comes from the shorter
-   * intervals: so the last 30 days by the day are never less than the last 24 hours by the hour, which are added up earlier.
-   */
-  async function spansOf({ interval, from, to }: AnalyticsQuery, metric: Metric): Promise<Span[]> {
-    if (metric.isLive) return [{ interval, from, to }];
-    const spans: Span[] = [];
-    const kind = metric.isPerClient ? 'usage' : 'facts';
-    let [complete, end] = [to.getTime(), to.getTime()];
-    // The shortest first: what is not in the hours yet is not in the days either, and what gets there meanwhile is found as missing.
-    for (let i = 0; i <= INTERVALS.indexOf(interval); i += 1) {
-      const [each, longer] = [INTERVALS[i] as Interval, INTERVALS[i + 1]];
-      let begin = from.getTime();
-      if (each !== interval && longer !== undefined) {
-        const missing = (await store.firstMissing(longer, kind))?.getTime() ?? complete;
-        complete = startOf(longer, Math.min(complete, missing));
-        begin = Math.max(begin, complete);
-      }
-      if (end > begin) spans.push({ interval: each, from: new Date(begin), to: new Date(end) });
-      end = begin;
-    }
-    return spans;
-  }
-
   /** Calls `take` with each part of what is asked for. */
   async function read(
     query: AnalyticsQuery,
-    { clients, metric, spans }: Source,
+    { clients, metric }: Source,
     take: (key: string | null, part: PartOfGroup, at: number) => void,
   ): Promise<void> {
+    const { interval, from, to } = query;
     const group = groupingOf(query);
-    const latency = metric.needsLatency === true || metric.unit === 'currency';
-    for (const span of spans) {
-      for await (const bucket of store.buckets({ ...span, clients, sources: metric.sources, latency })) {
-        const at = startOf(query.interval, bucket.start.getTime());
-        for (const part of partsOf(metric, bucket, group)) take(part.key, part, at);
-      }
+    const latency = metric.needsLatency === true;
+    for await (const bucket of store.buckets({
+      interval,
+      from,
+      to,
+      clients,
+      sources: metric.sources,
+      latency,
+    })) {
+      for (const part of partsOf(metric, bucket, group)) take(part.key, part, bucket.start.getTime());
     }
   }
 
@@ -121,9 +101,8 @@ export function createAnalytics(options: {
       const metric: Metric = METRICS[query.metric];
       const clients = await clientsFor(query, caller);
       // Read first, so that it is not later than what was read.
-      const askedAt = new Date();
-      const state = await store.state('minute');
-      const groups = await sumsOf(query, { clients, metric, spans: await spansOf(query, metric) });
+      const asOf = metric.isLive ? new Date() : await store.asOf(metric.isPerClient ? 'usage' : 'orders');
+      const groups = await sumsOf(query, { clients, metric });
       const isGrouped = groupingOf(query) !== undefined;
 
       const all = emptySum();
@@ -134,9 +113,8 @@ export function createAnalytics(options: {
           data.push({ at: new Date(at), key, value: metric.valueOf(points.get(at) ?? emptySum()) });
         }
       }
-      const asOf = metric.isLive ? askedAt : metric.isPerClient ? state.usage : state.facts;
       return {
-        asOf: asOf.getTime() === 0 ? undefined : asOf,
+        asOf,
         total: metric.groupedBy !== undefined && groups.length > 1 ? null : metric.valueOf(all),
         totals: isGrouped ? groups.map(([key, { total }]) => ({ key, value: metric.valueOf(total) })) : [],
         data,

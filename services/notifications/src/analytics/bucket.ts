@@ -8,27 +8,28 @@ export const INTERVAL_MS: Readonly<Record<Interval, number>> = {
   day: 86_400_000,
 };
 
+/** How many days the values of each interval are kept. */
+export type RetentionDays = Readonly<Record<Interval, number>>;
+
 /** The beginning of the interval, in UTC, that contains a time; both in milliseconds since the epoch. */
 export function startOf(interval: Interval, ms: number): number {
   return ms - (ms % INTERVAL_MS[interval]);
 }
 
-/** The aggregates that are counted from their events, one fact for each. Other values come from a service, by its name. */
-export const TOPICS = ['order'] as const;
-export type Topic = (typeof TOPICS)[number];
-
+/** In place of a service: the orders, which are counted from their events. */
+export const ORDERS_SOURCE = 'order';
 /** In place of a client: the values of all clients together. */
 export const ALL_CLIENTS = '*';
 /** In place of a client: requests without one. */
 export const NO_CLIENT = '';
 
-/** Values of one set of labels, which can be added up. */
+/** Values of one set of labels, which can be added up. Those that are absent are 0. */
 export type Entry = {
   labels: Readonly<Record<string, string>>;
-  /** Added up by position. */
-  counts: readonly number[];
-  /** Buckets of latency that are not empty: index, count, index, count and so on. */
-  latency?: readonly number[];
+  /** By position, such as the class of a status. */
+  counts: Readonly<Record<number, number>>;
+  /** By the index of the bucket of latency. */
+  latency?: Readonly<Record<number, number>>;
   /** A whole number of ten-thousandths of a currency's unit, as text: sums may exceed 2^53. */
   amount?: string;
 };
@@ -36,119 +37,29 @@ export type Entry = {
 /** What happened in one interval at one source by way of one client. */
 export type Bucket = { source: string; client: string; start: Date; entries: readonly Entry[] };
 
-/** The bucket of an interval, or several of one client each, is computed as a whole: a unit. */
-export type Unit = { source: string; start: Date };
-
-/** The latest state of an aggregate as it is counted. */
-export type Fact = {
-  topic: Topic;
-  id: string;
-  /** Of the aggregate; older versions than the one known are dropped. */
-  version: number;
-  /** When it was created. */
-  at: Date;
-  labels: Readonly<Record<string, string>>;
-  amount?: string;
-};
-
-/** A batch of usage as it is stored; `requests` and `counters` are of its minutes only. */
-export type StoredBatch = {
+/** A batch of usage. Those of one sender are added in the order of their ids. */
+export type CountedUsage = {
   id: string;
   service: string;
   sender: string;
   until: Date | null;
   isFinal: boolean;
+  /** By minute and client. */
   series: readonly (Entry & { start: Date; client: string })[];
 };
 
-/** Adds up entries of the same labels. */
-export function mergeEntries(entries: Iterable<Entry>): Entry[] {
-  const merged = new Map<
-    string,
-    { labels: Entry['labels']; counts: number[]; latency: number[]; amount: bigint }
-  >();
-  for (const { labels, counts, latency = [], amount = '0' } of entries) {
-    const key = JSON.stringify(labels);
-    let sum = merged.get(key);
-    if (sum === undefined) {
-      sum = { labels, counts: [], latency: [], amount: 0n };
-      merged.set(key, sum);
-    }
-    for (const [i, count] of counts.entries()) sum.counts[i] = (sum.counts[i] ?? 0) + count;
-    addLatency(sum.latency, latency);
-    sum.amount += BigInt(amount);
-  }
-  return [...merged.values()].map(({ labels, counts, latency, amount }) => ({
-    labels,
-    counts,
-    ...(latency.length === 0 ? {} : { latency: pairsOf(latency) }),
-    ...(amount === 0n ? {} : { amount: amount.toString() }),
-  }));
-}
-
-/** Adds pairs of index and count to a histogram. */
-export function addLatency(histogram: number[], pairs: readonly number[]): void {
-  for (let i = 0; i + 1 < pairs.length; i += 2) {
-    const bucket = pairs[i] as number;
-    histogram[bucket] = (histogram[bucket] ?? 0) + (pairs[i + 1] as number);
-  }
-}
-
-function pairsOf(histogram: readonly number[]): number[] {
-  const pairs: number[] = [];
-  // Without the holes of the array.
-  histogram.forEach((count, bucket) => {
-    pairs.push(bucket, count);
-  });
-  return pairs;
-}
-
-/** Adds up the entries of each client, and of all together. */
-export function bucketsOf(
-  unit: Unit,
-  rows: Iterable<{ client: string; entries: Iterable<Entry> }>,
-): Bucket[] {
-  const byClient = new Map<string, Entry[]>();
-  for (const { client, entries } of rows) {
-    const known = byClient.get(client);
-    if (known === undefined) byClient.set(client, [...entries]);
-    else known.push(...entries);
-  }
-  const all = [...byClient.values()].flat();
-  return [...byClient, [ALL_CLIENTS, all] as const].map(([client, entries]) => ({
-    ...unit,
-    client,
-    entries: mergeEntries(entries),
-  }));
-}
-
-/** What adding up needs of a store. */
-export type RollupStore = {
-  /** What changed since it was last added up into this interval, some of it; `settle` gets it back. */
-  pending(interval: Interval): Promise<Pending>;
-  /** Forgets what was added up, unless it has changed again. */
-  settle(interval: Interval, pending: Pending): Promise<void>;
-  /** The revisions of a unit's buckets by client, 0 where there is none. Read before the rows. */
-  revisions(interval: Interval, unit: Unit): Promise<ReadonlyMap<string, number>>;
-  /** What is added up in a unit. */
-  rows(interval: Interval, unit: Unit): Promise<{ client: string; entries: readonly Entry[] }[]>;
-  /** Replaces the buckets that are still at these revisions; resolves to whether all were. */
-  replace(
-    interval: Interval,
-    buckets: readonly Bucket[],
-    revisions: ReadonlyMap<string, number>,
-  ): Promise<boolean>;
-  /** Records that the interval now has everything up to these times. */
-  complete(interval: Interval, state: RollupState): Promise<void>;
-  state(interval: Interval): Promise<RollupState>;
-  /** Up to when all live senders have sent what they counted, and it was added up into minutes. */
-  sentUntil(now: Date): Promise<Date>;
+/** The latest state of an order as it is counted. */
+export type CountedOrder = {
+  id: string;
+  /** Older versions than the one known are dropped. */
+  version: number;
+  /** When it was placed. */
+  at: Date;
+  status: string;
+  currency: string;
+  /** As in an Entry. */
+  amount: string;
 };
-
-/** `usage` of services: everything that ended before is in it. `facts`: what had arrived then is in it. */
-export type RollupState = { usage: Date; facts: Date };
-
-export type Pending = { units: Unit[]; marks: readonly unknown[]; isAll: boolean };
 
 /** What questions need of a store. */
 export type BucketReader = {
@@ -162,18 +73,19 @@ export type BucketReader = {
     /** Whether the latencies are needed. */
     latency: boolean;
   }): AsyncIterable<Bucket>;
-  state(interval: Interval): Promise<RollupState>;
   /**
-   * The earliest time of which the shorter intervals have something that has not been added up into this one; of facts, within
-   * the last day only. Undefined for none, and always for minutes.
+   * Of usage, everything that ended before this time is counted; of orders, everything that had arrived then. Undefined while
+   * nothing has arrived.
    */
-  firstMissing(interval: Interval, kind: keyof RollupState): Promise<Date | undefined>;
+  asOf(kind: 'usage' | 'orders'): Promise<Date | undefined>;
 };
 
 /** What ingestion needs of a store. */
 export type AnalyticsWriter = {
-  /** Durable when it resolves; the same batch is stored once. */
-  addBatch(batch: StoredBatch): Promise<void>;
+  /** Counts a batch, durably when it resolves: once, however often and by however many processes that is done. */
+  addUsage(usage: CountedUsage): Promise<void>;
   /** Durable when it resolves. A version that is not newer than the one known changes nothing. */
-  addFact(fact: Fact): Promise<void>;
+  addOrder(order: CountedOrder): Promise<void>;
+  /** Counts the orders that have changed, which readers see then. Resolves to whether there were any. */
+  countOrders(signal?: AbortSignal): Promise<boolean>;
 };

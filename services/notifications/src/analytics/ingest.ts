@@ -9,7 +9,13 @@ import {
 } from '@gatehouse/events/usage-batch';
 import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
 import { Type } from 'typebox';
-import { ALL_CLIENTS, type AnalyticsWriter, NO_CLIENT, type StoredBatch, type Topic } from './bucket.ts';
+import {
+  ALL_CLIENTS,
+  type AnalyticsWriter,
+  type CountedOrder,
+  type CountedUsage,
+  NO_CLIENT,
+} from './bucket.ts';
 
 /** Clocks of machines differ. */
 const MAX_AHEAD_MINUTES = 5;
@@ -67,12 +73,12 @@ type AggregateEvent = { data: Record<string, unknown> };
 export type Ingest = ReturnType<typeof createIngest>;
 
 /**
- * Takes in what services counted, and what happened to orders and notifications.
+ * Takes in what services counted, and what happened to orders.
  *
- * @param options.onAdded called when something was stored that is to be added up
+ * @param options.onOrder called when an order was stored that is to be counted
  */
-export function createIngest(options: { store: AnalyticsWriter; logger: Logger; onAdded?: () => void }) {
-  const { store, logger, onAdded = () => {} } = options;
+export function createIngest(options: { store: AnalyticsWriter; logger: Logger; onOrder?: () => void }) {
+  const { store, logger, onOrder = () => {} } = options;
 
   /** Never rejects for what cannot be read: it would come again for ever. */
   async function unlessUnreadable(about: string, take: () => Promise<void>): Promise<void> {
@@ -84,7 +90,7 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
     }
   }
 
-  function storedBatch(batch: Omit<UsageBatch, 'dropped'>): StoredBatch {
+  function countedUsage(batch: Omit<UsageBatch, 'dropped'>): CountedUsage {
     const { id, service, sender, until, final: isFinal, requests, counters } = batch;
     const current = minuteOf(Date.now());
     const isInTime = ({ minute }: { minute: number }) =>
@@ -100,31 +106,13 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
       until: until === null ? null : new Date(until),
       series: [
         ...requests.filter(isInTime).map(({ route, statuses, latency, ...series }) => ({
-          ...{ ...place(series), labels: { route }, counts: statuses, latency },
+          ...{ ...place(series), labels: { route }, counts: statuses, latency: histogramOf(latency) },
         })),
         ...counters.filter(isInTime).map(({ counter, count, ...series }) => ({
           ...{ ...place(series), labels: { counter }, counts: [count] },
         })),
       ],
     };
-  }
-
-  function countFact(
-    topic: Topic,
-    { data }: AggregateEvent,
-    labels: Record<string, unknown>,
-    amount?: number,
-  ) {
-    const { id, version, created_at: createdAt } = data;
-    const at = new Date(String(createdAt));
-    const known = Object.entries(labels).every(([, value]) => typeof value === 'string');
-    if (typeof id !== 'string' || !Number.isSafeInteger(version) || Number.isNaN(at.getTime()) || !known) {
-      throw new ServiceError('invalid', `The event about the ${topic} lacks what is counted.`);
-    }
-    return store.addFact({
-      ...{ topic, id, version: version as number, at, labels: labels as Record<string, string> },
-      ...(amount === undefined ? {} : { amount: tenThousandths(amount) }),
-    });
   }
 
   return {
@@ -136,18 +124,35 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
           throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
         }
         if (!isConsistent(read)) throw new ServiceError('invalid', 'The usage contradicts itself.');
-        const stored = storedBatch(read);
-        await store.addBatch(stored);
-        if (stored.series.length > 0) onAdded();
+        await store.addUsage(countedUsage(read));
       }),
     /** Takes an event commerce.order.*; durable when it resolves. */
-    takeOrder: (event: AggregateEvent) =>
+    takeOrder: ({ data }: AggregateEvent) =>
       unlessUnreadable('an order', async () => {
-        const { status, currency, total_amount: amount } = event.data;
-        await countFact('order', event, { status, currency }, Number(amount));
-        onAdded();
+        const { id, version, status, currency, created_at: createdAt, total_amount: amount } = data;
+        const at = new Date(String(createdAt));
+        const isText = [id, status, currency].every((value) => typeof value === 'string');
+        if (!isText || !Number.isSafeInteger(version) || Number.isNaN(at.getTime())) {
+          throw new ServiceError('invalid', 'The event about the order lacks what is counted.');
+        }
+        await store.addOrder({
+          ...({ id, version, status, currency } as Pick<
+            CountedOrder,
+            'id' | 'version' | 'status' | 'currency'
+          >),
+          at,
+          amount: tenThousandths(Number(amount)),
+        });
+        onOrder();
       }),
   };
+}
+
+/** From pairs of index and count. */
+function histogramOf(pairs: readonly number[]): Record<number, number> {
+  const histogram: Record<number, number> = {};
+  for (let i = 0; i + 1 < pairs.length; i += 2) histogram[pairs[i] as number] = pairs[i + 1] as number;
+  return histogram;
 }
 
 /** An amount with at most four decimals, as the text of a whole number. */

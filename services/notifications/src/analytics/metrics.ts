@@ -1,6 +1,6 @@
 import { SERVICE_NAMES } from '@gatehouse/core/services';
-import { LATENCY_BUCKETS, latencyQuantile } from '@gatehouse/server/metrics/latency';
-import { ALL_CLIENTS, addLatency, type Bucket, type Entry, NO_CLIENT } from './bucket.ts';
+import { latencyQuantile } from '@gatehouse/server/metrics/latency';
+import { ALL_CLIENTS, type Bucket, type Entry, NO_CLIENT, ORDERS_SOURCE } from './bucket.ts';
 
 export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency'] as const;
 export type Group = (typeof GROUPS)[number];
@@ -14,7 +14,7 @@ type Part = { groups: Partial<Record<Group, string | null>>; count?: number; ent
 export type Metric = {
   description: string;
   unit: 'count' | 'ms' | 'currency';
-  /** Services, or topics of facts. */
+  /** Services, or what else is counted. */
   sources: readonly string[];
   /** By what it can be grouped, and with `isPerClient` by client_id too. */
   groups: readonly Group[];
@@ -39,11 +39,10 @@ const routeOf = ({ labels }: Entry) => labels.route ?? null;
 
 function statusParts(entry: Entry, from: number, to: number): Part[] {
   if (!isRequest(entry)) return [];
-  return entry.counts
-    .slice(from, to)
-    .flatMap((count, i) =>
-      count === 0 ? [] : [{ groups: { route: routeOf(entry), status: STATUSES[from + i] ?? null }, count }],
-    );
+  return STATUSES.slice(from, to).flatMap((status, i) => {
+    const count = entry.counts[from + i] ?? 0;
+    return count === 0 ? [] : [{ groups: { route: routeOf(entry), status }, count }];
+  });
 }
 
 function latency(q: number, description: string): Metric {
@@ -64,7 +63,7 @@ function counter(name: string, description: string): Metric {
   return { ...ofRequests, description, groups: [], parts };
 }
 
-const factParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, count: counts[0] ?? 0 }];
+const labelParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, count: counts[0] ?? 0 }];
 
 /** An order that was cancelled or refunded brings no revenue. */
 const WITHOUT_REVENUE = ['cancelled', 'refunded'];
@@ -100,14 +99,14 @@ export const METRICS = {
   logins: counter('logins', 'Successful sign-ins, on the pages and by the API.'),
   orders: {
     description: 'Orders by the time they were placed, with their status of today.',
-    ...{ unit: 'count', sources: ['order'], groups: ['status', 'currency'], isPerClient: false },
-    parts: factParts,
+    ...{ unit: 'count', sources: [ORDERS_SOURCE], groups: ['status', 'currency'], isPerClient: false },
+    parts: labelParts,
     valueOf: count,
   },
   revenue: {
     description:
       'What orders came to, by the time they were placed and by currency, without those that were cancelled or refunded.',
-    ...{ unit: 'currency', sources: ['order'], groups: ['currency'], isPerClient: false },
+    ...{ unit: 'currency', sources: [ORDERS_SOURCE], groups: ['currency'], isPerClient: false },
     groupedBy: 'currency',
     parts: (entry) =>
       WITHOUT_REVENUE.includes(entry.labels.status ?? '') ? [] : [{ groups: entry.labels, entry }],
@@ -117,7 +116,7 @@ export const METRICS = {
     description: 'Notifications by the time they were accepted, with their status of today.',
     ...{ unit: 'count', sources: [NOTIFICATIONS_SOURCE], groups: ['status', 'type'], isPerClient: false },
     isLive: true,
-    parts: factParts,
+    parts: labelParts,
     valueOf: count,
   },
 } as const satisfies Record<string, Metric>;
@@ -166,14 +165,16 @@ export function emptySum(): Sum {
 
 export function addPart(sum: Sum, { count = 0, entry }: Part): void {
   sum.count += count;
-  if (entry?.latency !== undefined) addLatency(sum.latency, entry.latency);
+  if (entry?.latency !== undefined) addHistogram(sum.latency, entry.latency);
   if (entry?.amount !== undefined) sum.amount += BigInt(entry.amount);
 }
 
 export function addSum(to: Sum, { count, latency, amount }: Sum): void {
   to.count += count;
-  for (let i = 0; i < LATENCY_BUCKETS; i += 1) {
-    if (latency[i] !== undefined) to.latency[i] = (to.latency[i] ?? 0) + (latency[i] as number);
-  }
+  addHistogram(to.latency, { ...latency });
   to.amount += amount;
+}
+
+function addHistogram(to: number[], added: Readonly<Record<number, number>>): void {
+  for (const [i, n] of Object.entries(added)) to[Number(i)] = (to[Number(i)] ?? 0) + n;
 }

@@ -1,63 +1,89 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Integration } from '../integrations/integration.ts';
 import type { CountNotifications } from '../notifications/store/notification-counts.ts';
 import { mountAnalytics } from './analytics-routes.ts';
 import { createAnalytics } from './analytics-service.ts';
-import { ALL_CLIENTS, type BucketReader } from './bucket.ts';
-import { createIngest, type Ingest } from './ingest.ts';
+import { ALL_CLIENTS, type AnalyticsWriter, type BucketReader, type RetentionDays } from './bucket.ts';
+import { createIngest } from './ingest.ts';
 import { NOTIFICATIONS_SOURCE } from './metrics.ts';
 import { createOwnedApplications } from './owned-applications.ts';
 import { receivers } from './receivers.ts';
-import { createRollup, type RollupPauses } from './rollup.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
 import { createAnalyticsStore } from './store/analytics-store.ts';
-import type { RetentionDays } from './store/rollup-store.ts';
 
 /** The paths of this room, with the error bodies of what is below them. */
 export const ANALYTICS_PATHS = [
   { prefix: '/api/v1/analytics', profiles: [{ name: 'plain', about: 'metrics', errorBody: plainBody }] },
 ];
 
-/** When values were last added up longer ago than this, something is wrong. */
+/** When nothing was heard of the services for so long, something is wrong: they say at least every ten seconds that they count. */
 const STALE_MS = 60_000;
+/** The pause between two countings while orders change, if it is not for a tenth of the time; and otherwise. */
+const COUNT_ORDERS_MS = { least: 2000, idle: 300_000 };
 
 export type AnalyticsOptions = {
   keepDays: RetentionDays;
-  pausesMs?: RollupPauses | undefined;
   countNotifications: CountNotifications;
 };
 
 /** Analytics: adding up what services count, and answering questions about it. */
 export function createAnalyticsModule(
   { connection, identity, logger, subscribe, nats }: ResourceContext,
-  { keepDays, pausesMs, countNotifications }: AnalyticsOptions,
-): { parts: ResourceParts; ingest: Ingest; integration: Integration } {
+  { keepDays, countNotifications }: AnalyticsOptions,
+): { parts: ResourceParts; integration: Integration } {
   const store = createAnalyticsStore(connection, { keepDays });
-  const rollup = createRollup({ store, logger, ...(pausesMs && { pausesMs }) });
-  const ingest = createIngest({ store, logger, onAdded: rollup.added });
+  const counting = createOrderCounting(store, logger);
+  const ingest = createIngest({ store, logger, onOrder: counting.added });
+  const startedAt = Date.now();
   const prepared = Promise.withResolvers<void>();
   const analytics = createAnalytics({
     store: withNotifications(store, countNotifications),
     ownedBy: createOwnedApplications(identity),
   });
   return {
-    ingest,
     integration: {
       ...{ id: 'metrics', kind: 'metrics', name: 'Analytics' },
       async check() {
-        const { facts: lastRun } = await store.state('minute');
-        if (Date.now() - lastRun.getTime() > STALE_MS) throw new Error('not added up for a while');
+        const asOf = (await store.asOf('usage'))?.getTime() ?? 0;
+        if (Date.now() - Math.max(asOf, startedAt) > STALE_MS) throw new Error('nothing is counted');
       },
-      explain: () => 'What services count has not been added up for a while.',
+      explain: () => 'What services count has not arrived for a while.',
     },
     parts: {
       routes(app, { mountOptions }) {
         mountAnalytics(app, { analytics, mountOptions, keepDays });
       },
       prepare: async () => prepared.resolve(),
-      background: [rollup, ...receivers({ ingest, prepared: prepared.promise, subscribe, nats, logger })],
+      background: [counting, ...receivers({ ingest, prepared: prepared.promise, subscribe, nats, logger })],
       expiring: ANALYTICS_COLLECTIONS,
+    },
+  };
+}
+
+/** Counts the orders that have changed: soon when this process has stored them, and in time what another one has left. */
+function createOrderCounting(store: Pick<AnalyticsWriter, 'countOrders'>, logger: Logger) {
+  /** Whether the last run found none, and none was stored since. */
+  let isIdle = false;
+  const task = createPeriodicTask({
+    async run(signal) {
+      isIdle = true;
+      if (await store.countOrders(signal)) isIdle = false;
+    },
+    everyMs: (lastRunMs) => (isIdle ? COUNT_ORDERS_MS.idle : Math.max(COUNT_ORDERS_MS.least, 10 * lastRunMs)),
+    immediately: true,
+    onError(error) {
+      isIdle = false;
+      logger.warn({ err: error }, 'orders could not be counted; trying again');
+    },
+  });
+  return {
+    ...task,
+    added() {
+      if (isIdle) task.wake();
+      isIdle = false;
     },
   };
 }
@@ -69,7 +95,7 @@ function withNotifications(reader: BucketReader, count: CountNotifications): Buc
     async *buckets(query) {
       if (!query.sources.includes(NOTIFICATIONS_SOURCE)) return yield* reader.buckets(query);
       for (const { start, type, status, count: n } of await count(query)) {
-        const entries = [{ labels: { type, status }, counts: [n] }];
+        const entries = [{ labels: { type, status }, counts: { 0: n } }];
         yield { source: NOTIFICATIONS_SOURCE, client: ALL_CLIENTS, start, entries };
       }
     },

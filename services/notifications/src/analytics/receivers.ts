@@ -40,7 +40,8 @@ export function receivers(
     createStreamConsumer({
       connection: nats,
       logger,
-      stream: { name: 'ANALYTICS', subject: USAGE, maxAgeMs: 6 * HOUR_MS },
+      // The counters rely on the order of each sender's batches.
+      stream: { name: 'ANALYTICS', subject: USAGE, maxAgeMs: 6 * HOUR_MS, inOrder: true },
       durable: 'notifications',
       handle: takeUsage,
     }),

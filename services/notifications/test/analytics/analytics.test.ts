@@ -31,7 +31,7 @@ t.test('what services sent is answered by minute, hour and day', async (t) => {
     }),
   );
   for (const interval of INTERVALS) {
-    await settled(interval);
+    await settled();
     const range = `interval=${interval}&from=${isoOf(now - 10)}`;
     for (const [query, total] of [
       ['metric=requests', 38],
@@ -88,9 +88,9 @@ t.test('what services sent is answered by minute, hour and day', async (t) => {
 t.test('a batch counts once, however often and by however many it is sent', async (t) => {
   const batch = batchOf({ service: 'commerce', requests: [requestsOf({ client: 'app_once' })] });
   await Promise.all(Array.from({ length: 10 }, () => send(batch)));
-  await settled('minute');
+  await settled();
   await send(batch);
-  await settled('day');
+  await settled();
   t.match(await ask('metric=requests&client_id=app_once&interval=day'), { total: 1 });
 });
 
@@ -111,7 +111,7 @@ t.test('bad batches are dropped and do not come again', async (t) => {
   await send(batchOf({ requests, until: '2026-02-31T25:00:00.000Z' }));
   // It stands for all clients together.
   await send(batchOf({ requests: [...requests, requestsOf({ client: '*' })] }));
-  await settled('day');
+  await settled();
   t.match(await ask('metric=requests&client_id=app_bad&interval=day'), { total: 0 });
 });
 
@@ -130,7 +130,7 @@ t.test('orders and revenue follow the events of orders, whatever their sequence'
   await order(orderOf(1, 'pending', { id: 'ord_4', currency: 'KWD', total_amount: 1.125 }), 'created');
   await order(orderOf(1, 'pending', { id: 'ord_5', currency: 'JPY', total_amount: 999_999_999_999_999 }));
   await order({ id: 'ord_6' });
-  await settled('hour');
+  await settled();
   t.match(await ask(`metric=orders&${range}`), { total: 5 });
   t.match((await ask(`metric=orders&group_by=status&${range}`)).totals, [
     { status: 'pending', value: 4 },
@@ -145,7 +145,7 @@ t.test('orders and revenue follow the events of orders, whatever their sequence'
     ],
   });
   await order(orderOf(4, 'cancelled'));
-  await settled('hour');
+  await settled();
   t.match((await ask(`metric=revenue&${range}`)).totals[1], { currency: 'KWD', value: 1.125 });
   t.match(await ask(`metric=orders&${range}`), { total: 5 }, 'it was placed all the same');
 });
@@ -160,7 +160,7 @@ t.test('of two events of a new order that come at once, the newer one counts', a
       order({ ...common, id, version: 1, status: 'pending' }, 'created'),
     ]),
   );
-  await settled('hour');
+  await settled();
   const to = new Date(Date.now() - 2 * HOUR).toISOString();
   const { totals } = await ask(`metric=orders&group_by=status&interval=hour&from=${created_at}&to=${to}`);
   t.same(totals, [{ status: 'confirmed', value: 100 }]);
@@ -170,7 +170,7 @@ t.test('people see what their own applications did', async (t) => {
   for (const client of ['app_mine', 'app_mine_too', 'app_theirs']) {
     await send(batchOf({ requests: [requestsOf({ client, statuses: [3, 0, 0, 0] })] }));
   }
-  await settled('hour');
+  await settled();
   const owner = 'usr_owner';
   issuer.own(owner, 'app_mine');
   issuer.own(owner, 'app_mine_too');
@@ -209,7 +209,7 @@ t.test('the largest groups one by one, and the rest together', async (t) => {
     requestsOf({ client: 'app_many', route: `GET /${i}`, statuses: [100 - i, 0, 0, 0] }),
   );
   await send(batchOf({ requests }));
-  await settled('hour');
+  await settled();
   const { total, totals, data } = await ask('metric=requests&group_by=route&client_id=app_many');
   t.equal(total, 60 * 100 - (59 * 60) / 2);
   t.equal(totals.length, 21);

@@ -3,7 +3,6 @@ import { createLocalEvents } from '@gatehouse/events/local-events';
 import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { startTestService } from '@gatehouse/testing/test-service';
-import { INTERVALS, type Interval } from '../../src/analytics/bucket.ts';
 import { createNotificationsService } from '../../src/service.ts';
 
 export type AnalyticsBody = {
@@ -17,8 +16,6 @@ export type AnalyticsBody = {
 
 export const PATH = '/api/v1/analytics';
 export const SCOPE = 'read:data';
-/** Often, since tests wait for it. */
-const PAUSES_MS = { minute: 20, hour: 20, day: 20 };
 
 type Counted = Partial<
   Pick<UsageBatch, 'requests' | 'counters' | 'service' | 'until' | 'sender' | 'id' | 'final'>
@@ -47,10 +44,7 @@ export function requestsOf(over: Partial<UsageBatch['requests'][number]> = {}) {
 }
 
 /** The notifications service, and what others publish to it within its process. */
-export async function build(
-  t: { teardown(fn: () => unknown): void },
-  pausesMs: Partial<typeof PAUSES_MS> = {},
-) {
+export async function build(t: { teardown(fn: () => unknown): void }) {
   const events = createLocalEvents();
   const built = await startTestService<AnalyticsBody>(t, 'notifications', (config, logger, { broadcast }) =>
     createNotificationsService(
@@ -60,7 +54,6 @@ export async function build(
         commerceUrl: config.ownUrl,
         notificationsUrl: config.ownUrl,
         sending: { providers: {}, slots: 1 },
-        analyticsPausesMs: { ...PAUSES_MS, ...pausesMs },
       },
       logger,
       {
@@ -84,15 +77,13 @@ export async function build(
       const { status, body } = await built.call('GET', `${PATH}?${query}`, token);
       return { status, ...body };
     },
-    /** Waits until everything that has arrived is added up into this interval. */
-    async settled(interval: Interval) {
-      for (const lower of INTERVALS.slice(0, INTERVALS.indexOf(interval) + 1)) {
-        const since = new Date().toISOString();
-        await until(async () => {
-          const { body } = await built.call('GET', `${PATH}?metric=orders&interval=${lower}`, machine);
-          return (body.as_of ?? '') > since;
-        }, 10_000);
-      }
+    /** Waits until every order that has arrived is counted, as usage is when it has been sent. */
+    async settled() {
+      const since = new Date().toISOString();
+      await until(async () => {
+        const { body } = await built.call('GET', `${PATH}?metric=orders`, machine);
+        return (body.as_of ?? '') > since;
+      }, 10_000);
     },
   };
 }

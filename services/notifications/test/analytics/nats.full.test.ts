@@ -22,7 +22,6 @@ t.test('over NATS, with the accounts of deploy/docker/nats.conf', { skip }, asyn
         notificationsUrl: config.ownUrl,
         sending: { providers: {}, slots: 1 },
         natsUrl: nats.urlOf('notifications'),
-        analyticsPausesMs: { minute: 20, hour: 20, day: 20 },
       },
       logger,
     ),

@@ -44,7 +44,7 @@ t.test('analytics', async (t) => {
   const placed = { version: 1, status: 'pending', created_at: from };
   await order({ ...placed, id: 'ord_1', currency: 'USD', total_amount: 12.5 });
   await order({ ...placed, id: 'ord_2', currency: 'JPY', total_amount: 900 });
-  await settled('hour');
+  await settled();
   const range = `from=${from}&to=${to}`;
   for (const who of ['machine', 'user', 'writer', 'nobody'] as const) await row(t, who, PATH);
   for (const query of [

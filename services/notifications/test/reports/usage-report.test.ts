@@ -17,7 +17,7 @@ await send(
     ],
   }),
 );
-await settled('day');
+await settled();
 
 async function usage(format: string): Promise<Response> {
   const asked = await call('POST', '/v2/reports/generate', token, { type: 'usage', format });

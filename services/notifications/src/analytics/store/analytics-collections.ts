@@ -1,78 +1,73 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import type { Connection } from 'mongoose';
-import type { Entry, Interval, RollupState } from '../bucket.ts';
+import type { Interval, RetentionDays } from '../bucket.ts';
 
-export type BatchDocument = {
-  _id: string;
-  service: string;
-  sender: string;
-  until: Date | null;
-  is_final: boolean;
-  minutes: Date[];
-  series: { start: Date; client: string; entry: Entry }[];
-  pending?: true;
-  expires_at: Date;
-};
-export type FactDocument = {
-  _id: string;
-  topic: string;
-  version: number;
-  at: Date;
-  labels: Record<string, string>;
-  amount: string;
-  /** The intervals into which it is still to be added up. */
-  pending: Interval[];
-  expires_at: Date;
-};
+/** The values of an interval, source and client; those of each set of labels are below its key (label-keys.ts). */
 export type BucketDocument = {
   _id: string;
   interval: Interval;
   source: string;
   client: string;
   start: Date;
-  entries: Entry[];
-  revision: number;
-  /** Whether it is still to be added up into the next interval. */
-  pending?: true;
+  counts?: Record<string, Record<string, number>>;
+  latencies?: Record<string, Record<string, number>>;
+  amounts?: Record<string, string>;
+  /** The last batch of each sender that is counted. */
+  senders?: Record<string, string>;
+  /** Of orders, which are counted as a whole: raised each time. */
+  revision?: number;
   expires_at: Date;
 };
-export type SenderDocument = { _id: string; until: Date; seen_at: Date; expires_at: Date };
-export type StateDocument = { _id: Interval } & RollupState;
+export type OrderDocument = {
+  _id: string;
+  version: number;
+  at: Date;
+  status: string;
+  currency: string;
+  amount: string;
+  /** When it changed, until it is counted. */
+  pending_since?: Date;
+  expires_at: Date;
+};
+export type SenderDocument = { _id: string; until?: Date; seen_at: Date; expires_at: Date };
 
+export const DAY_MS = 86_400_000;
 const EXPIRY = { fields: { expires_at: 1 }, options: { name: 'expires_at' } } as const;
-const IF_PENDING = { partialFilterExpression: { pending: true } } as const;
 
 /** The collections whose documents expire. */
-export const ANALYTICS_COLLECTIONS = [
-  'analytics_batches',
-  'analytics_facts',
-  'analytics_buckets',
-  'analytics_senders',
-];
+export const ANALYTICS_COLLECTIONS = ['analytics_orders', 'analytics_counters', 'analytics_senders'];
 
 export type AnalyticsCollections = ReturnType<typeof defineAnalyticsCollections>;
 
 /** Defines the collections of analytics on the connection. */
 export function defineAnalyticsCollections(connection: Connection) {
   return {
-    batches: defineCollection<BatchDocument>(connection, 'analytics_batches', [
-      { fields: { service: 1, minutes: 1 }, options: { name: 'service_minutes' } },
-      { fields: { pending: 1 }, options: { name: 'pending', ...IF_PENDING } },
+    orders: defineCollection<OrderDocument>(connection, 'analytics_orders', [
+      { fields: { at: 1 }, options: { name: 'at' } },
+      {
+        fields: { pending_since: 1 },
+        options: { name: 'pending_since', partialFilterExpression: { pending_since: { $gt: new Date(0) } } },
+      },
       EXPIRY,
     ]),
-    facts: defineCollection<FactDocument>(connection, 'analytics_facts', [
-      { fields: { topic: 1, at: 1 }, options: { name: 'topic_at' } },
-      { fields: { pending: 1, at: 1 }, options: { name: 'pending_at' } },
-      EXPIRY,
-    ]),
-    buckets: defineCollection<BucketDocument>(connection, 'analytics_buckets', [
+    buckets: defineCollection<BucketDocument>(connection, 'analytics_counters', [
       { fields: { interval: 1, client: 1, source: 1, start: 1 }, options: { name: 'client_source_start' } },
       { fields: { interval: 1, source: 1, start: 1 }, options: { name: 'source_start' } },
-      { fields: { interval: 1, pending: 1 }, options: { name: 'pending', ...IF_PENDING } },
-      { fields: { interval: 1, client: 1, start: 1 }, options: { name: 'pending_start', ...IF_PENDING } },
       EXPIRY,
     ]),
     senders: defineCollection<SenderDocument>(connection, 'analytics_senders', [EXPIRY]),
-    states: connection.collection<StateDocument>('analytics_state'),
+  };
+}
+
+/** The bucket without values that begins at `start`. */
+export function emptyBucket(
+  of: Pick<BucketDocument, 'interval' | 'source' | 'client' | 'start'>,
+  keepDays: RetentionDays,
+): BucketDocument {
+  const { interval, source, client, start } = of;
+  return {
+    _id: `${interval} ${start.toISOString()} ${source} ${client}`,
+    ...of,
+    expires_at: new Date(start.getTime() + keepDays[interval] * DAY_MS),
   };
 }

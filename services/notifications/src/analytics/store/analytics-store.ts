@@ -3,32 +3,39 @@ import type { Connection } from 'mongoose';
 import {
   ALL_CLIENTS,
   type AnalyticsWriter,
-  type Bucket,
   type BucketReader,
-  type Fact,
-  INTERVALS,
-  type RollupStore,
-  type StoredBatch,
+  type Entry,
+  type RetentionDays,
 } from '../bucket.ts';
-import { type BatchDocument, defineAnalyticsCollections } from './analytics-collections.ts';
-import { isNew } from './is-new.ts';
-import { createRollupStore, type RetentionDays } from './rollup-store.ts';
+import { type BucketDocument, DAY_MS, defineAnalyticsCollections } from './analytics-collections.ts';
+import { labelsOfKey } from './label-keys.ts';
+import { createOrderCounters } from './order-counters.ts';
+import { addToCounters } from './usage-counters.ts';
 
-/** Longer than batches may be late, since a minute is computed from all of its batches. */
-const BATCHES_KEPT_MS = 8 * 3_600_000;
-const DAY_MS = 86_400_000;
+/** A process that was silent for so long, when another was heard of, was killed: what it had not sent is lost. */
+const SENDER_GONE_MS = 30_000;
 
 /** Analytics in MongoDB; defines its collections on the connection. */
 export function createAnalyticsStore(
   connection: Connection,
   { keepDays }: { keepDays: RetentionDays },
-): RollupStore & BucketReader & AnalyticsWriter {
-  const collections = defineAnalyticsCollections(connection);
-  const { batches, facts, buckets } = collections;
+): BucketReader & AnalyticsWriter {
+  const { senders, buckets, orders } = defineAnalyticsCollections(connection);
+  const orderCounters = createOrderCounters({ orders, buckets }, keepDays);
+
+  /** Up to when all senders that live have sent what they counted. */
+  async function sentUntil(): Promise<Date | undefined> {
+    const all = await senders.find({}, { projection: { until: 1, seen_at: 1 } }).toArray();
+    const lastSeen = Math.max(...all.map(({ seen_at: at }) => at.getTime()));
+    const times = all
+      .filter(({ seen_at: at }) => at.getTime() > lastSeen - SENDER_GONE_MS)
+      .flatMap(({ until }) => (until === undefined ? [] : [until.getTime()]));
+    return times.length === 0 ? undefined : new Date(Math.min(Date.now(), ...times));
+  }
+
   return {
-    ...createRollupStore(collections, { keepDays }),
     async *buckets({ interval, sources, clients, from, to, latency }) {
-      yield* buckets.find<Bucket>(
+      const found = buckets.find(
         {
           interval,
           client: clients === 'each' ? { $ne: ALL_CLIENTS } : { $in: [...clients] },
@@ -37,50 +44,46 @@ export function createAnalyticsStore(
         },
         {
           projection: {
-            ...{ _id: 0, source: 1, client: 1, start: 1 },
-            ...(latency ? { entries: 1 } : { 'entries.labels': 1, 'entries.counts': 1, 'entries.amount': 1 }),
+            ...{ _id: 0, source: 1, client: 1, start: 1, counts: 1, amounts: 1 },
+            ...(latency ? { latencies: 1 } : {}),
           },
           hint: clients === 'each' ? 'source_start' : 'client_source_start',
           maxTimeMS: MAX_QUERY_MS,
         },
       );
-    },
-    async firstMissing(interval, kind) {
-      const lower = INTERVALS[INTERVALS.indexOf(interval) - 1];
-      if (lower === undefined) return undefined;
-      if (kind === 'facts') {
-        const recent = { pending: interval, at: { $gt: new Date(Date.now() - DAY_MS) } };
-        const fact = await facts.findOne(recent, { projection: { at: 1 }, sort: { pending: 1, at: 1 } });
-        return fact?.at;
+      for await (const { source, client, start, ...values } of found) {
+        yield { source, client, start, entries: entriesOf(values) };
       }
-      const pending = { interval: lower, client: ALL_CLIENTS, pending: true } as const;
-      const bucket = await buckets.findOne(pending, {
-        ...{ projection: { start: 1 }, sort: { start: 1 }, hint: 'pending_start' },
-      });
-      return bucket?.start;
     },
-    async addBatch({ id, isFinal, series, ...batch }: StoredBatch): Promise<void> {
-      const minutes = [...new Set(series.map(({ start }) => start.getTime()))].map((ms) => new Date(ms));
-      const stored: BatchDocument = {
-        _id: id,
-        ...batch,
-        is_final: isFinal,
-        minutes,
-        series: series.map(({ start, client, ...entry }) => ({ start, client, entry })),
-        pending: true,
-        expires_at: new Date(Date.now() + BATCHES_KEPT_MS),
-      };
-      await isNew(batches.insertOne(stored));
+    asOf: async (kind) =>
+      kind === 'usage' ? sentUntil() : ((await orderCounters.pendingSince()) ?? new Date()),
+    async addUsage(usage) {
+      const { sender: _id, until, isFinal } = usage;
+      await addToCounters(buckets, usage, keepDays);
+      // Last: what it has sent is counted now.
+      if (isFinal) {
+        await senders.deleteOne({ _id });
+        return;
+      }
+      const now = new Date();
+      const seen = { $max: { ...(until === null ? {} : { until }), seen_at: now } };
+      const kept = { $set: { expires_at: new Date(now.getTime() + DAY_MS) } };
+      await senders.updateOne({ _id }, { ...seen, ...kept }, { upsert: true });
     },
-    async addFact({ topic, id, version, at, labels, amount = '0' }: Fact): Promise<void> {
-      const _id = `${topic} ${id}`;
-      const expires = new Date(at.getTime() + keepDays.day * DAY_MS);
-      const fact = { topic, version, at, labels: { ...labels }, amount, expires_at: expires };
-      const older = { _id, version: { $lt: version } };
-      const update = { $set: { ...fact, pending: [...INTERVALS] } };
-      // What is known is not older, or another version has just been stored.
-      if (!(await isNew(facts.updateOne(older, update, { upsert: true }))))
-        await facts.updateOne(older, update);
-    },
+    addOrder: orderCounters.add,
+    countOrders: orderCounters.countPending,
   };
+}
+
+function entriesOf({
+  counts = {},
+  latencies = {},
+  amounts = {},
+}: Pick<BucketDocument, 'counts' | 'latencies' | 'amounts'>): Entry[] {
+  return Object.entries(counts).map(([key, numbers]) => ({
+    labels: labelsOfKey(key),
+    counts: numbers,
+    ...(latencies[key] && { latency: latencies[key] }),
+    ...(amounts[key] === undefined ? {} : { amount: amounts[key] }),
+  }));
 }

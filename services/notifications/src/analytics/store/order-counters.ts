@@ -1,0 +1,115 @@
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import {
+  ALL_CLIENTS,
+  type CountedOrder,
+  INTERVAL_MS,
+  INTERVALS,
+  type Interval,
+  ORDERS_SOURCE,
+  type RetentionDays,
+  startOf,
+} from '../bucket.ts';
+import {
+  type AnalyticsCollections,
+  DAY_MS,
+  emptyBucket,
+  type OrderDocument,
+} from './analytics-collections.ts';
+import { keyOfLabels } from './label-keys.ts';
+
+/** Orders that are read at a time. */
+const PAGE = 500;
+
+/**
+ * Counts orders by the interval in which they were placed, each with its latest version. What an order was counted as before is
+ * not known where the process died halfway: so a bucket is counted as a whole, from its orders, and replaced only at the
+ * revision that it had before they were read. An order that has changed is marked until it is counted.
+ */
+export function createOrderCounters(
+  { orders, buckets }: Pick<AnalyticsCollections, 'orders' | 'buckets'>,
+  keepDays: RetentionDays,
+) {
+  async function valuesOf(interval: Interval, start: Date) {
+    const end = new Date(start.getTime() + INTERVAL_MS[interval]);
+    const groups = await orders
+      .aggregate<{ _id: Pick<CountedOrder, 'status' | 'currency'>; count: number; amount: object }>([
+        { $match: { at: { $gte: start, $lt: end } } },
+        {
+          $group: {
+            _id: { status: '$status', currency: '$currency' },
+            count: { $sum: 1 },
+            amount: { $sum: { $toDecimal: '$amount' } },
+          },
+        },
+      ])
+      .toArray();
+    const values = groups.map(({ _id, ...value }) => [keyOfLabels(_id), value] as const);
+    return {
+      counts: Object.fromEntries(values.map(([key, { count }]) => [key, { 0: count }])),
+      amounts: Object.fromEntries(values.map(([key, { amount }]) => [key, String(amount)])),
+    };
+  }
+
+  async function count(interval: Interval, start: Date): Promise<void> {
+    const bucket = emptyBucket({ interval, source: ORDERS_SOURCE, client: ALL_CLIENTS, start }, keepDays);
+    const { _id } = bucket;
+    for (;;) {
+      const before = await buckets.findOne({ _id }, { projection: { revision: 1 } });
+      const revision = before?.revision ?? 0;
+      const next = { ...bucket, ...(await valuesOf(interval, start)), revision: revision + 1 };
+      if (before === null) {
+        if (await isNew(buckets.insertOne(next))) return;
+      } else if ((await buckets.replaceOne({ _id, revision }, next)).matchedCount === 1) return;
+    }
+  }
+
+  return {
+    /** Stores an order to be counted, unless a version is known that is not older. */
+    async add({ id: _id, at, ...order }: CountedOrder): Promise<void> {
+      const expires_at = new Date(at.getTime() + keepDays.day * DAY_MS);
+      const older = { _id, version: { $lt: order.version } };
+      const update = { $set: { ...order, at, expires_at, pending_since: new Date() } };
+      // What is known is not older, or another version has just been stored.
+      if (!(await isNew(orders.updateOne(older, update, { upsert: true })))) {
+        await orders.updateOne(older, update);
+      }
+    },
+
+    /** Counts the orders that have changed. Resolves to whether there were any. */
+    async countPending(signal?: AbortSignal): Promise<boolean> {
+      for (let counted = 0; ; counted += PAGE) {
+        const found = await pendingOrders({ at: 1, version: 1 }).limit(PAGE).toArray();
+        if (found.length === 0 || signal?.aborted) return counted > 0;
+        for (const interval of INTERVALS) {
+          const starts = new Set(found.map(({ at }) => startOf(interval, at.getTime())));
+          for (const start of starts) await count(interval, new Date(start));
+        }
+        const operations = found.map(({ _id, version }) => ({
+          updateOne: { filter: { _id, version }, update: { $unset: { pending_since: '' as const } } },
+        }));
+        await orders.bulkWrite(operations, { ordered: false });
+      }
+    },
+
+    /** Since when the first of the orders waits that are not counted; undefined if there is none. */
+    async pendingSince(): Promise<Date | undefined> {
+      const [first] = await pendingOrders({ pending_since: 1 }).limit(1).toArray();
+      return first?.pending_since;
+    },
+  };
+
+  function pendingOrders(projection: Partial<Record<keyof OrderDocument, 1>>) {
+    return orders.find({ pending_since: { $gt: new Date(0) } }, { projection, sort: { pending_since: 1 } });
+  }
+}
+
+/** Whether an insertion or upsert succeeded; false if there is a document with this id already. */
+async function isNew(writing: Promise<unknown>): Promise<boolean> {
+  try {
+    await writing;
+    return true;
+  } catch (error) {
+    if (duplicateKeyField(error) === '_id') return false;
+    throw error;
+  }
+}
