@@ -12,12 +12,16 @@ import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testi
 import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
 import { freePort } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { internalAudience } from '@gatehouse/tokens/scopes';
 import { createUsersService } from '@gatehouse/users';
+import type { Connection } from 'mongoose';
 import type { FirstApplication } from '../src/core/applications/first-applications.ts';
 import type { IdentityConfig } from '../src/core/foundation/identity-config.ts';
 import { createIdentityService } from '../src/service.ts';
+import { openDatabase } from './store-set-up.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
+type Client = { client_id: string; client_secret: string };
 
 export const MACHINE = {
   client_id: 'app_machine',
@@ -44,6 +48,25 @@ export const ALL_SCOPES = [
 ];
 export const PASSWORD = 'correct horse battery';
 
+/** An application of the operator's own; by default a trusted machine. */
+export function ownApplication(clientId: string, more: Partial<FirstApplication> = {}): FirstApplication {
+  return {
+    clientId,
+    name: clientId,
+    type: 'machine',
+    owner: null,
+    trusted: true,
+    redirectUris: [],
+    scopes: [],
+    ...more,
+  };
+}
+
+/** A trusted machine, `app_keyed`, that has this API key. */
+export function keyedApplication(key: string, scopes: string[]): FirstApplication {
+  return ownApplication('app_keyed', { scopes, apiKey: { key, scopes } });
+}
+
 type BuildOptions = {
   /** Compares every response of identity's to the requests below with its OpenAPI document. */
   checkResponses?: boolean;
@@ -64,16 +87,8 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
     ann: { id: newId('usr'), username: 'ann', email: 'ann@example.org' },
   };
   const owner = people.admin.id;
-  const machine = (credentials: typeof MACHINE, scopes: string[]): FirstApplication => ({
-    clientId: credentials.client_id,
-    clientSecret: credentials.client_secret,
-    name: credentials.client_id,
-    type: 'machine',
-    owner,
-    trusted: true,
-    redirectUris: [],
-    scopes,
-  });
+  const machine = ({ client_id, client_secret: clientSecret }: Client, scopes: string[]) =>
+    ownApplication(client_id, { clientSecret, owner, scopes });
   const ofPeople = { owner, trusted: false, scopes: ALL_SCOPES };
   const broadcast = createLocalBroadcast();
   await broadcast.start();
@@ -98,22 +113,25 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
     firstApplications: [
       machine(MACHINE, ['read:users', 'write:users']),
       machine(OTHER, ['read:data']),
-      {
+      ownApplication(WEB.client_id, {
         ...ofPeople,
-        clientId: WEB.client_id,
         clientSecret: WEB.client_secret,
         name: 'Web of Examples',
         type: 'web',
         redirectUris: [WEB.redirect_uri],
-      },
-      { ...ofPeople, clientId: SPA.client_id, name: 'Spa', type: 'spa', redirectUris: [SPA.redirect_uri] },
-      {
+      }),
+      ownApplication(SPA.client_id, {
         ...ofPeople,
-        clientId: NATIVE.client_id,
+        name: 'Spa',
+        type: 'spa',
+        redirectUris: [SPA.redirect_uri],
+      }),
+      ownApplication(NATIVE.client_id, {
+        ...ofPeople,
         name: 'Native',
         type: 'native',
         redirectUris: [NATIVE.redirect_uri],
-      },
+      }),
       ...(options.applications ?? []),
     ],
     ...options.config,
@@ -177,10 +195,51 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
 
   const post = (path: string, body: BodyOf, headers: Record<string, string>) =>
     send('POST', path, headers, body);
+
+  /** A request with a bearer token. */
+  function call(method: string, path: string, token?: string, body?: unknown) {
+    const headers = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    return send(method, path, headers, body === undefined ? undefined : JSON.stringify(body));
+  }
+
+  /** A token request as a form to /oauth2/token. */
+  function form(
+    body: Record<string, string> | string,
+    headers: Record<string, string> = {},
+    path = '/oauth2/token',
+  ) {
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    return post(path, new URLSearchParams(body).toString(), { ...type, ...headers });
+  }
+
+  async function clientToken(client: Client, more: Record<string, string> = {}): Promise<string> {
+    const { status, body } = await form({ grant_type: 'client_credentials', ...client, ...more });
+    if (status !== 200) throw new Error(`the token request answered ${status} ${JSON.stringify(body)}`);
+    return String(body.access_token);
+  }
+
+  const logIn = (username = 'ann', password = PASSWORD) =>
+    call('POST', '/api/v1/auth/login', undefined, { username, password });
+
+  async function login(username?: string, password?: string): Promise<string> {
+    const { status, body } = await logIn(username, password);
+    if (status !== 200) throw new Error(`the login answered ${status} ${JSON.stringify(body)}`);
+    return String(body.token);
+  }
+
+  let database: Promise<Connection> | undefined;
   return {
     base,
     config,
     people,
+    /** A direct look into identity's database, for what only time would do. */
+    database() {
+      database ??= openDatabase(t, config.mongodbUri);
+      return database;
+    },
     /** Starts another replica of identity and returns its origin. */
     async replica(changes: Partial<IdentityConfig> = {}): Promise<string> {
       const port = await freePort();
@@ -198,24 +257,33 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
         'content-type': 'application/json',
         ...headers,
       }),
-    /** A token request as a form to /oauth2/token. */
-    form: (
-      body: Record<string, string> | string,
-      headers: Record<string, string> = {},
-      path = '/oauth2/token',
-    ) =>
-      post(path, new URLSearchParams(body).toString(), {
-        'content-type': 'application/x-www-form-urlencoded',
-        ...headers,
-      }),
+    form,
     post,
-    /** A request with a bearer token. */
-    call(method: string, path: string, token?: string, body?: unknown) {
-      const headers = {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      };
-      return send(method, path, headers, body === undefined ? undefined : JSON.stringify(body));
+    call,
+    /** The response to a login at the API. */
+    logIn,
+    /** The token of a login at the API. */
+    login,
+    /** The token of a machine; by default, of the one that may do everything with accounts. */
+    machineToken: (client: Client = MACHINE) => clientToken(client),
+    /** A token by which one of our own services calls identity. */
+    serviceToken: (client_id: string) =>
+      clientToken(
+        { client_id, client_secret: secret },
+        { resource: internalAudience(base, 'identity'), scope: 'internal' },
+      ),
+    /** Makes an application at the API. */
+    async createApplication(token: string, draft: object): Promise<Client> {
+      const { status, body } = await call('POST', '/api/v1/applications', token, draft);
+      if (status !== 201) throw new Error(`the application was not made: ${JSON.stringify(body)}`);
+      return { client_id: String(body.client_id), client_secret: String(body.client_secret) };
+    },
+    /** Makes an account at the API, and returns its id. */
+    async createPerson(username: string, role = 'user'): Promise<string> {
+      const draft = { username, email: `${username}@example.org`, password: PASSWORD, role };
+      const { status, body } = await call('POST', '/kb/api/v1/users', await login('admin'), draft);
+      if (status !== 201) throw new Error(`the account was not made: ${JSON.stringify(body)}`);
+      return String(body.id);
     },
     browser: () => createFormBrowser(base),
   };

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import http, { type IncomingHttpHeaders } from 'node:http';
+import { join } from 'node:path';
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
-import { createConnection } from 'mongoose';
-import { type Built, MACHINE, PASSWORD } from './build.ts';
+import { type Built, PASSWORD } from './build.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
 
@@ -48,10 +48,10 @@ export async function createAccount(
   return browser.submit(form, { password: PASSWORD, ...fields });
 }
 
-/** A token of the machine that may do everything with accounts. */
-export async function machineToken(built: Built): Promise<string> {
-  const { body } = await built.json({ grant_type: 'client_credentials', ...MACHINE });
-  return String(body.access_token);
+/** The texts of the mails that have been sent, the oldest first. */
+export async function mailsOf({ outbox }: Pick<Built, 'outbox'>): Promise<string[]> {
+  const files = (await readdir(outbox)).filter((name) => !name.startsWith('.')).sort();
+  return Promise.all(files.map((file) => readFile(join(outbox, file), 'utf8')));
 }
 
 /** Waits until a mail with a link has come to the address, and takes it. */
@@ -98,21 +98,13 @@ export async function send(
   return { url, status, headers, html: await response.text() };
 }
 
-/** A second way to identity's database, to do what only time does, or a person at its console. */
-export async function ownDatabase(t: TestScope) {
-  const uri = await testDatabase(t);
-  const connection = createConnection(uri);
-  t.teardown(() => connection.close());
-  await connection.asPromise();
-  return { uri, collection: (name: string) => connection.collection(name) };
-}
-
-/** Something between identity and the users service that can be switched off, and can hold a request up. */
+/** Something between identity and the users service that can be switched off, redirect elsewhere, and hold a request up. */
 export async function usersSwitch(t: TestScope) {
-  const state = { down: false, target: '' };
+  const state = { down: false, target: '', redirectTo: undefined as string | undefined };
   let holdUp: { path: string; wait: () => Promise<void> } | undefined;
   const server = http.createServer(async (request, response) => {
     if (state.down) return request.socket.destroy();
+    if (state.redirectTo !== undefined) return response.writeHead(307, { location: state.redirectTo }).end();
     if (holdUp !== undefined && request.url?.includes(holdUp.path)) {
       const { wait } = holdUp;
       holdUp = undefined;

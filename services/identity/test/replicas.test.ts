@@ -9,7 +9,6 @@ import { createSigningKeyStore } from '../src/keys/signing-key-store.ts';
 import { createSigningKeySealer } from '../src/keys/signing-keys.ts';
 import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, signInAndAllow, WEB } from './build.ts';
 import { send } from './pages.ts';
-import { openDatabase } from './store-set-up.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 const built = await build(t, { masterKey: oldKey });
@@ -44,15 +43,14 @@ t.test(
   async (t) => {
     const lower = { ...built.config.lifetimes, accessToken: 60 };
     const base = await built.replica({ masterKeys: [oldKey], lifetimes: lower });
-    const { body } = await built.json({ grant_type: 'client_credentials', ...MACHINE });
-    const token = String(body.access_token);
+    const token = await built.machineToken();
     const { jti, exp = 0 } = decodeJwt(token);
     const revoked = await fetch(`${base}/oauth2/revoke`, {
       method: 'POST',
       body: new URLSearchParams({ token, ...MACHINE }),
     });
     t.equal(revoked.status, 200);
-    const database = await openDatabase(t, built.config.mongodbUri);
+    const database = await built.database();
     const entry = await database.collection('revocations').findOne({ ref: jti });
     t.ok(entry?.expires_at.getTime() >= exp * 1000, `${entry?.expires_at.toISOString()}`);
   },
@@ -60,12 +58,9 @@ t.test(
 
 t.test('what is taken from an application is known at every replica within a second', async (t) => {
   const base = await built.replica({ masterKeys: [oldKey] });
-  const login = await built.call('POST', '/api/v1/auth/login', undefined, {
-    username: 'admin',
-    password: PASSWORD,
-  });
+  const admin = await built.login('admin');
   const manage = async (method: string, path: string, body?: unknown) => {
-    const reply = await built.call(method, `/api/v1/applications${path}`, String(login.body.token), body);
+    const reply = await built.call(method, `/api/v1/applications${path}`, admin, body);
     t.ok(reply.status < 300, `${method} ${path}`);
     return reply.body;
   };
@@ -116,8 +111,8 @@ t.test('what is taken from an application is known at every replica within a sec
 });
 
 t.test('a retired signing key verifies until what it has signed has expired, also after that', async (t) => {
-  const { body } = await built.json({ grant_type: 'client_credentials', ...MACHINE });
-  const database = await openDatabase(t, built.config.mongodbUri);
+  const token = await built.machineToken();
+  const database = await built.database();
   await rotateSigningKeys(createSigningKeyStore(database), createSigningKeySealer([oldKey]));
   const rings = database.collection<{ _id: string; keys: { state: string }[] }>('key_rings');
   const retiredHoursAgo = (algorithm: string, hours: number) =>
@@ -141,7 +136,7 @@ t.test('a retired signing key verifies until what it has signed has expired, als
   await until(async () => !(await isPublished('RS256')), 10_000);
   t.equal(await isPublished('ES256'), true);
   const status = await fetch(`${base}/api/v1/auth/status`, {
-    headers: { authorization: `Bearer ${body.access_token}` },
+    headers: { authorization: `Bearer ${token}` },
   });
   t.match(await status.json(), { authenticated: true });
 });

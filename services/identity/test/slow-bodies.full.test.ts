@@ -2,28 +2,20 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { BODY_SECONDS } from '@gatehouse/api/http/request-body';
 import t from 'tap';
-import { build, PASSWORD } from './build.ts';
+import { build } from './build.ts';
 
 t.setTimeout(60_000);
 
 t.test('a body that does not end is given up, wherever one is read', async (t) => {
-  const { base, call, people, serviceSecret, form } = await build(t);
-  const login = { username: 'admin', password: PASSWORD };
-  const { token } = (await call('POST', '/api/v1/auth/login', undefined, login)).body;
-  const { body } = await form({
-    grant_type: 'client_credentials',
-    client_id: 'users',
-    client_secret: serviceSecret,
-    resource: `${base}/internal/identity`,
-    scope: 'internal',
-  });
+  const { base, login, people, serviceToken } = await build(t);
+  const [token, internal] = [await login('admin'), await serviceToken('users')];
   const [JSON_TYPE, FORM] = ['application/json', 'application/x-www-form-urlencoded'];
   const begin = performance.now();
   const responses = [
     ['POST', '/v1/users', JSON_TYPE, token],
     ['DELETE', `/v1/users/${people.ann.id}`, JSON_TYPE, token],
     ['POST', '/api/v1/applications', JSON_TYPE, token],
-    ['POST', '/internal/identity/account-changes', JSON_TYPE, body.access_token],
+    ['POST', '/internal/identity/account-changes', JSON_TYPE, internal],
     ['POST', '/api/v1/auth/login', JSON_TYPE],
     ['POST', '/oauth/token', JSON_TYPE],
     ['POST', '/oauth2/token', FORM],

@@ -4,20 +4,13 @@ import t from 'tap';
 import { authorizeUrl, build, PASSWORD, signInAndAllow } from './build.ts';
 
 const built = await build(t);
-const { base, call } = built;
+const { base, call, login } = built;
 const FORM = 'application/x-www-form-urlencoded';
 
-async function login(username: string): Promise<string> {
-  const { body } = await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD });
-  return String(body.token);
-}
 const root = await login('admin');
 
 async function newPerson(username: string, role: string): Promise<{ id: string; token: string }> {
-  const draft = { username, email: `${username}@example.org`, password: PASSWORD };
-  const id = String((await call('POST', '/v1/users', root, draft)).body.id);
-  await call('PUT', `/v1/users/${id}/role`, root, { role });
-  return { id, token: await login(username) };
+  return { id: await built.createPerson(username, role), token: await login(username) };
 }
 
 t.test('who is demoted, or signs out, while a body is on its way writes nothing', async (t) => {

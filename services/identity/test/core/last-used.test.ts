@@ -1,11 +1,10 @@
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { build, codeFor, PASSWORD, SPA } from '../build.ts';
+import { build, SPA } from '../build.ts';
+import { tokensFor } from '../tokens.ts';
 
 const built = await build(t, { checkResponses: true });
-const { call, json, form, people } = built;
-const login = async (username: string) =>
-  String((await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token);
+const { call, json, login, people } = built;
 
 type Use = { last_used_at: string | null; last_used_address: string | null };
 const NEVER: Use = { last_used_at: null, last_used_address: null };
@@ -46,16 +45,7 @@ t.test('one without a secret is used when it gets tokens', async (t) => {
   const admin = await login('admin');
   const read = async () => (await call('GET', `/api/v1/applications/${SPA.client_id}`, admin)).body;
   t.match(await read(), NEVER);
-  const verifier = 'v'.repeat(43);
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-  const challenge = Buffer.from(digest).toString('base64url');
-  const code = await codeFor(built.browser(), {
-    ...SPA,
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-  });
-  const exchange = { grant_type: 'authorization_code', code, code_verifier: verifier, ...SPA };
-  t.equal((await form(exchange)).status, 200);
+  await tokensFor(built, { client: SPA });
   await until(async () => (await read()).last_used_at !== null, 5000);
   t.match(await read(), HERE);
 });

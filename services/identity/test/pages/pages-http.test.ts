@@ -3,10 +3,9 @@ import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-br
 import t from 'tap';
 import { stylesheet } from '../../src/pages/stylesheet.ts';
 import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../build.ts';
-import { createAccount, heading, linkTo, ownDatabase, send } from '../pages.ts';
+import { createAccount, heading, linkTo, send } from '../pages.ts';
 
-const { uri } = await ownDatabase(t);
-const built = await build(t, { mongodbUri: uri });
+const built = await build(t);
 const { base, browser } = built;
 const ANN = { username: 'ann', password: PASSWORD };
 

@@ -4,11 +4,11 @@ import { until } from '@gatehouse/testing/processes';
 import { exportJWK, generateKeyPair } from 'jose';
 import t from 'tap';
 import { build, PASSWORD, signInAndAllow } from '../../build.ts';
-import { heading, linkTo, machineToken, ownDatabase } from '../../pages.ts';
+import { heading, linkTo } from '../../pages.ts';
 
-const { uri, collection } = await ownDatabase(t);
-const built = await build(t, { mongodbUri: uri });
-const { browser, call, outbox, people } = built;
+const built = await build(t);
+const { browser, call, createApplication, outbox, people } = built;
+const counters = (await built.database()).collection('sign_in_counters');
 let password = PASSWORD;
 
 /** The subjects of the mails that have come to ann since it was called last, `count` of them. */
@@ -32,7 +32,7 @@ async function subjects(count: number): Promise<string[]> {
   // One too many would be found here or by the next call.
   if (count === 0) await new Promise((resolve) => setTimeout(resolve, 100));
   await look();
-  await collection('sign_in_counters').deleteMany({});
+  await counters.deleteMany({});
   return mails.sort();
 }
 
@@ -68,12 +68,10 @@ t.test('the first sign-in from a device is told', async (t) => {
 });
 
 t.test('people get a mail when they are offered an application, and when theirs is given away', async (t) => {
-  const admin = { username: 'admin', password: PASSWORD };
-  const { token } = (await call('POST', '/api/v1/auth/login', undefined, admin)).body;
+  const admin = await built.login('admin');
   const draft = { name: 'Given', type: 'machine', scopes: ['read:data'] };
-  const { client_id } = (await call('POST', '/api/v1/applications', String(token), draft)).body;
-  const give = (to: string) =>
-    call('POST', `/api/v1/applications/${client_id}/transfer`, String(token), { to });
+  const { client_id } = await createApplication(admin, draft);
+  const give = (to: string) => call('POST', `/api/v1/applications/${client_id}/transfer`, admin, { to });
   const offered = await give('ann@example.org');
   t.equal(offered.status, 202);
   t.same(await subjects(1), ['An application is offered to you']);
@@ -84,19 +82,15 @@ t.test('people get a mail when they are offered an application, and when theirs 
   });
   t.match(await give(people.admin.id), { status: 200, body: { owner: people.admin.id } });
   t.same(await subjects(1), ['Your application has a new owner']);
-  await call('DELETE', `/api/v1/applications/${client_id}`, String(token));
+  await call('DELETE', `/api/v1/applications/${client_id}`, admin);
 });
 
 t.test('whatever an application can authenticate by is told to its owner', async (t) => {
   const token = await login('curl/8.5.0');
-  const admin = String(
-    (await call('POST', '/api/v1/auth/login', undefined, { username: 'admin', password: PASSWORD })).body
-      .token,
-  );
+  const admin = await built.login('admin');
   const root = '/api/v1/applications';
   const draft = { name: 'Tool', type: 'machine', scopes: ['read:data'] };
-  const made = await call('POST', root, token, draft);
-  const path = `${root}/${made.body.client_id}`;
+  const path = `${root}/${(await createApplication(token, draft)).client_id}`;
   const publicKey = await exportJWK((await generateKeyPair('ES256')).publicKey);
   const jwks = { keys: [{ ...publicKey, kid: 'k', alg: 'ES256' }] };
   t.same(await subjects(1), [CREDENTIAL], 'the first secret');
@@ -132,18 +126,18 @@ t.test('a new password is told, by whatever way, and what still works can be end
   await signInAndAllow(visitor, '/account');
   t.same(await subjects(1), [NEW_DEVICE]);
   const next = () => `${PASSWORD} ${Math.random()}`;
-  const path = `/v1/users/${people.ann.id}/password`;
-  const machine = await machineToken(built);
+  const passwordPath = `/v1/users/${people.ann.id}/password`;
+  const machine = await built.machineToken();
   const ofOwn = async () => {
     const new_password = next();
     const body = { new_password, current_password: password };
-    const reply = await call('PUT', path, await login('curl/8.5.0'), body);
+    const reply = await call('PUT', passwordPath, await login('curl/8.5.0'), body);
     password = new_password;
     return reply;
   };
   const ofMachine = () => {
     password = next();
-    return call('PUT', path, machine, { new_password: password });
+    return call('PUT', passwordPath, machine, { new_password: password });
   };
   const ofMachineInUpdate = () => {
     password = next();
@@ -162,14 +156,11 @@ t.test('a new password is told, by whatever way, and what still works can be end
 
   await signInAndAllow(visitor, '/account', 'ann', password);
   const token = await login('curl/8.5.0');
-  const { body: tool } = await call('POST', '/api/v1/applications', token, {
-    ...{ name: 'Left behind', type: 'machine', scopes: ['read:data'] },
-  });
-  const credentials = { client_id: String(tool.client_id), client_secret: String(tool.client_secret) };
+  const tool = { name: 'Left behind', type: 'machine', scopes: ['read:data'] };
+  const credentials = await createApplication(token, tool);
   const ofTool = () => built.json({ grant_type: 'client_credentials', ...credentials });
-  const made = await call('POST', `/api/v1/applications/${tool.client_id}/api-keys`, token, {
-    ...{ name: 'Nightly', scopes: ['read:data'] },
-  });
+  const path = `/api/v1/applications/${credentials.client_id}`;
+  const made = await call('POST', `${path}/api-keys`, token, { name: 'Nightly', scopes: ['read:data'] });
   const statusOf = async (credential: unknown) =>
     (await call('GET', '/api/v1/auth/status', String(credential))).status;
   await subjects(2);
@@ -200,7 +191,7 @@ t.test('a new password is told, by whatever way, and what still works can be end
 
   await t.test('after a recovery', async (t) => {
     const token = await login('curl/8.5.0');
-    const secret = await call('POST', `/api/v1/applications/${tool.client_id}/secrets`, token);
+    const secret = await call('POST', `${path}/secrets`, token);
     credentials.client_secret = String(secret.body.client_secret);
     await subjects(1);
     const forgetful = browser();

@@ -1,19 +1,17 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { build, PASSWORD } from '../../build.ts';
-import { createAccount, linkTo } from '../../pages.ts';
+import { build } from '../../build.ts';
+import { createAccount, linkTo, mailsOf } from '../../pages.ts';
 
 const built = await build(t);
-const { browser, outbox, people } = built;
+const { browser, people } = built;
 
 /** The mails to an address, the oldest first. */
-async function mailsTo(address: string): Promise<string[]> {
-  const files = (await readdir(outbox)).filter((name) => name.endsWith('.txt')).sort();
-  const mails = await Promise.all(files.map((file) => readFile(join(outbox, file), 'utf8')));
-  return mails.filter((mail) => mail.startsWith(`To: ${address}\n`));
-}
+const mailsTo = async (address: string) =>
+  (await mailsOf(built)).filter((mail) =>
+    mail.startsWith(`To: ${address}
+`),
+  );
 
 t.test('a sign-up with a confirmed address is answered like any other, and its owner is told', async (t) => {
   const responses = [];
@@ -41,9 +39,7 @@ t.test('a sign-up with a confirmed address is answered like any other, and its o
     t.match(mail, /Subject: Somebody tried to create an account with your address/);
     t.notMatch(mail, /new-two|http/, "nothing of the stranger's, and no link");
   }
-  const logIn = (username: string) =>
-    built.call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD });
-  t.equal((await logIn('ann@example.org')).body.user_id, people.ann.id, 'the address is still hers');
+  t.equal((await built.logIn('ann@example.org')).body.user_id, people.ann.id, 'the address is still hers');
 });
 
 t.test('mails are counted by who receives them, and nothing is said of it', async (t) => {

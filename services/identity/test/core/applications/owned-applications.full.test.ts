@@ -4,9 +4,7 @@ import { authorizeUrl, build, PASSWORD } from '../../build.ts';
 import { refresh, statusesOf, tokensFor } from '../../tokens.ts';
 
 const built = await build(t, { checkResponses: true });
-const { call, json, people } = built;
-const login = async (username: string) =>
-  String((await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token);
+const { call, json, login, people } = built;
 const admin = await login('admin');
 const ALL = ['read:users', 'write:users', 'read:data', 'write:data'];
 

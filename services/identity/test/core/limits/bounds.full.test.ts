@@ -2,21 +2,18 @@ import { createLogger } from '@gatehouse/core/logger';
 import { createBoundKeeper } from '@gatehouse/data/bounded';
 import { RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { mongo } from 'mongoose';
 import t from 'tap';
 import { BOUNDS, MAX_REQUEST } from '../../../src/core/limits/bounds.ts';
 import { build, codeFor, SPA, WEB } from '../../build.ts';
-import { openDatabase } from '../../store-set-up.ts';
 import { stranger } from '../../stranger.ts';
 import { dpopKey, pkce } from '../../tokens.ts';
 
 t.setTimeout(240_000);
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-const uri = await testDatabase(t);
-const built = await build(t, { mongodbUri: uri, rateLimit: 'on', config: { rateLimitStore: 'mongodb' } });
-const connection = await openDatabase(t, uri);
+const built = await build(t, { rateLimit: 'on', config: { rateLimitStore: 'mongodb' } });
+const connection = await built.database();
 const { base } = built;
 const send = stranger(base);
 

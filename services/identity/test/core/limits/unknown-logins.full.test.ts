@@ -1,10 +1,9 @@
 import t from 'tap';
 import { build } from '../../build.ts';
-import { ownDatabase } from '../../pages.ts';
 import { type JsonResponse, stranger } from '../../stranger.ts';
 
-const { uri, collection } = await ownDatabase(t);
-const built = await build(t, { mongodbUri: uri });
+const built = await build(t);
+const counters = (await built.database()).collection('sign_in_counters');
 const send = stranger(built.base);
 
 /** Of the same length, so that what is answered differs in the name only. */
@@ -65,7 +64,7 @@ for (const [where, attempt] of Object.entries(WAYS)) {
   t.test(`nothing tells a known login from an unknown one at ${where}`, async (t) => {
     const sequences = [];
     for (const [i, name] of [KNOWN, UNKNOWN].entries()) {
-      await collection('sign_in_counters').deleteMany({});
+      await counters.deleteMany({});
       const address = `127.0.1.${i + 1}`;
       const responses: [string, object][] = [];
       const fail = async (spelling: string, login: string) => {
@@ -73,7 +72,7 @@ for (const [where, attempt] of Object.entries(WAYS)) {
       };
       for (let j = 0; j < 5; j += 1) await fail('first', name);
       // As if there had been so many that the next has to wait for minutes, however slow this machine is.
-      await collection('sign_in_counters').updateMany({ count: 5 }, { $set: { count: 14, settled: 14 } });
+      await counters.updateMany({ count: 5 }, { $set: { count: 14, settled: 14 } });
       for (const [spelling, write] of SPELLINGS) await fail(spelling, write(name));
       await fail('another name', `${name}@example.org`);
       sequences.push(responses);
@@ -85,7 +84,7 @@ for (const [where, attempt] of Object.entries(WAYS)) {
 }
 
 t.test('each spelling signs in', async (t) => {
-  await collection('sign_in_counters').deleteMany({});
+  await counters.deleteMany({});
   for (const [spelling, write] of SPELLINGS) {
     for (const name of [KNOWN, `${KNOWN}@example.org`]) {
       const { status } = (await WAYS['the API']?.('127.0.1.3', write(name), 'correct horse battery')) ?? {};

@@ -1,18 +1,13 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { authorizeUrl, build, signInAndAllow, WEB } from '../../build.ts';
 import { tokensFor } from '../../tokens.ts';
 
 const built = await build(t);
 const { base, call, form } = built;
-const admin = await call('POST', '/api/v1/auth/login', undefined, { username: 'admin', password: PASSWORD });
+const admin = await built.login('admin');
 const set = async (settings: object) => {
-  const { status } = await call(
-    'PATCH',
-    `/api/v1/applications/${WEB.client_id}`,
-    String(admin.body.token),
-    settings,
-  );
+  const { status } = await call('PATCH', `/api/v1/applications/${WEB.client_id}`, admin, settings);
   if (status !== 200) throw new Error(`not set: ${status}`);
 };
 

@@ -1,4 +1,3 @@
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import {
   ALL_SCOPES,
@@ -6,36 +5,30 @@ import {
   build,
   codeFor,
   NATIVE,
+  ownApplication,
   PASSWORD,
   SPA,
   signInAndAllow,
   WEB,
 } from '../../build.ts';
-import { openDatabase } from '../../store-set-up.ts';
 import { pkce, tokensFor } from '../../tokens.ts';
 
 const LOOPBACK = { client_id: 'app_loopback', redirect_uri: 'http://127.0.0.1:8080/callback' };
 const TWO = { client_id: 'app_two' };
 const EVERYTHING = { client_id: 'app_everything', redirect_uri: 'https://all.example.org/callback' };
-const first = { type: 'web', owner: null, trusted: false, scopes: ['openid'] } as const;
-const uri = await testDatabase(t);
+const first = { type: 'web', trusted: false, scopes: ['openid'] } as const;
 const built = await build(t, {
-  mongodbUri: uri,
   applications: [
-    { ...first, clientId: LOOPBACK.client_id, name: 'Loopback', redirectUris: [LOOPBACK.redirect_uri] },
-    {
+    ownApplication(LOOPBACK.client_id, { ...first, redirectUris: [LOOPBACK.redirect_uri] }),
+    ownApplication(EVERYTHING.client_id, {
       ...first,
-      clientId: EVERYTHING.client_id,
-      name: 'Everything',
       redirectUris: [EVERYTHING.redirect_uri],
       scopes: ['openid', 'read:all'],
-    },
-    {
+    }),
+    ownApplication(TWO.client_id, {
       ...first,
-      clientId: TWO.client_id,
-      name: 'Two',
       redirectUris: ['https://two.example.org/a', 'https://two.example.org/b?fixed=1'],
-    },
+    }),
   ],
 });
 const { base } = built;
@@ -357,17 +350,14 @@ t.test('no parameter gets into a header or the markup', async (t) => {
 });
 
 t.test('signing out leads to registered addresses only (RP-Initiated Logout §3)', async (t) => {
-  const login = await built.call('POST', '/api/v1/auth/login', undefined, {
-    username: 'admin',
-    password: PASSWORD,
-  });
+  const admin = await built.login('admin');
   const uri = 'https://web.example.org/bye';
-  const made = await built.call('PATCH', `/api/v1/applications/${WEB.client_id}`, String(login.body.token), {
+  const made = await built.call('PATCH', `/api/v1/applications/${WEB.client_id}`, admin, {
     post_logout_redirect_uris: [uri],
   });
   t.equal(made.status, 200);
   const browser = built.browser();
-  const { id_token_hint } = { id_token_hint: (await tokensFor(built, { browser })).id_token };
+  const { id_token: id_token_hint } = await tokensFor(built, { browser });
   const out = (parameters: Record<string, string>) => `/oauth2/logout?${new URLSearchParams(parameters)}`;
   const { client_id } = WEB;
   for (const [name, parameters] of [
@@ -409,7 +399,7 @@ t.test('strangers leave little behind', async (t) => {
   t.equal(long.status, 400);
   t.equal(long.headers.get('location'), null);
   await built.browser().get('/oauth2/logout');
-  const database = await openDatabase(t, uri);
+  const database = await built.database();
   const latest = await database.collection('oidc_sessions').find({ account_id: null }).toArray();
   t.ok(latest.length > 0);
   for (const { expires_at } of latest) t.ok(expires_at.getTime() < Date.now() + 3_700_000, 'an hour at most');

@@ -62,11 +62,7 @@ t.test('each claim where it was asked for, and only there (OpenID Connect Core Â
 t.test(
   'unknown claims, and what the application may not ask for, are left out without an error',
   async (t) => {
-    const admin = await call('POST', '/api/v1/auth/login', undefined, {
-      username: 'admin',
-      password: PASSWORD,
-    });
-    const token = String(admin.body.token);
+    const token = await built.login('admin');
     const path = `/api/v1/applications/${SPA.client_id}`;
     t.match(await call('PATCH', path, token, { scopes: ['openid', 'read:profile'] }), { status: 200 });
     const claims = {

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, MACHINE, PASSWORD, SPA, signInAndAllow, WEB } from '../../build.ts';
+import { authorizeUrl, build, MACHINE, SPA, signInAndAllow, WEB } from '../../build.ts';
 import { pkce } from '../../tokens.ts';
 
 const built = await build(t, { checkResponses: true });
 const { base, call, form, json } = built;
-const admin = await call('POST', '/api/v1/auth/login', undefined, { username: 'admin', password: PASSWORD });
 const { privateKey, publicKey } = await generateKeyPair('ES256');
-const made = await call('POST', '/api/v1/applications', String(admin.body.token), {
+const made = await call('POST', '/api/v1/applications', await built.login('admin'), {
   name: 'Signs',
   type: 'machine',
   trusted: true,

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import t, { type Test } from 'tap';
-import { build, MACHINE, PASSWORD, WEB } from '../../build.ts';
+import { build, MACHINE, ownApplication, WEB } from '../../build.ts';
 
 // Tokens for client credentials are issued by core/oidc/client-credentials.ts or by oidc-provider: nobody may see which. A
 // parameter that oidc-provider ignores makes it the one that answers.
@@ -10,26 +10,15 @@ const PINNED = { client_id: 'app_pinned', client_secret: 'the-secret-of-a-pinned
 const EMPTY = { client_id: 'app_empty', client_secret: 'the-secret-of-one-without-any-scope-in-tests' };
 const UNKNOWN = { client_id: 'app_unknown', client_secret: 'the-secret-of-an-application-that-is-missing' };
 
-const trusted = ({ client_id: clientId, client_secret: clientSecret }: typeof BOUND) => ({
-  ...{ clientId, clientSecret, name: clientId, type: 'machine' as const, owner: null, trusted: true },
-  ...{ redirectUris: [], scopes: ['read:users', 'write:users'] },
-});
-const { base, call } = await build(t, {
+const trusted = ({ client_id, client_secret: clientSecret }: typeof BOUND) =>
+  ownApplication(client_id, { clientSecret, scopes: ['read:users', 'write:users'] });
+const { base, createApplication, login } = await build(t, {
   applications: [
     { ...trusted(BOUND), dpopBound: true },
     { ...trusted(PINNED), profiles: { v2_users: 'B1' } },
     { ...trusted(EMPTY), scopes: [] },
   ],
 });
-
-/** An application of a person, whose role is its ceiling. */
-async function createOwned(): Promise<typeof BOUND> {
-  const login = { username: 'ann', password: PASSWORD };
-  const { token } = (await call('POST', '/api/v1/auth/login', undefined, login)).body;
-  const draft = { name: 'Ours', type: 'machine', scopes: ['read:users'] };
-  const { body } = await call('POST', '/api/v1/applications', String(token), draft);
-  return { client_id: String(body.client_id), client_secret: String(body.client_secret) };
-}
 
 type Sent = { fields: Record<string, string>; headers?: Record<string, string>; path?: string };
 
@@ -105,7 +94,9 @@ async function compare(t: Test, label: string, sent: Sent): Promise<boolean> {
 }
 
 t.test('every request has the same response in both ways', async (t) => {
-  const owned = await createOwned();
+  // Its owner's role is its ceiling.
+  const draft = { name: 'Ours', type: 'machine', scopes: ['read:users'] };
+  const owned = await createApplication(await login(), draft);
   const direct = new Map<string, number>();
   for (const client of [MACHINE, owned, PINNED, BOUND, EMPTY, UNKNOWN, WEB]) {
     for (const secret of [client.client_secret, `${client.client_secret}x`]) {

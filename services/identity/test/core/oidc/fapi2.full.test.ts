@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import t from 'tap';
 import { build, MACHINE, PASSWORD, WEB } from '../../build.ts';
-import { openDatabase } from '../../store-set-up.ts';
 import { dpopKey, keyOf } from '../../tokens.ts';
 import { CALLBACK, fapiClient } from './fapi2.ts';
 
 // Each test names the requirement of the FAPI 2.0 Security Profile (Final, 22 February 2025) by section and item.
 
-const uri = await testDatabase(t);
 const built = await build(t, {
-  mongodbUri: uri,
   // What the profile does not allow, where the deployment may choose.
   config: {
     accessTokenAlgorithm: 'RS256',
@@ -59,11 +55,8 @@ t.test('5.3.2.1, 2: no password grant', async (t) => {
 
 t.test('5.3.2.1, 3 and 6: confidential clients, which authenticate by private_key_jwt alone', async (t) => {
   t.match(client.made, { token_endpoint_auth_method: 'private_key_jwt', client_secret: undefined });
-  const admin = await call('POST', '/api/v1/auth/login', undefined, {
-    username: 'admin',
-    password: PASSWORD,
-  });
-  const added = await call('POST', `/api/v1/applications/${client.id}/secrets`, String(admin.body.token), {});
+  const admin = await built.login('admin');
+  const added = await call('POST', `/api/v1/applications/${client.id}/secrets`, admin, {});
   const { client_secret } = added.body as { client_secret?: string };
   const secret = client_secret ?? 'x'.repeat(43);
   for (const [name, more, headers] of [
@@ -138,7 +131,7 @@ t.test('5.3.2.1, 9: refresh tokens are not rotated', async (t) => {
 
 t.test('5.3.2.1, 11: codes live 60 s at most, whatever the setting is', async (t) => {
   const callback = await client.authorize(browser);
-  const database = await openDatabase(t, uri);
+  const database = await built.database();
   const code = await database
     .collection<{ _id: string; expires_at: Date }>('oidc_authorization_codes')
     .findOne({ _id: keyOf(callback.searchParams.get('code') ?? '') });

@@ -1,6 +1,6 @@
 import { randomUUID, type webcrypto } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { type Built, PASSWORD, signInAndAllow } from '../../build.ts';
+import { type Built, signInAndAllow } from '../../build.ts';
 import { dpopKey, pkce } from '../../tokens.ts';
 
 type Browser = ReturnType<Built['browser']>;
@@ -17,11 +17,7 @@ export async function fapiClient(built: Built, options: { alg?: string; type?: '
   });
   // Without an alg, so that it is not the key that decides.
   const { alg: _, ...jwk } = await exportJWK(publicKey);
-  const admin = await call('POST', '/api/v1/auth/login', undefined, {
-    username: 'admin',
-    password: PASSWORD,
-  });
-  const made = await call('POST', '/api/v1/applications', String(admin.body.token), {
+  const made = await call('POST', '/api/v1/applications', await built.login('admin'), {
     name: 'Fapi',
     type,
     ...(type === 'web' ? { redirect_uris: [CALLBACK] } : { trusted: true }),

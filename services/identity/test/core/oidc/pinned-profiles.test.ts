@@ -5,15 +5,13 @@ import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import t from 'tap';
-import { build, MACHINE, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { authorizeUrl, build, MACHINE, NATIVE, signInAndAllow, WEB } from '../../build.ts';
 import { refresh, tokensFor } from '../../tokens.ts';
 
 const PINS = { v1_users: 'E', v2_users: 'B1' };
 
 const built = await build(t);
-const { base, form, json, call } = built;
-const login = async (username: string) =>
-  String((await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token);
+const { base, form, json, call, createApplication, login } = built;
 const admin = await login('admin');
 const ann = await login('ann');
 
@@ -54,18 +52,10 @@ t.test('a trusted machine, by form and by JSON', async (t) => {
 
 t.test('a machine that stands under its owner, and its API keys', async (t) => {
   const draft = { name: 'Ours', type: 'machine', scopes: ['read:users'], profiles: PINS };
-  const { body: made } = await call('POST', '/api/v1/applications', ann, draft);
-  const { client_id, client_secret } = made as Record<string, string>;
-  t.same(made.profiles, PINS);
-  const grant = {
-    grant_type: 'client_credentials',
-    client_id: client_id ?? '',
-    client_secret: client_secret ?? '',
-  };
-  const { body } = await form(grant);
-  t.same(await pinsOf(body.access_token), PINS);
+  const client = await createApplication(ann, draft);
+  t.same(await pinsOf(await built.machineToken(client)), PINS);
 
-  const keys = `/api/v1/applications/${client_id}/api-keys`;
+  const keys = `/api/v1/applications/${client.client_id}/api-keys`;
   const key = await call('POST', keys, ann, { name: 'CI', scopes: ['read:users'] });
   t.equal(key.status, 201);
   const resolver = createApiKeyResolver({ resolve: identity.resolveApiKey, set });
@@ -84,7 +74,7 @@ t.test('people by code, with a secret and without, and after a refresh', async (
 
 t.test('people by the implicit flow', async (t) => {
   const redirect_uri = 'https://old.example.org/cb';
-  const { body: made } = await call('POST', '/api/v1/applications', admin, {
+  const { client_id } = await createApplication(admin, {
     name: 'Old',
     type: 'spa',
     redirect_uris: [redirect_uri],
@@ -92,15 +82,8 @@ t.test('people by the implicit flow', async (t) => {
     legacy_implicit: true,
     profiles: PINS,
   });
-  const query = new URLSearchParams({
-    client_id: String(made.client_id),
-    response_type: 'id_token token',
-    redirect_uri,
-    scope: 'openid read:users',
-    nonce: 'n-1',
-    state: 's',
-  });
-  const page = await signInAndAllow(built.browser(), `/oauth2/authorize?${query}`);
+  const request = { client_id, redirect_uri, response_type: 'id_token token', scope: 'openid read:users' };
+  const page = await signInAndAllow(built.browser(), authorizeUrl({ ...request, nonce: 'n-1' }));
   const response = new URLSearchParams(page.url.hash.slice(1));
   t.same(await pinsOf(response.get('access_token')), PINS);
 });

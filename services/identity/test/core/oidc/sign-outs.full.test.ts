@@ -6,21 +6,18 @@ import { authorizeUrl, build, codeFor, PASSWORD } from '../../build.ts';
 import { heading, linkOf, responseOf, send } from '../../pages.ts';
 
 const built = await build(t);
-const { base, browser, call, form, people, post } = built;
+const { base, browser, call, createApplication, form, people } = built;
 
 const AFTER = 'https://app.example.org/bye';
 const REDIRECT = 'https://app.example.org/callback';
-const login = await post('/api/v1/auth/login', JSON.stringify({ username: 'admin', password: PASSWORD }), {
-  'content-type': 'application/json',
-});
-const { body: made } = await call('POST', '/api/v1/applications', String(login.body.token), {
+const admin = await built.login('admin');
+const APP = await createApplication(admin, {
   name: 'Bye & Co',
   type: 'web',
   redirect_uris: [REDIRECT],
   post_logout_redirect_uris: [AFTER],
   scopes: ['openid', 'read:users'],
 });
-const APP = { client_id: String(made.client_id), client_secret: String(made.client_secret) };
 
 /** Somebody who uses the application, with what it holds. */
 async function user(): Promise<{ visitor: FormBrowser; idToken: string; access: string }> {
@@ -64,7 +61,6 @@ t.test('an application asks for it, with an ID token and a way back', async (t) 
   t.notOk(visitor.cookies('/').has('gatehouse_session'));
   t.notOk(await isSignedIn(visitor));
   t.ok(await isDead(access));
-  const admin = String(login.body.token);
   const query = `filter[action]=sign_out&filter[subject]=${people.ann.id}`;
   const entries = async () => (await call('GET', `/api/v1/audit?${query}`, admin)).body.data as object[];
   await until(async () => (await entries()).length > 0, 2000);
@@ -74,7 +70,7 @@ t.test('an application asks for it, with an ID token and a way back', async (t) 
 
 t.test('a way back that is removed while the page is open is not taken', async (t) => {
   const registered = (uris: string[]) =>
-    call('PATCH', `/api/v1/applications/${APP.client_id}`, String(login.body.token), {
+    call('PATCH', `/api/v1/applications/${APP.client_id}`, admin, {
       post_logout_redirect_uris: uris,
     });
   const { visitor, idToken } = await user();

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { build, codeFor, MACHINE, PASSWORD, WEB } from '../../build.ts';
 import { send } from '../../pages.ts';
-import { openDatabase } from '../../store-set-up.ts';
 import { dpopKey, keyOf } from '../../tokens.ts';
 
-const mongodbUri = await testDatabase(t);
-const built = await build(t, { checkResponses: true, mongodbUri });
-const database = await openDatabase(t, mongodbUri);
-const { base, call, form } = built;
+const built = await build(t, { checkResponses: true });
+const database = await built.database();
+const { base, form } = built;
 const TOKEN_URL = `${base}/oauth2/token`;
 const AT_ONCE = 8;
 
@@ -21,15 +18,12 @@ const succeeded = (responses: readonly { status: number }[]) =>
 
 t.test('a client assertion (RFC 7523 §3)', async (t) => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
-  const credentials = { username: 'ann', password: PASSWORD };
-  const login = await call('POST', '/api/v1/auth/login', undefined, credentials);
-  const { body } = await call('POST', '/api/v1/applications', String(login.body.token), {
+  const { client_id: id } = await built.createApplication(await built.login(), {
     name: 'Signs',
     type: 'machine',
     scopes: ['read:users'],
     jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] },
   });
-  const id = String(body.client_id);
   const now = Math.floor(Date.now() / 1000);
   for (let round = 0; round < 3; round += 1) {
     const claims = { iss: id, sub: id, aud: TOKEN_URL, jti: randomUUID(), iat: now, exp: now + 60 };

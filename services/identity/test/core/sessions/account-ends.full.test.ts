@@ -1,29 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
 import { repetitions } from '@gatehouse/testing/repetitions';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, WEB } from '../../build.ts';
-import { openDatabase } from '../../store-set-up.ts';
 import { refresh, tokensFor } from '../../tokens.ts';
 
-const uri = await testDatabase(t);
-const built = await build(t, { mongodbUri: uri });
-const database = await openDatabase(t, uri);
-const { call, json } = built;
-const login = async (username: string, password = PASSWORD) => {
-  const { status, body } = await call('POST', '/api/v1/auth/login', undefined, { username, password });
-  return { status, token: String(body.token), userId: String(body.user_id) };
-};
-const admin = (await login('admin')).token;
+const built = await build(t);
+const database = await built.database();
+const { call, createApplication, json, logIn, login } = built;
+const admin = await login('admin');
 
 /** A new person, so that no test gets in the way of another. */
 async function newPerson(): Promise<{ id: string; username: string }> {
   const username = newId('x').replace('_', '').toLowerCase();
-  const body = { username, email: `${username}@example.org`, password: PASSWORD };
-  const created = await call('POST', '/v1/users', admin, body);
-  return { id: String(created.body.id), username };
+  return { id: await built.createPerson(username), username };
 }
 
 /** Everything that somebody can be signed in with: two sessions' worth of it. */
@@ -31,7 +22,7 @@ async function signIn(username: string, password = PASSWORD) {
   const browser = built.browser();
   const tokens = await tokensFor(built, { browser, username, password });
   const code = await codeFor(browser, {}, username, password);
-  return { browser, ...tokens, code, login: (await login(username, password)).token };
+  return { browser, ...tokens, code, login: await login(username, password) };
 }
 type SignedIn = Awaited<ReturnType<typeof signIn>>;
 
@@ -81,7 +72,7 @@ t.test('a password change, again and again: what is older is dead, what is newer
     t.equal((await call('PUT', `/v1/users/${id}/password`, token, body)).status, 204);
     const [, after] = await Promise.all([isAllDead(t, before, id), signIn(username, next)]);
     await isAllAlive(t, after, id);
-    if (round === 0) t.equal((await login(username, password)).status, 401, 'the old one is none');
+    if (round === 0) t.equal((await logIn(username, password)).status, 401, 'the old one is none');
     before = after;
     password = next;
   }
@@ -135,8 +126,8 @@ t.test('a login that is renewed again and again does not outlive the password', 
     const { id, username } = await newPerson();
     const chains = await Promise.all(Array.from({ length: 6 }, () => login(username)));
     let over = false;
-    const running = chains.map(async (chain) => {
-      let { token } = chain;
+    const running = chains.map(async (first) => {
+      let token = first;
       while (!over) {
         const { status, body } = await call('POST', '/api/v1/auth/refresh', token);
         if (status !== 200) break;
@@ -145,10 +136,7 @@ t.test('a login that is renewed again and again does not outlive the password', 
       return token;
     });
     const change = { current_password: PASSWORD, new_password: 'another battery horse' };
-    t.equal(
-      (await call('PUT', `/v1/users/${id}/password`, (await login(username)).token, change)).status,
-      204,
-    );
+    t.equal((await call('PUT', `/v1/users/${id}/password`, await login(username), change)).status, 204);
     await sleep(300);
     over = true;
     for (const token of await Promise.all(running)) {
@@ -196,7 +184,7 @@ t.test('deactivation, and what comes after activation', async (t) => {
   const it = await signIn(username);
   t.equal((await call('PUT', `/v1/users/${id}/status`, admin, { status: 'inactive' })).status, 204);
   await isAllDead(t, it, id);
-  t.equal((await login(username)).status, 401);
+  t.equal((await logIn(username)).status, 401);
   t.equal((await call('PUT', `/v1/users/${id}/status`, admin, { status: 'active' })).status, 204);
   await isAllDead(t, it, id);
   await isAllAlive(t, await signIn(username), id);
@@ -208,25 +196,20 @@ t.test('deletion of the account', async (t) => {
   t.equal((await call('DELETE', `/v1/users/${id}`, it.login)).status, 204);
   await isAllDead(t, it, id);
   t.match((await it.browser.get(authorizeUrl())).url.pathname, /^\/sign-in\//, 'somebody may sign in there');
-  t.equal((await login(username)).status, 401);
+  t.equal((await logIn(username)).status, 401);
 });
 
 t.test('deletion of the application', async (t) => {
   const { id, username } = await newPerson();
-  const owner = (await login(username)).token;
+  const owner = await login(username);
   const redirect_uri = 'https://gone.example.org/callback';
-  const made = await call('POST', '/api/v1/applications', owner, {
+  const made = await createApplication(owner, {
     name: 'Gone',
     type: 'web',
     redirect_uris: [redirect_uri],
     scopes: ['openid', 'read:profile'],
   });
-  t.equal(made.status, 201);
-  const client = {
-    client_id: String(made.body.client_id),
-    client_secret: String(made.body.client_secret),
-    redirect_uri,
-  };
+  const client = { ...made, redirect_uri };
   const more = { scope: 'openid read:profile' };
   const browser = built.browser();
   const { access_token, refresh_token } = await tokensFor(built, { browser, client, username, more });

@@ -8,14 +8,11 @@ const built = await build(t, { config: { usersUrl: users.url } });
 users.state.target = built.base;
 const credentials = { username: 'ann', password: PASSWORD };
 
-const logIn = () => built.call('POST', '/api/v1/auth/login', undefined, credentials);
 async function endAll(): Promise<void> {
-  const { body } = await logIn();
-  t.equal((await built.call('DELETE', '/api/v1/sessions', String(body.token))).status, 204);
+  t.equal((await built.call('DELETE', '/api/v1/sessions', await built.login())).status, 204);
 }
 async function listed(): Promise<string[]> {
-  const { body } = await logIn();
-  const { data } = (await built.call('GET', '/api/v1/sessions', String(body.token))).body;
+  const { data } = (await built.call('GET', '/api/v1/sessions', await built.login())).body;
   return (data as { type: string; current: boolean }[])
     .filter(({ current }) => !current)
     .map(({ type }) => type);
@@ -50,7 +47,7 @@ t.test('a password that is entered before all sessions end makes no session afte
 
 t.test('nor does it make a login at the API', async (t) => {
   const held = users.holdNext('/password-checks');
-  const loggingIn = logIn();
+  const loggingIn = built.logIn();
   const goOn = await held;
   await endAll();
   goOn();

@@ -1,18 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-browser';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, signInAndAllow, WEB } from '../../build.ts';
-import { alertOf, createAccount, heading, linkTo, send, usersSwitch, valueIn } from '../../pages.ts';
-import { openDatabase } from '../../store-set-up.ts';
+import { alertOf, createAccount, heading, linkTo, mailsOf, send, usersSwitch, valueIn } from '../../pages.ts';
 
 const between = await usersSwitch(t);
-const uri = await testDatabase(t);
-const built = await build(t, { mongodbUri: uri, config: { usersUrl: between.url } });
+const built = await build(t, { config: { usersUrl: between.url } });
 between.state.target = built.base;
-const { browser, call, form, links, outbox } = built;
+const { browser, call, form, links } = built;
 
 /** A person of their own for each test, signed in. */
 async function person(username: string): Promise<FormBrowser> {
@@ -139,10 +134,7 @@ t.test('a new address has to be confirmed again', async (t) => {
   const change = { email: 'new-rob@example.org', current_password: PASSWORD };
   const changed = await visitor.submit(page, change, 'name="username"');
   await linkTo(built, 'rob@example.org');
-  const mails = await Promise.all(
-    (await readdir(outbox)).map((file) => readFile(join(outbox, file), 'utf8')),
-  );
-  const told = mails.filter((mail) => mail.includes('Your email address has been changed'));
+  const told = (await mailsOf(built)).filter((mail) => mail.includes('Your email address has been changed'));
   t.equal(told.length, 1, 'whoever had the old address is told');
   t.match(told[0], 'To: rob@example.org');
   t.match(noticeOf(changed), /open the link that we have sent/);
@@ -354,7 +346,7 @@ t.test('sessions are grouped by device, and logins by program; a group ends toge
   const visitor = await person('eva');
   const others = [await signedIn('eva'), await signedIn('eva')];
   const phone = await signedIn('eva');
-  const sessions = (await openDatabase(t, uri)).collection<{ _id: string; payload: string }>('oidc_sessions');
+  const sessions = (await built.database()).collection<{ _id: string; payload: string }>('oidc_sessions');
   const uid = formsOf((await phone.get('/account/sessions')).html).find(({ html }) =>
     html.includes('Sign out here'),
   )?.fields.session;
@@ -417,7 +409,7 @@ t.test('a session that is ended does not come back through a request in flight',
 t.test('of more sessions than are listed, all end', async (t) => {
   const visitor = await person('max');
   const { sub } = decodeJwt((await tokensFor(visitor, 'max')).access);
-  const database = await openDatabase(t, uri);
+  const database = await built.database();
   for (const name of ['oidc_sessions', 'oidc_grants']) {
     const documents = database.collection<{ _id: string }>(name);
     const one = await documents.findOne({ account_id: sub, client_id: { $ne: 'gatehouse-account' } });
@@ -449,11 +441,9 @@ t.test('of more sessions than are listed, all end', async (t) => {
 t.test('what cannot be undone asks first', async (t) => {
   const visitor = await person('eve');
   const other = await signedIn('eve');
-  const token = String(
-    (await call('POST', '/api/v1/auth/login', undefined, { username: 'eve', password: PASSWORD })).body.token,
-  );
+  const token = await built.login('eve');
   const application = { name: 'Night job', type: 'machine', scopes: ['read:data'] };
-  t.equal((await call('POST', '/api/v1/applications', token, application)).status, 201);
+  await built.createApplication(token, application);
   const secretsLeft = async () =>
     (await visitor.get('/account/applications')).html.split('<dt>Secret</dt>').length;
   const acts = [

@@ -9,8 +9,7 @@ import t from 'tap';
 import { AUDIT_ACTIONS, createAudit } from '../../../src/core/audit/audit.ts';
 import { createAuditStore } from '../../../src/core/audit/audit-store.ts';
 import { AUDIT_PATH, auditEndpoint } from '../../../src/features/audit/audit-routes.ts';
-import { build, PASSWORD } from '../../build.ts';
-import { machineToken } from '../../pages.ts';
+import { build, keyedApplication, PASSWORD } from '../../build.ts';
 import { tokensFor } from '../../tokens.ts';
 
 const apiKey = newApiKey();
@@ -18,15 +17,9 @@ const uri = monitored(await testDatabase(t));
 const built = await build(t, {
   checkResponses: true,
   mongodbUri: uri,
-  applications: [
-    {
-      ...{ clientId: 'app_keyed', name: 'Keyed', type: 'machine', owner: null, trusted: true },
-      ...{ redirectUris: [], scopes: ['read:all', 'manage:apps'] },
-      apiKey: { key: apiKey.key, scopes: ['read:all', 'manage:apps'] },
-    },
-  ],
+  applications: [keyedApplication(apiKey.key, ['read:all', 'manage:apps'])],
 });
-const { people, call } = built;
+const { people, call, createApplication, logIn, login } = built;
 const database = createDatabase({
   ...{ uri, name: 'identity' },
   logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
@@ -39,10 +32,6 @@ const audit = createAudit({
   logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
 });
 
-async function login(username: string): Promise<string> {
-  const { body } = await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD });
-  return String(body.token);
-}
 const admin = await login('admin');
 type Entry = Record<string, unknown> & { id: string; created_at: string };
 type Page = { data: Entry[]; links: { next?: string; prev?: string }; meta: { totalItems: number } };
@@ -59,7 +48,7 @@ t.test('for admins who have signed in to Gatehouse itself, and nobody else', asy
     ['nobody', undefined, 401, String],
     ['a person', await login('ann'), 403, / are for admins only\./],
     ['an application', access_token, 403, byLogin],
-    ['a trusted application', await machineToken(built), 403, byLogin],
+    ['a trusted application', await built.machineToken(), 403, byLogin],
     ['an API key', apiKey.key, 403, String],
   ] as const) {
     for (const path of [AUDIT_PATH, `${AUDIT_PATH}/last-sign-ins?user_id=${people.ann.id}`]) {
@@ -76,11 +65,11 @@ t.test('for admins who have signed in to Gatehouse itself, and nobody else', asy
 t.test('who did what, to whom, when and from where; and no secret', async (t) => {
   const ann = await login('ann');
   const draft = { name: 'Audited', type: 'machine', scopes: ['read:data'] };
-  const { client_id, client_secret } = (await call('POST', '/api/v1/applications', ann, draft)).body;
+  const { client_id, client_secret } = await createApplication(ann, draft);
   await call('DELETE', `/api/v1/applications/${client_id}`, admin);
   await call('DELETE', `/api/v1/sessions?user_id=${people.ann.id}`, admin);
-  const typed = { username: 'ann', password: 'not the password' };
-  await call('POST', '/api/v1/auth/login', undefined, typed);
+  const wrong = 'not the password';
+  await logIn('ann', wrong);
   const byApplication = await read(`?filter[client]=${client_id}`);
   t.match(byApplication, {
     data: [
@@ -99,7 +88,7 @@ t.test('who did what, to whom, when and from where; and no secret', async (t) =>
     { action: 'session.ended', actor: people.admin.id, subject: people.ann.id },
   ]);
   const everything = JSON.stringify((await read('?limit=100')).data);
-  for (const secret of [PASSWORD, typed.password, String(client_secret), ann, admin]) {
+  for (const secret of [PASSWORD, wrong, client_secret, ann, admin]) {
     t.notOk(everything.includes(secret), 'is not in it');
   }
   t.notMatch(everything, /hash/i);
@@ -110,7 +99,7 @@ t.test('when people last signed in', async (t) => {
   const of = (...ids: string[]) => call('GET', `${path}?user_id=${ids.join()}`, admin);
   const before = Date.now();
   await login('ann');
-  await call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: 'not the password' });
+  await logIn('ann', 'not the password');
   const signedIn = async () => {
     const { data } = (await of(people.ann.id, newId('usr'), people.ann.id)).body as unknown as {
       data: { user_id: string; signed_in_at: string }[];

@@ -177,11 +177,7 @@ t.test('nobody makes us connect to our neighbours, unless the operator allows th
 t.test('whatever ends a session tells the application, once', async (t) => {
   const built = await setUp(t);
   const { call, heard, signIn } = built;
-  const login = async (username: string) => {
-    const body = { username, password: PASSWORD };
-    return String((await call('POST', '/api/v1/auth/login', undefined, body)).body.token);
-  };
-  const admin = await login('admin');
+  const admin = await built.login('admin');
   const next = { new_password: `${PASSWORD} 2` };
   const causes: [string, (person: Person) => Promise<unknown>][] = [
     [

@@ -2,22 +2,15 @@ import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { createDelegations, type Delegation } from '../../../src/features/internal/delegations.ts';
-import { build, MACHINE, PASSWORD, WEB } from '../../build.ts';
+import { build, PASSWORD, WEB } from '../../build.ts';
 import { tokensFor } from '../../tokens.ts';
 
 const built = await build(t);
-const { base, call, form, people, post, serviceSecret } = built;
+const { base, call, createApplication, form, login, people, post, serviceSecret } = built;
 const DELEGATIONS = '/internal/identity/delegations';
 
-const service = await form({
-  grant_type: 'client_credentials',
-  client_id: 'notifications',
-  client_secret: serviceSecret,
-  resource: `${base}/internal/identity`,
-  scope: 'internal',
-});
-const ask = (path: string, body: object) =>
-  call('POST', DELEGATIONS + path, String(service.body.access_token), body);
+const service = await built.serviceToken('notifications');
+const ask = (path: string, body: object) => call('POST', DELEGATIONS + path, service, body);
 
 async function delegate(credential: string): Promise<string> {
   const { status, body } = await ask('', { credential });
@@ -27,19 +20,13 @@ async function delegate(credential: string): Promise<string> {
 const tokenBy = (handle: string) => ask('/token', { handle });
 const read = (token: unknown) => call('GET', `/v1/users/${people.ann.id}`, String(token));
 
-async function logIn(username: string, password = PASSWORD): Promise<string> {
-  const { body } = await call('POST', '/api/v1/auth/login', undefined, { username, password });
-  return String(body.token);
-}
-
 async function newKey(): Promise<{ client: string; id: string; key: string }> {
-  const owner = await logIn('ann');
-  const made = await call('POST', '/api/v1/applications', owner, {
-    ...{ name: 'Keyed', type: 'machine', scopes: ['read:users', 'write:users'] },
-  });
-  const client = String(made.body.client_id);
+  const owner = await login('ann');
+  const scopes = ['read:users', 'write:users'];
+  const { client_id: client } = await createApplication(owner, { name: 'Keyed', type: 'machine', scopes });
   const { body } = await call('POST', `/api/v1/applications/${client}/api-keys`, owner, {
-    ...{ name: 'Key', scopes: ['read:users', 'write:users'] },
+    name: 'Key',
+    scopes,
   });
   return { client, id: String(body.id), key: String(body.api_key) };
 }
@@ -50,7 +37,7 @@ async function hasEnded(token: unknown, changes: object = {}): Promise<unknown> 
   const ids = { user_id: owner ?? sub, grant_id: gid ?? null, key_id: api_key ?? null };
   const credentials = [{ client_id, epoch, ...ids, ...changes }];
   const path = DELEGATIONS.replace('delegations', 'ended-credentials');
-  const { status, body } = await call('POST', path, String(service.body.access_token), { credentials });
+  const { status, body } = await call('POST', path, service, { credentials });
   t.equal(status, 200);
   return (body.ended as unknown[])[0];
 }
@@ -71,27 +58,27 @@ const CALLERS: Record<string, () => Promise<{ credential: string; end: () => Pro
     return { credential: `Bearer ${access_token}`, end };
   },
   async 'a login, until it ends'() {
-    const token = await logIn('ann');
+    const token = await login('ann');
     return { credential: `bearer ${token}`, end: () => call('POST', '/api/v1/auth/logout', token) };
   },
   async 'an API key, until it is revoked'() {
     const { client, id, key } = await newKey();
     const end = async () =>
-      call('DELETE', `/api/v1/applications/${client}/api-keys/${id}`, await logIn('ann'));
+      call('DELETE', `/api/v1/applications/${client}/api-keys/${id}`, await login('ann'));
     return { credential: `ApiKey ${key}`, end };
   },
   async 'an API key, until its application is deleted'() {
     const { client, key } = await newKey();
-    const end = async () => call('DELETE', `/api/v1/applications/${client}`, await logIn('ann'));
+    const end = async () => call('DELETE', `/api/v1/applications/${client}`, await login('ann'));
     return { credential: `Bearer ${key}`, end };
   },
   async 'a person, until the password changes'() {
-    const token = await logIn('ann');
+    const token = await login('ann');
     const change = { current_password: PASSWORD, new_password: 'another horse battery' };
     const end = async () => {
       await call('PUT', `/v1/users/${people.ann.id}/password`, token, change);
       const back = { current_password: change.new_password, new_password: PASSWORD };
-      const again = await logIn('ann', change.new_password);
+      const again = await login('ann', change.new_password);
       return call('PUT', `/v1/users/${people.ann.id}/password`, again, back);
     };
     return { credential: `Bearer ${token}`, end };
@@ -124,32 +111,23 @@ for (const [name, make] of Object.entries(CALLERS)) {
 }
 
 t.test('a trusted machine', async (t) => {
-  const { body } = await form({ grant_type: 'client_credentials', ...MACHINE });
-  const handle = await delegate(`Bearer ${body.access_token}`);
+  const handle = await delegate(`Bearer ${await built.machineToken()}`);
   const token = (await tokenBy(handle)).body.access_token;
   t.equal((await read(token)).status, 200);
 });
 
 t.test('names of applications, as far as the one who delegated sees these', async (t) => {
   const { client, key } = await newKey();
-  const other = await call('POST', '/api/v1/applications', await logIn('admin'), {
-    ...{ name: 'Other', type: 'machine', scopes: ['read:users'] },
-  });
-  const unknown = String(other.body.client_id).slice(0, -4);
+  const draft = { name: 'Other', type: 'machine', scopes: ['read:users'] };
+  const { client_id: other } = await createApplication(await login('admin'), draft);
+  const unknown = other.slice(0, -4);
   const ours = { dashboard: 'Gatehouse dashboard', 'gatehouse-login': 'Login by the API' };
-  const ids = [
-    client,
-    String(other.body.client_id),
-    unknown,
-    '__proto__',
-    'constructor',
-    ...Object.keys(ours),
-  ];
-  const machine = (await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token;
+  const ids = [client, other, unknown, '__proto__', 'constructor', ...Object.keys(ours)];
+  const machine = await built.machineToken();
   const application = (await tokensFor(built, { username: 'admin' })).access_token;
   for (const [name, credential, seen] of [
-    ['an admin', `Bearer ${await logIn('admin')}`, { [client]: 'Keyed', [String(ids[1])]: 'Other' }],
-    ['their owner', `Bearer ${await logIn('ann')}`, { [client]: 'Keyed' }],
+    ['an admin', `Bearer ${await login('admin')}`, { [client]: 'Keyed', [other]: 'Other' }],
+    ['their owner', `Bearer ${await login('ann')}`, { [client]: 'Keyed' }],
     ['an API key', `ApiKey ${key}`, {}],
     ['an application of an admin', `Bearer ${application}`, {}],
     ['a trusted machine', `Bearer ${machine}`, {}],
@@ -167,13 +145,7 @@ t.test('names of applications, as far as the one who delegated sees these', asyn
 });
 
 t.test('what is not valid', async (t) => {
-  for (const credential of [
-    '',
-    'Bearer',
-    'Bearer x',
-    'Basic YTpi',
-    `Bearer ${String(service.body.access_token)}`,
-  ]) {
+  for (const credential of ['', 'Bearer', 'Bearer x', 'Basic YTpi', `Bearer ${service}`]) {
     t.equal((await ask('', { credential })).status, 404, credential.slice(0, 12));
   }
   for (const body of [{}, { credential: 7 }, { credential: { $gt: '' } }])

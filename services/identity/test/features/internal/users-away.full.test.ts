@@ -1,50 +1,25 @@
-import { createServer, request } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { freePort, until } from '@gatehouse/testing/processes';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, MACHINE, PASSWORD, SPA, WEB } from '../../build.ts';
+import { usersSwitch } from '../../pages.ts';
 import { refresh, tokensFor } from '../../tokens.ts';
 
-/** Stands between identity and users, and can take users away or redirect elsewhere. */
-let away = false;
-let redirectTo: string | undefined;
-let target = '';
-const port = await freePort();
-const between = createServer((incoming, outgoing) => {
-  if (away) return incoming.socket.destroy();
-  if (redirectTo !== undefined) return outgoing.writeHead(307, { location: redirectTo }).end();
-  const { method = 'GET', url = '/', headers } = incoming;
-  const forwarded = request(target + url, { method, headers }, (response) => {
-    outgoing.writeHead(response.statusCode ?? 502, response.headers);
-    response.pipe(outgoing);
-  });
-  incoming.pipe(forwarded);
-});
-await new Promise<void>((resolve) => between.listen(port, '127.0.0.1', resolve));
-t.teardown(() => between.closeAllConnections());
-t.teardown(() => between.close());
-
-const built = await build(t, { config: { usersUrl: `http://127.0.0.1:${port}` } });
-target = built.base;
-const { base, call, form, json, people } = built;
-const login = (password = PASSWORD) =>
-  call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password });
+const users = await usersSwitch(t);
+const built = await build(t, { config: { usersUrl: users.url } });
+users.state.target = built.base;
+const { base, call, form, json, logIn, machineToken, people } = built;
 const credentials = { grant_type: 'client_credentials' };
 
 t.test('while the users service is away', async (t) => {
-  const token = String((await login()).body.token);
-  const made = await call('POST', '/api/v1/applications', token, {
-    name: 'Of ann',
-    type: 'machine',
-    scopes: ['read:data'],
-  });
-  const owned = { client_id: String(made.body.client_id), client_secret: String(made.body.client_secret) };
-  const key = await call('POST', `/api/v1/applications/${owned.client_id}/api-keys`, token, {
-    name: 'Key',
-    scopes: ['read:data'],
-  });
+  const token = await built.login();
+  const draft = { name: 'Of ann', type: 'machine', scopes: ['read:data'] };
+  const owned = await built.createApplication(token, draft);
+  const keys = `/api/v1/applications/${owned.client_id}/api-keys`;
+  const key = await call('POST', keys, token, { name: 'Key', scopes: ['read:data'] });
   t.equal((await json({ ...credentials, ...owned })).status, 200);
-  const machine = String((await json({ ...credentials, ...MACHINE })).body.access_token);
+  const machine = await machineToken();
   const browser = built.browser();
   const web = await tokensFor(built, { browser });
   const spa = await tokensFor(built, { browser, client: SPA });
@@ -53,7 +28,7 @@ t.test('while the users service is away', async (t) => {
   const signIn = await stranger.get(authorizeUrl());
   t.match(signIn.url.pathname, /^\/sign-in\//);
 
-  away = true;
+  users.state.down = true;
   await until(async () => (await json({ ...credentials, ...owned })).status === 503, 10_000);
   const unavailable = { status: 503, body: { error: 'temporarily_unavailable', error_description: String } };
 
@@ -70,7 +45,7 @@ t.test('while the users service is away', async (t) => {
     t.equal(again.status, 503, 'what the application may ask for depends on its owner');
     t.match(again.headers.get('content-type'), /^text\/html/);
 
-    const response = await login();
+    const response = await logIn();
     t.match(response, { status: 503, body: { error: String } });
     t.match(response.headers.get('retry-after'), /^\d+$/);
     for (const [name, response] of [
@@ -102,14 +77,14 @@ t.test('while the users service is away', async (t) => {
     t.match(await call('GET', '/api/v1/auth/status', token), { body: { authenticated: true } });
     t.equal((await call('GET', '/api/v1/auth/permissions', web.access_token)).status, 200);
     t.equal((await fetch(`${base}/.well-known/jwks.json`)).status, 200);
-    const extra = String((await json({ ...credentials, ...MACHINE })).body.access_token);
+    const extra = await machineToken();
     t.equal((await form({ token: extra, ...MACHINE }, {}, '/oauth2/revoke')).status, 200);
     t.equal((await call('GET', '/v1/users', extra)).status, 401, 'revocation');
   });
 
   await t.test('and all goes on when it is back', async (t) => {
-    away = false;
-    await until(async () => (await login()).status === 200, 5000);
+    users.state.down = false;
+    await until(async () => (await logIn()).status === 200, 5000);
     t.equal((await refresh(built, web.refresh_token)).status, 200, 'nothing was spent');
     t.equal((await refresh(built, spa.refresh_token, SPA)).status, 200, 'nor rotated');
     t.equal((await json({ grant_type: 'authorization_code', code, ...WEB })).status, 200);
@@ -129,9 +104,9 @@ t.test('a redirect is refused, and nothing is sent to where it points', async (t
   });
   await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
   t.teardown(() => void elsewhere.close().closeAllConnections());
-  redirectTo = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`;
-  t.match(await login(), { status: 503, body: { error: String } });
+  users.state.redirectTo = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`;
+  t.match(await logIn(), { status: 503, body: { error: String } });
   t.same(received, []);
-  redirectTo = undefined;
-  t.equal((await login()).status, 200);
+  users.state.redirectTo = undefined;
+  t.equal((await logIn()).status, 200);
 });

@@ -4,31 +4,17 @@ import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { LOGIN_CLIENT } from '../../../src/features/login/logins.ts';
-import { build, MACHINE, PASSWORD, SPA, WEB } from '../../build.ts';
-import { openDatabase } from '../../store-set-up.ts';
+import { build, keyedApplication, MACHINE, PASSWORD, SPA, WEB } from '../../build.ts';
 import { dpopKey, refresh, signerOf, statusesOf, tokensFor } from '../../tokens.ts';
 
-const uri = await testDatabase(t);
 const masterKey = randomBytes(32);
 const apiKey = newApiKey();
 const built = await build(t, {
   checkResponses: true,
-  mongodbUri: uri,
   masterKey,
-  applications: [
-    {
-      clientId: 'app_keyed',
-      name: 'Keyed',
-      type: 'machine',
-      owner: null,
-      trusted: true,
-      redirectUris: [],
-      scopes: ['read:users', 'read:data'],
-      apiKey: { key: apiKey.key, scopes: ['read:users'] },
-    },
-  ],
+  applications: [keyedApplication(apiKey.key, ['read:users'])],
 });
-const { base, call, people } = built;
+const { base, call, machineToken, people } = built;
 
 /** A request to /api/v1/auth with any headers. */
 async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string) {
@@ -50,10 +36,8 @@ const login = async (username = 'ann', password = PASSWORD) =>
   ask('POST', '/login', { 'content-type': 'application/json' }, JSON.stringify({ username, password }));
 const loginToken = async (username?: string) => String((await login(username)).body.token);
 const statusOf = async (token: string) => (await ask('GET', '/status', bearer(token))).status;
-const machineToken = async () =>
-  String((await built.form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
 
-const database = await openDatabase(t, uri);
+const database = await built.database();
 const apiLogins = database.collection<{ _id: string }>('api_logins');
 const sign = await signerOf(database, { masterKey, issuer: base });
 const signLogin = async (authTime: number, more: { lifetime?: number; clientId?: string } = {}) => {
@@ -335,10 +319,7 @@ t.test('a request for the status counts, wherever its token is', async (t) => {
 });
 
 t.test('where passwords are not taken', async (t) => {
-  const { status, body } = await limited.call('POST', '/api/v1/auth/login', undefined, {
-    username: 'ann',
-    password: PASSWORD,
-  });
+  const { status, body } = await limited.logIn();
   t.equal(status, 403);
   t.match(body, { error: /authorization code/ });
   const { access_token } = await tokensFor(limited);
@@ -347,8 +328,7 @@ t.test('where passwords are not taken', async (t) => {
 
 t.test('two replicas count together', async (t) => {
   const replicas = [limited, await build(t, shared)];
-  const login = (replica = limited) =>
-    replica.call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: 'wrong' });
+  const login = (replica = limited) => replica.logIn('ann', 'wrong');
   const leftAt = async (replica = limited) =>
     Number(/^"password";r=(\d+);/.exec((await login(replica)).headers.get('ratelimit') ?? '')?.[1]);
   const left = await leftAt();

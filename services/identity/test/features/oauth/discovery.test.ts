@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, PASSWORD, SPA, signInAndAllow } from '../../build.ts';
+import { authorizeUrl, build, SPA, signInAndAllow } from '../../build.ts';
 import { statusesOf } from '../../tokens.ts';
 
 const built = await build(t);
@@ -160,8 +160,7 @@ t.test('the keys: public members only', async (t) => {
 });
 
 t.test('the implicit flow, for applications that are flagged legacy', async (t) => {
-  const login = await call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: PASSWORD });
-  const token = String(login.body.token);
+  const token = await built.login();
   const redirect_uri = 'https://legacy.example.org/callback';
   const draft = {
     name: 'Legacy',

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { build, MACHINE, OTHER, PASSWORD, SPA, WEB } from '../../build.ts';
+import { build, MACHINE, OTHER, SPA, WEB } from '../../build.ts';
 import { refresh, tokensFor } from '../../tokens.ts';
 
 const built = await build(t, { checkResponses: true });
-const { base, call, form, post, people } = built;
+const { base, call, form, login, machineToken, post, people } = built;
 const { redirect_uri: _, ...web } = WEB;
 const browser = built.browser();
 
@@ -45,7 +45,7 @@ t.test('one’s own tokens (RFC 7662 §2.2)', async (t) => {
     client_id: WEB.client_id,
     sub: people.ann.id,
   });
-  const machine = String((await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
+  const machine = await machineToken();
   t.match((await introspect(machine, MACHINE)).body, {
     active: true,
     sub: MACHINE.client_id,
@@ -88,23 +88,12 @@ t.test('what is not active: nothing is said but that', async (t) => {
 });
 
 t.test('a resource server: the access tokens of the API that are sent to it (RFC 7662 §2.1)', async (t) => {
-  const login = async (username: string) =>
-    String(
-      (await call('POST', '/api/v1/auth/login', undefined, { username, password: PASSWORD })).body.token,
-    );
   const ann = await login('ann');
-  const made = await call('POST', '/api/v1/applications', ann, {
-    name: 'Our files',
-    type: 'resource',
-    scopes: [],
-  });
-  t.match(made, { status: 201, body: { type: 'resource', client_secret: String, scopes: [] } });
-  const { client_id, client_secret } = made.body as Record<string, string>;
-  const resource = { client_id: client_id ?? '', client_secret: client_secret ?? '' };
+  const resource = await built.createApplication(ann, { name: 'Our files', type: 'resource', scopes: [] });
 
   const tokens = await tokensFor(built, { browser });
   const spa = await tokensFor(built, { browser, client: SPA, more: { scope: 'openid read:data' } });
-  const machine = String((await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
+  const machine = await machineToken();
   for (const [name, token, expected] of [
     ['a person’s', tokens.access_token, { client_id: WEB.client_id, sub: people.ann.id, aud: `${base}/api` }],
     ['of a public client', spa.access_token, { client_id: SPA.client_id, scope: 'openid read:data' }],
@@ -116,20 +105,15 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
       name,
     );
   }
-  const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`;
+  const authorization = `Basic ${btoa(`${resource.client_id}:${resource.client_secret}`)}`;
   const byBasic = await form({ token: machine }, { authorization }, '/oauth2/introspect');
   t.match(byBasic, { status: 200, body: { active: true } });
 
-  const internal = await form({
-    ...{ grant_type: 'client_credentials', client_id: 'users', client_secret: built.serviceSecret },
-    resource: `${base}/internal/identity`,
-  });
-  t.equal(internal.status, 200);
   for (const [name, token] of [
     ['a refresh token', tokens.refresh_token],
     ['an ID token', tokens.id_token],
     ['the token of a login', ann],
-    ['a token for another audience', String(internal.body.access_token)],
+    ['a token for another audience', await built.serviceToken('users')],
     ['nonsense', 'nonsense'],
   ] as const) {
     t.same((await introspect(token, resource)).body, { active: false }, name);
@@ -153,7 +137,7 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
   const admin = await login('admin');
   const status = (value: string) =>
     call('PUT', `/v1/users/${people.ann.id}/status`, admin, { status: value });
-  const other = String((await form({ grant_type: 'client_credentials', ...MACHINE })).body.access_token);
+  const other = await machineToken();
   t.equal((await status('inactive')).status, 204);
   t.match(
     (await introspect(other, resource)).body,

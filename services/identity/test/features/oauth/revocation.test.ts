@@ -1,32 +1,26 @@
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
-import { authorizeUrl, build, codeFor, MACHINE, OTHER, SPA, signInAndAllow, WEB } from '../../build.ts';
-import { openDatabase } from '../../store-set-up.ts';
+import {
+  authorizeUrl,
+  build,
+  codeFor,
+  keyedApplication,
+  MACHINE,
+  OTHER,
+  SPA,
+  signInAndAllow,
+  WEB,
+} from '../../build.ts';
 import { age, dpopKey, type JsonResponse, keyOf, refresh, statusesOf, tokensFor } from '../../tokens.ts';
 
-const uri = await testDatabase(t);
 const KEYED = { client_id: 'app_keyed', client_secret: 'the-secret-of-the-application-with-a-key' };
 const apiKey = newApiKey();
 const built = await build(t, {
   checkResponses: true,
-  mongodbUri: uri,
-  applications: [
-    {
-      clientId: KEYED.client_id,
-      clientSecret: KEYED.client_secret,
-      name: 'Keyed',
-      type: 'machine',
-      owner: null,
-      trusted: true,
-      redirectUris: [],
-      scopes: ['read:users'],
-      apiKey: { key: apiKey.key, scopes: ['read:users'] },
-    },
-  ],
+  applications: [{ ...keyedApplication(apiKey.key, ['read:users']), clientSecret: KEYED.client_secret }],
 });
-const { base, form, json, post } = built;
-const database = await openDatabase(t, uri);
+const { base, form, json, machineToken, post } = built;
+const database = await built.database();
 const ALIVE = [200, 200];
 const DEAD = [401, 401];
 const { redirect_uri: _, ...webSecret } = WEB;
@@ -37,8 +31,6 @@ const revokeJson = (token: string, client: Record<string, string> = webSecret, m
   post('/oauth2/revoke', JSON.stringify({ token, ...client, ...more }), {
     'content-type': 'application/json',
   });
-const machineToken = async (client = MACHINE) =>
-  String((await form({ grant_type: 'client_credentials', ...client })).body.access_token);
 
 /** Until the tokens are dead everywhere; the milliseconds that took. */
 async function untilDead(token: string): Promise<number> {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build, MACHINE, PASSWORD, SPA, signInAndAllow } from '../../build.ts';
+import { build, SPA, signInAndAllow } from '../../build.ts';
 import { dpopKey, tokensFor } from '../../tokens.ts';
 
 const built = await build(t, { checkResponses: true });
@@ -62,12 +62,9 @@ t.test('the fields of interface.md 2.3 that the scopes allow, and no other', asy
 });
 
 t.test('as OpenID Connect Core §5.1 has it, for an application that pins it', async (t) => {
-  const admin = await call('POST', '/api/v1/auth/login', undefined, {
-    username: 'admin',
-    password: PASSWORD,
-  });
+  const admin = await built.login('admin');
   const pin = (profiles: object) =>
-    call('PATCH', `/api/v1/applications/${SPA.client_id}`, String(admin.body.token), { profiles });
+    call('PATCH', `/api/v1/applications/${SPA.client_id}`, admin, { profiles });
   t.match(await pin({ userinfo: 'else' }), { status: 400 });
   t.match(await pin({ userinfo: 'openid' }), { status: 200 });
   const token = await tokenFor('openid profile email');
@@ -134,9 +131,8 @@ t.test('a token that is bound to a key', async (t) => {
 
 t.test('errors (RFC 6750 §3)', async (t) => {
   const token = await tokenFor('openid');
-  const login = await call('POST', '/api/v1/auth/login', undefined, { username: 'ann', password: PASSWORD });
-  t.match(await userInfo({ authorization: `Bearer ${login.body.token}` }), { status: 200 });
-  const machine = await built.form({ grant_type: 'client_credentials', ...MACHINE });
+  t.match(await userInfo({ authorization: `Bearer ${await built.login()}` }), { status: 200 });
+  const machine = await built.machineToken();
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const { id_token } = await tokensFor(built, { browser, client: SPA });
   const none = 'Bearer realm="gatehouse"';
@@ -189,7 +185,7 @@ t.test('errors (RFC 6750 §3)', async (t) => {
     ],
     [
       'a machine',
-      userInfo({ authorization: `Bearer ${machine.body.access_token}` }),
+      userInfo({ authorization: `Bearer ${machine}` }),
       403,
       'insufficient_scope',
       'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',

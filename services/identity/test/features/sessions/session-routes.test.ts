@@ -1,22 +1,13 @@
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, PASSWORD, signInAndAllow } from '../../build.ts';
-import { ownDatabase } from '../../pages.ts';
+import { authorizeUrl, build, keyedApplication, PASSWORD, signInAndAllow } from '../../build.ts';
 import { refresh, statusesOf, tokensFor } from '../../tokens.ts';
 
 const apiKey = newApiKey();
-const database = await ownDatabase(t);
 const built = await build(t, {
-  mongodbUri: database.uri,
   checkResponses: true,
-  applications: [
-    {
-      ...{ clientId: 'app_keyed', name: 'Keyed', type: 'machine', owner: null, trusted: true },
-      ...{ redirectUris: [], scopes: ['read:users', 'manage:apps'] },
-      apiKey: { key: apiKey.key, scopes: ['read:users', 'manage:apps'] },
-    },
-  ],
+  applications: [keyedApplication(apiKey.key, ['read:users', 'manage:apps'])],
 });
 const { base, people } = built;
 const PATH = '/api/v1/sessions';
@@ -159,7 +150,7 @@ t.test('the end of all sessions ends grants whose session is gone', async (t) =>
   t.same(await statusesOf(built, kept.access_token), [200, 200], 'and not of the session that remains');
   t.equal(await statusOf(before), 401);
 
-  await database.collection('oidc_sessions').deleteMany({ account_id: ann.id });
+  await (await built.database()).collection('oidc_sessions').deleteMany({ account_id: ann.id });
   t.equal((await call('DELETE', await login())).status, 204);
   t.same(await statusesOf(built, kept.access_token), [401, 401], 'without the document of the session');
   t.equal((await refresh(built, kept.refresh_token)).status, 400);

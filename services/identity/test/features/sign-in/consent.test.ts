@@ -1,25 +1,27 @@
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
 import { formsOf } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
-import { alertOf, heading, linkOf, ownDatabase, responseOf, send, valueIn } from '../../pages.ts';
+import {
+  authorizeUrl,
+  build,
+  codeFor,
+  NATIVE,
+  ownApplication,
+  PASSWORD,
+  signInAndAllow,
+  WEB,
+} from '../../build.ts';
+import { alertOf, heading, linkOf, responseOf, send, valueIn } from '../../pages.ts';
 
-const { uri, collection } = await ownDatabase(t);
 const built = await build(t, {
-  mongodbUri: uri,
   applications: [
-    {
-      ...{
-        clientId: 'app_phone',
-        name: 'Phone',
-        type: 'native',
-        owner: null,
-        trusted: false,
-        scopes: ['openid'],
-      },
+    ownApplication('app_phone', {
+      type: 'native',
+      trusted: false,
+      scopes: ['openid'],
       // The first is of an application from before such schemes were refused.
       redirectUris: ['accounts.example.com:/cb', 'com.example.phone://accounts.example.com/cb'],
-    },
+    }),
   ],
 });
 const { base, browser, call, form } = built;
@@ -211,7 +213,7 @@ t.test('expired, finished, of another browser, at another step', async (t) => {
     const late = browser();
     const shown = await late.get(authorizeUrl());
     const _id = shown.url.pathname.split('/').at(-1) as never;
-    const interactions = collection('oidc_interactions');
+    const interactions = (await built.database()).collection('oidc_interactions');
     if (change === 'swept') await interactions.deleteOne({ _id });
     else await interactions.updateOne({ _id }, { $set: { expires_at: new Date(Date.now() - 1) } });
     for (const response of [await late.get(shown.url.pathname), await late.submit(shown, ANN)]) {

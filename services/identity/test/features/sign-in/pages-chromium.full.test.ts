@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
-import { ALL_SCOPES, authorizeUrl, build, NATIVE, PASSWORD, WEB } from '../../build.ts';
-import { linkTo, ownDatabase } from '../../pages.ts';
+import { ALL_SCOPES, authorizeUrl, build, NATIVE, ownApplication, PASSWORD, WEB } from '../../build.ts';
+import { linkTo } from '../../pages.ts';
 
 type Browser = Awaited<ReturnType<typeof startChromium>>;
 type BrowserContext = Awaited<ReturnType<Browser['newContext']>>;
@@ -20,33 +20,26 @@ if (path === undefined) t.plan(0, NO_CHROMIUM);
 else await inChromium(path);
 
 async function inChromium(path: string): Promise<void> {
-  const { uri, collection } = await ownDatabase(t);
   const application = await anApplication(t);
   const toApplication = (more: Record<string, string> = {}) =>
     authorizeUrl({ client_id: 'app_local', redirect_uri: application.callback, ...more });
   const built = await build(t, {
-    mongodbUri: uri,
     applications: [
-      {
-        clientId: 'app_phone',
-        name: 'Phone',
+      ownApplication('app_phone', {
         type: 'native',
-        owner: null,
         trusted: false,
         redirectUris: ['com.example.phone:/callback'],
         scopes: ['openid'],
-      },
-      {
-        clientId: 'app_local',
-        name: 'Lighthouse',
+      }),
+      ownApplication('app_local', {
         type: 'web',
-        owner: null,
         trusted: false,
         redirectUris: [application.callback],
         scopes: ALL_SCOPES,
-      },
+      }),
     ],
   });
+  const interactions = (await built.database()).collection('oidc_interactions');
   const chromium = await startChromium(t, path, { args: NO_WORLD });
   const url = (address: string) => new URL(address, built.base).href;
 
@@ -269,7 +262,7 @@ async function inChromium(path: string): Promise<void> {
     );
 
     await page.goto(url(toApplication({ prompt: 'login' })));
-    await collection('oidc_interactions').deleteMany({});
+    await interactions.deleteMany({});
     await fillIn(page);
     t.equal(await title(page), 'This sign-in has expired');
     await page.click('text=Go to your account');
@@ -314,7 +307,7 @@ async function inChromium(path: string): Promise<void> {
       hasTouch: true,
     });
     const long = `${'a'.repeat(60)}@example.org`;
-    await collection('oidc_interactions').deleteMany({});
+    await interactions.deleteMany({});
 
     async function look(name: string): Promise<void> {
       for (const size of ['100%', '200%']) {

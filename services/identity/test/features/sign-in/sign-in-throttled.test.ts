@@ -1,14 +1,11 @@
 import t from 'tap';
 import { build, PASSWORD, signInAndAllow } from '../../build.ts';
-import { alertOf, heading, linkTo, ownDatabase } from '../../pages.ts';
+import { alertOf, heading, linkTo } from '../../pages.ts';
 
-const { uri, collection } = await ownDatabase(t);
-const built = await build(t, { checkResponses: true, mongodbUri: uri, rateLimit: 'on' });
-const { browser, post } = built;
+const built = await build(t, { checkResponses: true, rateLimit: 'on' });
+const { browser, logIn } = built;
+const counters = (await built.database()).collection('sign_in_counters');
 const ANN = 'ann@example.org';
-
-const logIn = (username: string, password: string) =>
-  post('/api/v1/auth/login', JSON.stringify({ username, password }), { 'content-type': 'application/json' });
 
 async function signIn(visitor: ReturnType<typeof browser>, username: string, password: string) {
   return visitor.submit(await visitor.get('/account'), { username, password });
@@ -16,10 +13,10 @@ async function signIn(visitor: ReturnType<typeof browser>, username: string, pas
 
 /** As if somebody had failed a hundred times in a row. */
 async function guessAHundredTimes(username: string) {
-  await collection('sign_in_counters').deleteMany({});
+  await counters.deleteMany({});
   t.equal((await logIn(username, 'a guess')).status, 401);
   const inAYear = { expires_at: { $gt: new Date(Date.now() + 300 * 86_400_000) } };
-  const { modifiedCount } = await collection('sign_in_counters').updateMany(inAYear, {
+  const { modifiedCount } = await counters.updateMany(inAYear, {
     $set: { count: 100, settled: 100 },
   });
   // The row of the name, and that of the account.
@@ -61,7 +58,7 @@ t.test('after 100 failures only known browsers and a mailed link open the accoun
 });
 
 t.test('neighbours behind a shared address do not hinder a known browser', async (t) => {
-  await collection('sign_in_counters').deleteMany({});
+  await counters.deleteMany({});
   const known = browser();
   await signInAndAllow(known, '/account', 'admin', PASSWORD);
   await known.submit(await known.get('/account'), {}, 'sign-out');

@@ -6,7 +6,6 @@ import {
   heading,
   linkOf,
   linkTo,
-  machineToken,
   responseOf,
   send,
   usersSwitch,
@@ -48,7 +47,7 @@ t.test('signing in', async (t) => {
 
   t.test('a wrong password, an unknown name and an inactive account look the same', async (t) => {
     await createAccount(browser(), authorizeUrl(), { username: 'ina', email: 'ina@example.org' });
-    const token = await machineToken(built);
+    const token = await built.machineToken();
     const list = await call('GET', '/v1/users?limit=100', token);
     const ina = (list.body.data as { id: string; username: string }[]).find(
       ({ username }) => username === 'ina',

@@ -5,15 +5,7 @@ import { pkce, refresh, statusesOf, tokensFor } from '../../tokens.ts';
 const REDIRECT_URI = 'https://notes.example.org/callback';
 const SCOPE = 'openid read:users write:users';
 const built = await build(t);
-const { people } = built;
-
-async function login(username: string): Promise<string> {
-  const { body } = await built.call('POST', '/api/v1/auth/login', undefined, {
-    username,
-    password: PASSWORD,
-  });
-  return String(body.token);
-}
+const { login, people } = built;
 
 t.test('what people allowed an application ends when it gets another owner', async (t) => {
   const [ann, admin] = [await login('ann'), await login('admin')];

@@ -1,24 +1,21 @@
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { authorizeUrl, build, signInAndAllow } from '../../../build.ts';
-import { ownDatabase } from '../../../pages.ts';
+import { authorizeUrl, build, ownApplication, signInAndAllow } from '../../../build.ts';
 
 const uri = (host: string) => `https://${host}.example.org/callback`;
 /** What follows the scheme looks like a website, and is none. */
 const PRIVATE = 'com.example.app://bank.example.org/callback';
 const HOSTS = ['first', 'second', 'third'];
-const { uri: mongodbUri, collection } = await ownDatabase(t);
+const ofPeople = { trusted: false, scopes: ['openid'] };
 const built = await build(t, {
-  mongodbUri,
   applications: [
-    {
-      ...{ clientId: 'app_hosts', name: 'Many hosts', type: 'web', owner: null, trusted: false },
-      ...{ redirectUris: HOSTS.map(uri), scopes: ['openid'] },
-    },
-    {
-      ...{ clientId: 'app_device', name: 'On a device', type: 'native', owner: null, trusted: false },
-      ...{ redirectUris: [PRIVATE], scopes: ['openid'] },
-    },
+    ownApplication('app_hosts', { ...ofPeople, type: 'web', redirectUris: HOSTS.map(uri) }),
+    ownApplication('app_device', {
+      ...ofPeople,
+      name: 'On a device',
+      type: 'native',
+      redirectUris: [PRIVATE],
+    }),
   ],
 });
 
@@ -48,7 +45,7 @@ t.test('an application on a device shows no host, whatever its redirect URI look
   };
   const responded = await signInAndAllow(browser, authorizeUrl(request));
   t.equal(responded.url.protocol, 'com.example.app:');
-  const grants = collection('oidc_grants');
+  const grants = (await built.database()).collection('oidc_grants');
   await until(async () => (await grants.countDocuments({ redirect_uri: PRIVATE })) === 1, 5000);
   const { html } = await browser.get('/account/applications');
   t.match(html, 'On a device');

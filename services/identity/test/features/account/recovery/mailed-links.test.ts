@@ -3,7 +3,7 @@ import { build, codeFor, PASSWORD, signInAndAllow, WEB } from '../../../build.ts
 import { createAccount, heading, linkTo, send, valueIn } from '../../../pages.ts';
 
 const built = await build(t);
-const { browser, call, form, post, links } = built;
+const { browser, call, form, links, login, logIn } = built;
 
 /** Somebody with a confirmed address, signed in. */
 async function person(username: string) {
@@ -14,9 +14,6 @@ async function person(username: string) {
   const { body } = await logIn(username);
   return { visitor, email, path: `/v1/users/${body.user_id}` };
 }
-
-const logIn = (username: string, password = PASSWORD) =>
-  post('/api/v1/auth/login', JSON.stringify({ username, password }), { 'content-type': 'application/json' });
 
 const shownAddress = async (visitor: ReturnType<typeof browser>) =>
   valueIn(await visitor.get('/account'), 'email');
@@ -29,7 +26,7 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
   const bad = { email: 'thief@example.org', current_password: PASSWORD };
   t.equal((await call('PUT', path, application, bad)).status, 403, 'an application cannot change it');
 
-  const token = String((await logIn('tia')).body.token);
+  const token = await login('tia');
   t.equal((await call('PUT', path, token, bad)).status, 200, 'whoever knows the password can');
   const undo = await linkTo(built, email);
 
@@ -44,7 +41,7 @@ t.test('a stolen account comes back by the link to its old address', async (t) =
   const passwords = { current_password: PASSWORD, new_password: 'all mine from now on' };
   await thief.submit(await thief.get('/account/password'), passwords, 'current_password');
   t.equal(await shownAddress(thief), more.email);
-  const thiefToken = String((await logIn('tia', passwords.new_password)).body.token);
+  const thiefToken = await login('tia', passwords.new_password);
 
   const owner = browser();
   const page = await owner.get(undo);

@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, WEB } from '../../../build.ts';
 import {
@@ -8,7 +6,7 @@ import {
   heading,
   linkOf,
   linkTo,
-  ownDatabase,
+  mailsOf,
   send,
   usersSwitch,
 } from '../../../pages.ts';
@@ -18,10 +16,11 @@ const ANN = 'ann@example.org';
 
 t.test('a forgotten password', async (t) => {
   const users = await usersSwitch(t);
-  const { uri, collection } = await ownDatabase(t);
-  const built = await build(t, { mongodbUri: uri, config: { usersUrl: users.url } });
+  const built = await build(t, { config: { usersUrl: users.url } });
   users.state.target = built.base;
-  const { browser, form, call, links, outbox } = built;
+  const { browser, form, call, links } = built;
+  const database = await built.database();
+  const forgetAttempts = () => database.collection('sign_in_counters').deleteMany({});
 
   async function ask(login: string) {
     const visitor = browser();
@@ -48,9 +47,7 @@ t.test('a forgotten password', async (t) => {
     t.equal(responses.size, 1, 'the same to the last letter');
     t.ok(Math.abs(fastest.known - fastest.unknown) < 25, 'and as fast');
     for (let i = 0; i < 3; i += 1) await linkTo(built, ANN);
-    const mails = await Promise.all(
-      (await readdir(outbox)).map((name) => readFile(join(outbox, name), 'utf8')),
-    );
+    const mails = await mailsOf(built);
     t.equal(mails.filter((mail) => mail.startsWith('To: una@')).length, 1, 'the one about the address');
     t.notOk(mails.some((mail) => mail.startsWith('To: nobody')));
     t.notOk(mails.some((mail) => mail.includes(PASSWORD)));
@@ -65,11 +62,11 @@ t.test('a forgotten password', async (t) => {
     for (let i = 0; i < 3; i += 1) await linkTo(built, 'many@example.org');
     await new Promise((resolve) => setTimeout(resolve, 200));
     t.notOk(links.some(({ to }) => to === 'many@example.org'));
-    await collection('sign_in_counters').deleteMany({});
+    await forgetAttempts();
   });
 
   t.test('the link sets a new password once, and ends what was before', async (t) => {
-    await collection('sign_in_counters').deleteMany({});
+    await forgetAttempts();
     const before = browser();
     const code = await codeFor(before);
     const tokens = await form({ grant_type: 'authorization_code', code, ...WEB });
@@ -124,14 +121,16 @@ t.test('a forgotten password', async (t) => {
   });
 
   t.test('a link of which the time is over, and an earlier one', async (t) => {
-    await collection('sign_in_counters').deleteMany({});
+    await forgetAttempts();
     await ask('admin');
     const first = await linkTo(built, 'admin@example.org');
     await ask('admin');
     const second = await linkTo(built, 'admin@example.org');
     t.equal((await browser().get(first)).status, 400);
     t.equal((await browser().get(second)).status, 200);
-    await collection('one_time_links').updateMany({}, { $set: { expires_at: new Date(Date.now() - 1) } });
+    await database
+      .collection('one_time_links')
+      .updateMany({}, { $set: { expires_at: new Date(Date.now() - 1) } });
     t.equal((await browser().get(second)).status, 400);
   });
 
@@ -156,7 +155,7 @@ t.test('a forgotten password', async (t) => {
   });
 
   t.test('without the token of our page there is no mail', async (t) => {
-    await collection('sign_in_counters').deleteMany({});
+    await forgetAttempts();
     const fields = { login: ANN };
     t.equal((await send(built, 'POST', FORGOTTEN, { fields })).status, 403);
     t.notOk(links.some(({ to }) => to === ANN));

@@ -1,0 +1,52 @@
+import { generateKeyPairSync } from 'node:crypto';
+import t from 'tap';
+import { buildApi, MACHINE } from '../../applications-api.ts';
+
+const { call } = await buildApi(t);
+
+t.test('keys of its own in the place of a secret', async (t) => {
+  const jwkOf = (type: 'ec' | 'rsa', options: object) => {
+    const { publicKey, privateKey } = generateKeyPairSync(type as 'ec', options as { namedCurve: string });
+    return {
+      publicJwk: publicKey.export({ format: 'jwk' }),
+      privateJwk: privateKey.export({ format: 'jwk' }),
+    };
+  };
+  const { publicJwk, privateJwk } = jwkOf('ec', { namedCurve: 'P-256' });
+  const more = { kid: 'k1', x5t: 'dropped', key_ops: ['verify'] };
+  const made = await call('POST', '', { ...MACHINE, jwks: { keys: [{ ...publicJwk, ...more }] } });
+  t.match(made, {
+    status: 201,
+    body: { token_endpoint_auth_method: 'private_key_jwt', client_secret: undefined },
+  });
+  t.same(made.body.jwks, { keys: [{ ...publicJwk, kid: 'k1' }] });
+  const back = await call('PATCH', `/${made.body.client_id}`, { jwks: null });
+  t.match(back.body, { token_endpoint_auth_method: 'client_secret_basic', jwks: null });
+
+  const curve = jwkOf('ec', { namedCurve: 'secp256k1' }).publicJwk;
+  const short = jwkOf('rsa', { modulusLength: 1024 }).publicJwk;
+  const named = (kid: string) => ({ ...publicJwk, kid });
+  const refused: [string, unknown, RegExp][] = [
+    ['a private key', { keys: [privateJwk] }, /public keys only/],
+    ['one among others', { keys: [named('a'), { ...privateJwk, kid: 'b' }] }, /public keys only/],
+    ['a shared secret', { keys: [{ kty: 'oct', k: 'AAAA' }] }, /public keys only/],
+    ['no list', {}, /JWK set/],
+    ['no keys', { keys: [] }, /from 1 to 5/],
+    ['many', { keys: Array.from({ length: 6 }, (_, i) => named(`${i}`)) }, /from 1 to 5/],
+    ['without kid', { keys: [publicJwk, publicJwk] }, /kid/],
+    ['the same kid', { keys: [named('a'), named('a')] }, /kid/],
+    ['another curve', { keys: [curve] }, /P-256/],
+    ['a short RSA key', { keys: [short] }, /2048/],
+    ['another alg', { keys: [{ ...publicJwk, alg: 'RS256' }] }, /ES256/],
+    ['for encryption', { keys: [{ ...publicJwk, use: 'enc' }] }, /signing/],
+    ['no point', { keys: [{ ...publicJwk, x: 'AAAA' }] }, /not valid/],
+    ['numbers', { keys: [{ kty: 'EC', crv: 'P-256', x: 1, y: 2 }] }, /not a string/],
+    ['nothing', { keys: [null] }, /P-256/],
+  ];
+  for (const [name, jwks, problem] of refused) {
+    const response = await call('POST', '', { ...MACHINE, jwks });
+    const error = { message: problem, details: [{ field: 'jwks' }] };
+    t.match(response, { status: 400, body: { error } }, name);
+    t.notMatch(JSON.stringify(response.body), new RegExp(String(privateJwk.d)), name);
+  }
+});
