@@ -14,7 +14,7 @@ const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'
 };
 /** Those that run this repository's code, by name. */
 const own = Object.entries(services).filter(([name, { command }]) =>
-  command?.includes(`services/${name}/src/main.ts`),
+  command?.includes(`services/${name}/src/service.ts`),
 );
 
 t.test('all run one image, which is built once', async (t) => {
@@ -55,10 +55,9 @@ for (const publicUrl of ['https://localhost', 'https://id.example.com:8443']) {
     const env = makeEnv(t, publicUrl);
     t.ok(own.length >= 6);
     for (const [name, { environment }] of own) {
-      const config = await import(join(root, 'services', name, 'src/config.ts'));
-      const read = config[`read${name[0]?.toUpperCase()}${name.slice(1)}Config`];
+      const { program } = await import(join(root, 'services', name, 'src/service.ts'));
       const values = Object.entries(environment).map(([key, value]) => [key, interpolate(value, env)]);
-      t.doesNotThrow(() => read(Object.fromEntries(values)), name);
+      t.doesNotThrow(() => program.readConfig(Object.fromEntries(values)), name);
     }
   });
 }

@@ -4,7 +4,9 @@ import { OUTBOX_DIRECTORY } from './data-dir.ts';
 import { demoFile } from './demo.ts';
 import type { LocalSettings } from './settings.ts';
 
-type Banner = Pick<LocalSettings, 'publicUrl' | 'dataDir' | 'accountMail' | 'providers'> & {
+type Banner = Pick<LocalSettings, 'publicUrl' | 'dataDir'> & {
+  /** The kinds of messages, and whether they are sent instead of being kept. */
+  isSent: Readonly<Record<string, boolean>>;
   /** The kind of database, for messages. */
   database: string;
 };
@@ -13,7 +15,7 @@ type Banner = Pick<LocalSettings, 'publicUrl' | 'dataDir' | 'accountMail' | 'pro
  * The banner that npm start prints when it is ready, in colour on a terminal with colours. The commands read the
  * credentials from their file; none are printed.
  */
-export function banner({ publicUrl: baseUrl, dataDir, database, ...sending }: Banner): string {
+export function banner({ publicUrl: baseUrl, dataDir, database, isSent }: Banner): string {
   const credentials = displayPath(demoFile(dataDir));
   const machine = 'm=JSON.parse(fs.readFileSync(process.argv[1])).machine;m.client_id+":"+m.client_secret';
   const token =
@@ -27,7 +29,7 @@ export function banner({ publicUrl: baseUrl, dataDir, database, ...sending }: Ba
   ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
   ${dim('Docs')}         ${baseUrl}/docs
   ${dim('Credentials')}  ${credentials}
-  ${dim('Messages')}     ${messages(displayPath(join(dataDir, OUTBOX_DIRECTORY)), sending)}
+  ${dim('Messages')}     ${messages(displayPath(join(dataDir, OUTBOX_DIRECTORY)), isSent)}
   ${dim('Database')}     ${database}; it also keeps events and queues, in place of NATS
 
   In another terminal, get an access token:
@@ -45,22 +47,15 @@ ${command(list)}
 }
 
 /** Where messages go. */
-function messages(
-  outbox: string,
-  { accountMail, providers }: Pick<Banner, 'accountMail' | 'providers'>,
-): string {
-  const isSent: Record<string, boolean> = {
-    'mails about accounts': accountMail !== undefined,
-    'mails of notifications': providers.email !== undefined,
-    SMS: providers.sms !== undefined,
-    pushes: providers.push !== undefined,
-  };
+function messages(outbox: string, isSent: Banner['isSent']): string {
   const [sent, kept] = [true, false].map((is) => Object.keys(isSent).filter((name) => isSent[name] === is));
   const words = (names: readonly string[] = []) => AND.format(names);
   const lines = [
     ...(kept?.length ? [`${outbox}: ${words(kept)} are kept there instead of being sent`] : []),
     ...(sent?.length ? [`${words(sent)} are sent`] : []),
-    ...(accountMail === undefined ? ['the links of mails about accounts are printed here, too'] : []),
+    ...(isSent['mails about accounts'] === false
+      ? ['the links of mails about accounts are printed here, too']
+      : []),
   ];
   return lines.join(`;\n${' '.repeat(15)}`);
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SettingsError } from '@gatehouse/core/config';
 import { createLogger } from '@gatehouse/core/logger';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
@@ -13,7 +14,7 @@ import { checkDemo } from './check-demo.ts';
 import { MONGODB_DIRECTORY, prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';
 import { prepareDemo } from './demo.ts';
 import { requireFreePort } from './free-port.ts';
-import { createServices } from './services.ts';
+import { prepareServices } from './services.ts';
 import { readLocalSettings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
@@ -37,6 +38,15 @@ try {
   // Both before the database is started: if there is data, they must exist, too.
   const masterKeys = await readMasterKeys(dataDir);
   const { demo, save } = await prepareDemo(dataDir, publicUrl);
+  const ownUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const { create, isSent } = await prepareServices({
+    settings,
+    env: process.env,
+    ownUrl,
+    masterKeys,
+    demo,
+    logger,
+  });
   // Otherwise a first start is silent for up to half a minute. The standard output may be a log, in JSON.
   if (settings.mongodbUri === undefined && !existsSync(join(dataDir, MONGODB_DIRECTORY)))
     process.stderr.write('Preparing the database…\n');
@@ -47,17 +57,7 @@ try {
   const stopTracing = await startTracing(settings, 'gatehouse', logger);
   const broadcast = createLocalBroadcast();
   await broadcast.start();
-  const ownUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const services = createServices({
-    settings,
-    mongoUri: mongo.uri,
-    ownUrl,
-    masterKeys,
-    demo,
-    broadcast,
-    events: createLocalEvents({ logger }),
-    logger,
-  });
+  const services = create(mongo.uri, { broadcast, events: createLocalEvents({ logger }) });
   if (process.argv[2] === MIGRATE) {
     for (const service of services) await service.migrate?.();
     process.stdout.write('The databases are up to date.\n');
@@ -79,11 +79,11 @@ try {
   await Promise.race([running.started, startTimeout(mongo.kind)]);
   await checkDemo(ownUrl, demo, dataDir);
   await save();
-  process.stdout.write(banner({ ...settings, database: mongo.kind }));
+  process.stdout.write(banner({ ...settings, database: mongo.kind, isSent }));
 } catch (error) {
   // Interrupted by a signal: its handler ends the process.
   if (running?.stopping === true) await new Promise(() => {});
-  if (error instanceof StartError || error instanceof NoMongoError)
+  if (error instanceof StartError || error instanceof NoMongoError || error instanceof SettingsError)
     process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'cannot start');
   await mongo?.stop();

@@ -1,153 +1,155 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { ResourceConfig } from '@gatehouse/api/resource/config';
-import { createCommerceService } from '@gatehouse/commerce';
+import { SettingsError } from '@gatehouse/core/config';
 import type { Logger } from '@gatehouse/core/logger';
 import type { KeyList } from '@gatehouse/core/sealing';
-import { DASHBOARD, ERASING_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
-import { createDashboardService } from '@gatehouse/dashboard';
+import {
+  CLIENT_SERVICES,
+  clientSecretSetting,
+  SERVICE_NAMES,
+  type ServiceName,
+} from '@gatehouse/core/services';
+import type { program as dashboard } from '@gatehouse/dashboard';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
-import { createIdentityService } from '@gatehouse/identity';
-import { createItemsService } from '@gatehouse/items';
-import { createNotificationsService } from '@gatehouse/notifications';
+import type { program as identity } from '@gatehouse/identity';
+import type { program as notifications } from '@gatehouse/notifications';
+import type { ServiceProgram } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
-import { createUsersService } from '@gatehouse/users';
+import { mongodbUriSetting, natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
+import type { program as users } from '@gatehouse/users';
 import { OUTBOX_DIRECTORY } from './data-dir.ts';
 import { databaseUri } from './database-uri.ts';
 import type { Demo } from './demo.ts';
 import { firstApplications } from './first-applications.ts';
 import type { LocalSettings } from './settings.ts';
 
-const DAY = 86_400;
+/** What every service is configured with, beside what is its own. */
+type CommonConfig = { mongodbUri: string };
+type Dependencies = { broadcast: Broadcast; events: EventTransport };
+export type Program = ServiceProgram<CommonConfig, CommonConfig, Dependencies> & { name: ServiceName };
+type ConfigOf<P extends { create(config: never, logger: Logger): Service }> = Parameters<P['create']>[0];
+
+/** The configurations of services that get more here than settings can say. */
+type Configs = Record<ServiceName, CommonConfig> & {
+  identity: ConfigOf<typeof identity>;
+  users: ConfigOf<typeof users>;
+  notifications: ConfigOf<typeof notifications>;
+  dashboard: ConfigOf<typeof dashboard>;
+};
+
+/** What settings of services are unless they are set: other than in a deployment. */
+export const LOCAL_DEFAULTS = {
+  IDENTITY_SIGN_UP: 'on',
+  USERS_HASH_CONCURRENCY: '2',
+  NOTIFICATIONS_SLOTS: '4',
+  DASHBOARD_IDLE_SECONDS: '43200',
+  DASHBOARD_SESSION_SECONDS: '604800',
+};
 
 /**
- * The services of this process, in the order of their start: identity comes first, because the others request tokens and
- * revocations from it.
+ * The programs of all services, in the order of the table, which is that of their start: identity comes first, because the
+ * others request tokens and revocations from it.
  */
-export function createServices(options: {
-  settings: LocalSettings;
-  mongoUri: string;
-  /** The URL of this process, for requests between the services. */
+export function loadPrograms(): Promise<Program[]> {
+  const load = async (name: ServiceName) =>
+    ((await import(`../../../services/${name}/src/service.ts`)) as { program: Program }).program;
+  return Promise.all(SERVICE_NAMES.map(load));
+}
+
+/**
+ * Reads the settings of all services from `env`, as processes of their own would: what leads to another process there leads to
+ * this one. Throws a SettingsError. `create` makes the services, once there is a database.
+ *
+ * @param options.ownUrl the URL of this process, for requests between the services
+ */
+export async function prepareServices(options: {
+  settings: Pick<LocalSettings, 'publicUrl' | 'dataDir'>;
+  env: NodeJS.ProcessEnv;
   ownUrl: string;
   masterKeys: KeyList;
   demo: Demo;
-  broadcast: Broadcast;
-  events: EventTransport;
   logger: Logger;
-}): Service[] {
-  const { settings, mongoUri, ownUrl, masterKeys, demo, broadcast, events, logger } = options;
-  const { publicUrl, rateLimit } = settings;
-  const outbox = join(settings.dataDir, OUTBOX_DIRECTORY);
-
-  const resourceServices: [
-    name: Exclude<ServiceName, 'identity' | 'dashboard'>,
-    create: (config: ResourceConfig) => Service,
-  ][] = [
-    [
-      'users',
-      (config) =>
-        createUsersService(
-          {
-            ...config,
-            serviceUrls: Object.fromEntries(ERASING_SERVICES.map((service) => [service, ownUrl])),
-            hashConcurrency: 2,
-            firstUsers: firstUsers(demo),
-            v1Profile: settings.v1Profile,
-            v2Profile: settings.v2Profile,
-          },
-          logger,
-          { broadcast, events },
-        ),
-    ],
-    [
-      'items',
-      (config) =>
-        createItemsService({ ...config, defaultProfile: settings.itemsProfile }, logger, {
-          broadcast,
-          events,
-        }),
-    ],
-    [
-      'commerce',
-      (config) => createCommerceService({ ...config, usersUrl: ownUrl }, logger, { broadcast, events }),
-    ],
-    [
-      'notifications',
-      (config) =>
-        createNotificationsService(
-          {
-            ...config,
-            usersUrl: ownUrl,
-            commerceUrl: ownUrl,
-            notificationsUrl: ownUrl,
-            sending: { providers: { ...settings.providers, capture: { directory: outbox } }, slots: 4 },
-          },
-          logger,
-          { broadcast, events },
-        ),
-    ],
-  ];
-
-  // Secrets are used only within this process, so each start generates new ones.
-  const clients = resourceServices.map(([id, create]) => ({
-    id,
-    secret: randomBytes(32).toString('base64url'),
-    create,
-  }));
-  const dashboardSecret = randomBytes(32).toString('base64url');
-  const identity = createIdentityService(
-    {
-      publicUrl,
-      mongodbUri: databaseUri(mongoUri, 'identity'),
-      usersUrl: ownUrl,
-      masterKeys,
-      accessTokenAlgorithm: 'ES256',
-      lifetimes: { accessToken: 3600, code: 60, refreshToken: 30 * DAY, session: 14 * DAY },
-      rotateKeysEveryDays: 90,
-      signUp: 'on',
-      passwordLogin: 'on',
-      auditDays: 365,
-      rateLimit,
-      services: [
-        ...clients.map(({ id, secret }) => ({ id, secret })),
-        { id: DASHBOARD, secret: dashboardSecret },
-      ],
-      mail: settings.accountMail ?? { directory: outbox, onLink: showLink(logger) },
+}) {
+  const { settings, demo, logger } = options;
+  const programs = await loadPrograms();
+  const configs = readConfigs(programs, environment(options));
+  const outbox = { directory: join(settings.dataDir, OUTBOX_DIRECTORY) };
+  const { mail } = configs.identity;
+  const { sending } = configs.notifications;
+  const { email, sms, push } = sending.providers;
+  const all: Configs = {
+    ...configs,
+    identity: {
+      ...configs.identity,
+      mail: mail ?? { ...outbox, onLink: showLink(logger) },
       firstApplications: firstApplications(demo),
     },
-    logger,
-    { broadcast, events },
-  );
-  const resources = clients.map(({ id, secret, create }) =>
-    create({
-      publicUrl,
-      mongodbUri: databaseUri(mongoUri, id),
-      identityUrl: ownUrl,
-      clientSecret: secret,
-      rateLimit,
-      filtersSunset: settings.filtersSunset,
-    }),
-  );
-  const dashboard = createDashboardService(
-    {
-      publicUrl,
-      mongodbUri: databaseUri(mongoUri, DASHBOARD),
-      serviceUrls: Object.fromEntries(SERVICE_NAMES.map((name) => [name, ownUrl])) as Record<
-        ServiceName,
-        string
-      >,
-      clientSecret: dashboardSecret,
-      masterKeys,
-      idleSeconds: DAY / 2,
-      sessionSeconds: 7 * DAY,
-      rateLimit,
-      signUp: 'on',
-      sampleData: true,
+    users: { ...configs.users, firstUsers: firstUsers(demo) },
+    notifications: {
+      ...configs.notifications,
+      sending: { ...sending, providers: { ...sending.providers, capture: outbox } },
     },
-    logger,
-  );
-  return [identity, ...resources, dashboard];
+    dashboard: { ...configs.dashboard, sampleData: true },
+  };
+  return {
+    /** The kinds of messages, and whether they are sent instead of being kept. */
+    isSent: {
+      'mails about accounts': mail !== undefined,
+      'mails of notifications': email !== undefined,
+      SMS: sms !== undefined,
+      pushes: push !== undefined,
+    },
+    create: (mongoUri: string, dependencies: Dependencies): Service[] =>
+      programs.map(({ name, create }) => {
+        const config = { ...all[name], mongodbUri: databaseUri(mongoUri, name) };
+        return create(config, logger, dependencies);
+      }),
+  };
+}
+
+/** The settings of all services. Secrets are used only within this process, so each start generates new ones. */
+function environment(options: {
+  settings: Pick<LocalSettings, 'publicUrl'>;
+  env: NodeJS.ProcessEnv;
+  ownUrl: string;
+  masterKeys: KeyList;
+}): NodeJS.ProcessEnv {
+  const { settings, env, ownUrl, masterKeys } = options;
+  const given = Object.entries(env).filter(([, value]) => value !== '');
+  const keys = masterKeys.map((key) => key.toString('hex')).join();
+  const secrets = CLIENT_SERVICES.map((name) => [
+    clientSecretSetting(name),
+    randomBytes(32).toString('base64url'),
+  ]);
+  return {
+    ...LOCAL_DEFAULTS,
+    ...Object.fromEntries(given),
+    PUBLIC_URL: settings.publicUrl,
+    IDENTITY_MASTER_KEY: keys,
+    DASHBOARD_MASTER_KEY: keys,
+    // Required, and not used: events stay within this process, and the database is started later.
+    [natsUrlSetting.name]: 'nats://localhost',
+    ...Object.fromEntries(SERVICE_NAMES.map((name) => [mongodbUriSetting(name).name, 'mongodb://localhost'])),
+    ...Object.fromEntries(SERVICE_NAMES.map((name) => [serviceUrlSetting(name).name, ownUrl])),
+    ...Object.fromEntries(secrets),
+  };
+}
+
+/** The configurations by service. Throws one SettingsError for all that is wrong. */
+function readConfigs(programs: readonly Program[], env: NodeJS.ProcessEnv): Configs {
+  const problems = new Set<string>();
+  const configs: Record<string, CommonConfig> = {};
+  for (const { name, readConfig } of programs) {
+    try {
+      configs[name] = readConfig(env);
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      for (const problem of error.message.split('\n')) problems.add(problem);
+    }
+  }
+  if (problems.size > 0) throw new SettingsError([...problems]);
+  return configs as Configs;
 }
 
 function firstUsers(demo: Demo) {

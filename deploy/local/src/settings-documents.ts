@@ -2,7 +2,8 @@ import type { Setting } from '@gatehouse/core/config';
 import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { readDeployedServices, sharedSettings } from './deployment/services.ts';
 import { completeFiles, writeFiles } from './generated-files.ts';
-import { jobsSettings, settings as localSettings, providerSettings } from './settings.ts';
+import { LOCAL_DEFAULTS } from './services.ts';
+import { jobsSettings, settings as localSettings } from './settings.ts';
 
 // `npm run settings` writes what documents say of settings from the schemas in which programs read them.
 
@@ -29,13 +30,10 @@ async function settingsPage(): Promise<string> {
     '`docker-compose.yml` sets ports and the addresses of services, and takes the rest from `.env`; ' +
       '[deploy/docker/.env.example](../deploy/docker/.env.example) has its own settings, too, such as images and passwords.',
     `## npm start\n\n${table(Object.values(localSettings))}`,
-    'Mails, SMS and pushes are kept in `.data/outbox`, unless these settings, which are those of ' +
-      '[identity](#the-identity-service) and [notifications](#the-notifications-service), say what to send them with: ' +
-      `${Object.values(providerSettings)
-        .map(({ name }) => `\`${name}\``)
-        .join(
-          ', ',
-        )}. The settings of [every service](#every-service) that begin with \`OTEL_\` are also those of \`npm start\`.`,
+    'It also takes the settings of the services below, but for those of connections and proxies, and sets by itself the addresses ' +
+      'of databases and services, their secrets and their keys. Mails, SMS and pushes are kept in `.data/outbox`, unless the ' +
+      'settings of [identity](#the-identity-service) and [notifications](#the-notifications-service) say what to send them ' +
+      `with. Other defaults than below: ${localDefaults()}.`,
     `## npm run jobs\n\n${table(Object.values(jobsSettings))}`,
     `## Every service\n\n${table(ofAll.map(({ setting }) => setting))}`,
     `## Several services\n\n${table(
@@ -45,6 +43,11 @@ async function settingsPage(): Promise<string> {
     ...sections,
   ].join('\n\n')}\n`;
 }
+
+const localDefaults = () =>
+  Object.entries(LOCAL_DEFAULTS)
+    .map(([name, value]) => `\`${name}\` ${value}`)
+    .join(', ');
 
 function table(settings: readonly Setting<unknown>[], services?: readonly string[]): string {
   const titles = ['variable', ...(services ? ['services'] : []), 'value', 'default', 'what it does'];

@@ -1,26 +1,9 @@
 import { resolve } from 'node:path';
-import { filtersSunsetSetting, profileSetting } from '@gatehouse/api/resource/config';
-import {
-  described,
-  oneOf,
-  optional,
-  origin,
-  readSettings,
-  SettingsError,
-  secret,
-  text,
-  url,
-} from '@gatehouse/core/config';
-import {
-  accountMailOf,
-  accountMailSettings,
-  messageProviderSettings,
-  messageProvidersOf,
-} from '@gatehouse/server/provider-settings';
+import { described, oneOf, optional, origin, readSettings, secret, text, url } from '@gatehouse/core/config';
 import { serverSettings } from '@gatehouse/server/service-settings';
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 
-/** The settings of `npm start`. */
+/** The settings of `npm start` itself. Those of the services are read by services.ts. */
 export const settings = {
   port: serverSettings.port,
   host: described('The address to listen on.', text('HOST', '127.0.0.1')),
@@ -36,19 +19,11 @@ export const settings = {
     'A MongoDB to use instead of one of its own.',
     optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
   ),
-  v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
-  v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
-  itemsProfile: profileSetting('ITEMS_DEFAULT_PROFILE', 'items'),
-  filtersSunset: filtersSunsetSetting,
-  rateLimit: serverSettings.rateLimit,
   logLevel: described(
     'The least important messages that are logged.',
     optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error']), 'warn in a terminal, else info'),
   ),
 };
-
-/** What it also reads, so that mails, SMS and pushes are sent instead of being kept. */
-export const providerSettings = { ...accountMailSettings, ...messageProviderSettings };
 
 /** The settings of `npm run jobs`. */
 export const jobsSettings = {
@@ -68,20 +43,12 @@ export function readJobsSettings(env: NodeJS.ProcessEnv) {
 
 export type LocalSettings = ReturnType<typeof readLocalSettings>;
 
-/** Reads the settings of `npm start`; throws a SettingsError. */
+/** Reads the settings of `npm start`, beside those of the services; throws a SettingsError. */
 export function readLocalSettings(env: NodeJS.ProcessEnv) {
-  const account = accountMailOf(readSettings({ ...settings, ...tracingSettings, ...providerSettings }, env));
-  const messages = messageProvidersOf(account.rest);
-  const problems = [...account.problems, ...messages.problems];
-  if (problems.length > 0) throw new SettingsError(problems);
-  const { publicUrl, dataDir, ...rest } = messages.rest;
+  const { publicUrl, dataDir, ...rest } = readSettings({ ...settings, ...tracingSettings }, env);
   return {
     ...rest,
     dataDir: resolve(dataDir),
     publicUrl: publicUrl ?? `http://localhost:${rest.port}`,
-    /** Undefined when these mails are kept. */
-    accountMail: account.mail,
-    /** By type; messages of the other types are kept. */
-    providers: messages.providers,
   };
 }

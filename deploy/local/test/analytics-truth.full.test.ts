@@ -33,7 +33,7 @@ t.test('analytics equal the access logs, but for what a killed process had not s
   const notificationsUri = await testDatabase(t);
   async function start(service: ServiceName, mongodbUri: string) {
     const port = await freePort();
-    const main = new URL(`../../../services/${service}/src/main.ts`, import.meta.url).pathname;
+    const main = new URL(`../../../services/${service}/src/service.ts`, import.meta.url).pathname;
     const prefix = service.toUpperCase();
     const node = await spawnService(main, {
       HOST: '127.0.0.1',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { startNatsWithPermissions } from '@gatehouse/testing/nats-server';
@@ -89,13 +90,19 @@ export async function prepareCluster(
     databases,
     keyEnv,
     start: (name, own, root = ROOT) =>
-      node(t, join(root, 'services', name, 'src/main.ts'), `http://${own.HOST}:${own.PORT}`, {
+      node(t, scriptOf(name, root), `http://${own.HOST}:${own.PORT}`, {
         ...common,
         [`${name.toUpperCase()}_MONGODB_URI`]: String(databases.get(name)),
         NATS_URL: nats.urlOf(name),
         ...own,
       }),
   };
+}
+
+/** What the process of a service runs; that of a release before, a file of its own. */
+function scriptOf(name: Name, root: string): string {
+  const main = join(root, 'services', name, 'src/main.ts');
+  return existsSync(main) ? main : join(root, 'services', name, 'src/service.ts');
 }
 
 /** NATS and a process of each service: identity, users, and those that are named. */

@@ -71,17 +71,19 @@ const ENTRY = `
     process: { reason: 'It is slow.', options: ['--max-semi-space-size=8'], environment: { UV_THREADPOOL_SIZE: '8' } },
   },`;
 
-const CONFIG = `
+const SERVICE = `
 import { described, integer, secret } from '@gatehouse/core/config';
 import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import { resourceSettings } from '@gatehouse/api/resource/config';
 
-export const settings = {
+const settings = {
   ...resourceSettings('billing'),
   usersUrl: serviceUrlSetting('users'),
   bankKey: described('The key of the bank.', secret('BILLING_BANK_KEY')),
   days: described('After how many days an invoice is due.', integer('BILLING_DAYS', { min: 1, max: 90, default: 14 })),
 };
+
+export const program = { name: 'billing', settings };
 `;
 
 /** What the command writes in a copy of the repository to whose table the entry is added. */
@@ -96,7 +98,7 @@ function writeWithBilling(t: Parameters<typeof temporaryDir>[0]): (path: string)
   writeFileSync(table, readFileSync(table, 'utf8').replace('const TABLE = {', `$&${ENTRY}`));
   mkdirSync(join(copy, 'services/billing/src'), { recursive: true });
   symlinkSync('../items/node_modules', join(copy, 'services/billing/node_modules'));
-  writeFileSync(join(copy, 'services/billing/src/config.ts'), CONFIG);
+  writeFileSync(join(copy, 'services/billing/src/service.ts'), SERVICE);
   execFileSync(process.execPath, ['deploy/local/src/deployment/main.ts'], { cwd: copy });
   return (path) => readFileSync(join(copy, path), 'utf8');
 }
@@ -118,7 +120,7 @@ t.test('a new service is an entry in the table, beside its own folder', async (t
   const { services, networks } = parse(read('docker-compose.yml'), { merge: true });
   const { environment, ...billing } = services.billing;
   t.match(billing, {
-    command: ['node', '--max-semi-space-size=8', 'services/billing/src/main.ts'],
+    command: ['node', '--max-semi-space-size=8', 'services/billing/src/service.ts'],
     networks: ['edge', 'billing-data'],
     restart: 'unless-stopped',
   });

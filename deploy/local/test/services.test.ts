@@ -4,7 +4,7 @@ import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
 import t from 'tap';
 import { prepareDemo } from '../src/demo.ts';
-import { createServices } from '../src/services.ts';
+import { prepareServices } from '../src/services.ts';
 import { readLocalSettings } from '../src/settings.ts';
 import { temporaryDir } from './gatehouse.ts';
 
@@ -13,15 +13,17 @@ t.test('npm start runs every service of the table, with the paths that it has th
   const settings = readLocalSettings({ DATA_DIR: temporaryDir(t) });
   const { demo } = await prepareDemo(settings.dataDir, settings.publicUrl);
   // None of them is started: nothing listens at these addresses.
-  const services = createServices({
+  const { create } = await prepareServices({
     settings,
-    mongoUri: 'mongodb://127.0.0.1:1',
+    env: {},
     ownUrl: 'http://127.0.0.1:1',
     masterKeys: [Buffer.alloc(32)],
     demo,
+    logger,
+  });
+  const services = create('mongodb://127.0.0.1:1', {
     broadcast: createLocalBroadcast(),
     events: createLocalEvents({ logger }),
-    logger,
   });
   t.same(
     Object.fromEntries(services.map(({ name, prefixes }) => [name, prefixes])),

@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { createLogger } from '@gatehouse/core/logger';
+import type { KeyList } from '@gatehouse/core/sealing';
 import t from 'tap';
 import { banner } from '../src/banner.ts';
+import { prepareDemo } from '../src/demo.ts';
+import { prepareServices } from '../src/services.ts';
 import { readLocalSettings } from '../src/settings.ts';
 import { settingsDocuments } from '../src/settings-documents.ts';
 
@@ -10,9 +14,11 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const CASES: [env: Record<string, string>, message: RegExp][] = [
   [{ PORT: 'abc' }, /^The setting PORT must be a whole number from 1 to 65535\.$/],
   [{ PUBLIC_URL: 'https://a.example/b' }, /^The setting PUBLIC_URL must be an origin/],
+];
+const SERVICE_CASES: typeof CASES = [
   [
     { USERS_V1_PROFILE: 'B1', USERS_V2_PROFILE: 'A', LEGACY_FILTERS_SUNSET: '2026-07-09' },
-    /^The setting USERS_V1_PROFILE .* A, E, G\.\nThe setting USERS_V2_PROFILE .* B1, B2\.\n.*2026-07-10\.$/,
+    /^.*2026-07-10\.\nThe setting USERS_V1_PROFILE .* A, E, G\.\nThe setting USERS_V2_PROFILE .* B1, B2\.$/,
   ],
   [
     { IDENTITY_SMTP_URL: 'smtp://localhost', NOTIFICATIONS_SMS_FROM: '+15005550006' },
@@ -20,12 +26,23 @@ const CASES: [env: Record<string, string>, message: RegExp][] = [
   ],
 ];
 
+/** The services of npm start with these settings, as far as they are made without a database. */
+async function prepare(env: Record<string, string>) {
+  const settings = { ...readLocalSettings({}), dataDir: '/data' };
+  const { demo } = await prepareDemo(t.testdir(), settings.publicUrl);
+  const logger = createLogger({ name: 'test', level: 'silent', readable: false });
+  const masterKeys: KeyList = [Buffer.alloc(32)];
+  return prepareServices({ settings, env, ownUrl: settings.publicUrl, masterKeys, demo, logger });
+}
+
 t.test('wrong settings are named in a sentence each', async (t) => {
   for (const [env, message] of CASES)
     t.throws(() => readLocalSettings(env), { name: 'SettingsError', message }, Object.keys(env).join());
+  for (const [env, message] of SERVICE_CASES)
+    await t.rejects(prepare(env), { name: 'SettingsError', message }, Object.keys(env).join());
 });
 
-t.test('messages are sent with what is set, and kept otherwise, as the banner says', (t) => {
+t.test('messages are sent with what is set, and kept otherwise, as the banner says', async (t) => {
   const account = { IDENTITY_SMTP_URL: 'smtp://localhost:25', IDENTITY_MAIL_FROM: 'a@example.org' };
   const messages = {
     NOTIFICATIONS_SMTP_URL: 'smtp://localhost:26',
@@ -37,29 +54,25 @@ t.test('messages are sent with what is set, and kept otherwise, as the banner sa
     NOTIFICATIONS_VAPID_PRIVATE_KEY: 'a'.repeat(43),
     NOTIFICATIONS_VAPID_SUBJECT: 'mailto:a@example.org',
   };
-  const shown = (env: Record<string, string>) => {
-    const text = banner({ ...readLocalSettings({ ...env, DATA_DIR: '/data' }), database: 'x' });
-    return text.slice(text.indexOf('/data/outbox:'), text.indexOf('Database')).replace(/\s+/g, ' ').trim();
+  const shown = async (env: Record<string, string>) => {
+    const { isSent } = await prepare(env);
+    return banner({ publicUrl: 'http://localhost:1', dataDir: '/data', database: 'x', isSent });
   };
-  t.same(readLocalSettings(account).accountMail, { smtpUrl: 'smtp://localhost:25', from: 'a@example.org' });
-  t.same(readLocalSettings(messages).providers, {
-    email: { smtpUrl: 'smtp://localhost:26', from: 'n@example.org' },
-    sms: { url: 'http://localhost:27/Messages.json', from: '+15005550006' },
-  });
+  const messagesIn = (text: string) =>
+    text.slice(text.indexOf('/data/outbox:'), text.indexOf('Database')).replace(/\s+/g, ' ').trim();
   t.equal(
-    shown({}),
+    messagesIn(await shown({})),
     '/data/outbox: mails about accounts, mails of notifications, SMS and pushes are kept there instead of being sent; ' +
       'the links of mails about accounts are printed here, too',
   );
   t.equal(
-    shown(messages),
+    messagesIn(await shown(messages)),
     '/data/outbox: mails about accounts and pushes are kept there instead of being sent; ' +
       'mails of notifications and SMS are sent; the links of mails about accounts are printed here, too',
   );
-  const all = banner({ ...readLocalSettings({ ...account, ...messages, ...push }), database: 'x' });
+  const all = await shown({ ...account, ...messages, ...push });
   t.match(all, /mails about accounts, mails of notifications, SMS and pushes are sent\n/);
   t.notMatch(all, /outbox/);
-  t.end();
 });
 
 t.test('documents tell of the settings that there are; if not: npm run settings', async (t) => {

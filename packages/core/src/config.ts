@@ -200,6 +200,13 @@ function key256(raw: string): Buffer {
   return value;
 }
 
+/** What a SettingsError says when some of these settings, by their names, have a value and others have none. */
+export function requireTogether(values: Readonly<Record<string, unknown>>): string[] {
+  const isSet = Object.values(values).map((value) => value !== undefined);
+  const names = new Intl.ListFormat('en-GB').format(Object.keys(values));
+  return new Set(isSet).size > 1 ? [`${names} must be set together.`] : [];
+}
+
 /**
  * Reads every setting of the schema from the environment. Throws a SettingsError that names every missing or invalid
  * setting; values are never quoted, because some are secrets.

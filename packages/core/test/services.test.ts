@@ -79,7 +79,9 @@ t.test('each path has one service at most, also where one prefix begins like ano
 });
 
 t.test('the services of the table are those that can be run', async (t) => {
-  const runnable = globSync('services/*/src/main.ts', { cwd: root }).map((file) => file.split('/')[1] ?? '');
+  const runnable = globSync('services/*/src/service.ts', { cwd: root }).map(
+    (file) => file.split('/')[1] ?? '',
+  );
   t.same(runnable.sort(), [...SERVICE_NAMES].sort());
 });
 

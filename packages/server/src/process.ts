@@ -1,4 +1,4 @@
-import { SettingsError } from '@gatehouse/core/config';
+import { type Setting, SettingsError } from '@gatehouse/core/config';
 import { createLogger, type Logger } from '@gatehouse/core/logger';
 import { type Running, run } from './run.ts';
 import type { Service } from './service.ts';
@@ -6,20 +6,30 @@ import type { ServerConfig } from './service-settings.ts';
 import { startTracing } from './tracing/start-tracing.ts';
 import type { TracingSettings } from './tracing/tracing-settings.ts';
 
-/** The argument of a main.ts that migrates instead of serving. */
+/** The argument of a service's process that makes it migrate instead of serving. */
 export const MIGRATE = 'migrate';
 
+/** A service as a program, which is what its service.ts exports as `program`, and runs when it is the script of a process. */
+export type ServiceProgram<Config, Values extends Config, Dependencies = unknown> = {
+  name: string;
+  /** Everything that `readConfig` reads, for documents and deployments. */
+  settings: Readonly<Record<string, Setting<unknown>>>;
+  /** Throws a SettingsError. */
+  readConfig(env: NodeJS.ProcessEnv): Values;
+  create(config: Config, logger: Logger, dependencies?: Dependencies): Service;
+};
+
 /**
- * The process of one service, the whole of its main.ts: reads the settings, serves, and ends on a signal.
+ * The process of one service: reads the settings, serves, and ends on a signal.
  * Exit status 1 with one sentence for each wrong setting, for a port that cannot be had, or for a service
  * that can never start; a database that is away is waited for. With the argument `migrate` it migrates the database of the
  * service, and ends without serving.
  */
-export async function runProcess<C extends ServerConfig & TracingSettings>(
-  name: string,
-  readConfig: (env: NodeJS.ProcessEnv) => C,
-  create: (config: C, logger: Logger) => Service,
-): Promise<void> {
+export async function runProcess<C, V extends C & ServerConfig & TracingSettings>({
+  name,
+  readConfig,
+  create,
+}: ServiceProgram<C, V>): Promise<void> {
   const [command] = process.argv.slice(2);
   if (command !== undefined && command !== MIGRATE) {
     process.stderr.write(`There is no command ${command}: the only one is ${MIGRATE}.\n`);

@@ -98,7 +98,7 @@ export const serverSettings = {
   ),
   migrateAtStart: described(
     'Whether a service that starts applies the pending migrations of its database. With `off` it is not ready until they have ' +
-      'been applied by `main.ts migrate`.',
+      'been applied by `service.ts migrate`.',
     oneOf('MIGRATE_AT_START', ['on', 'off'], 'on'),
   ),
   rateLimit: described('`off` turns the rate limits off.', oneOf('RATE_LIMIT', ['on', 'off'], 'on')),

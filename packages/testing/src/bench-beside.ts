@@ -35,7 +35,7 @@ export type Bench = {
 };
 
 /**
- * Starts a service by its main.ts and the bare server on one database, which `fill` fills once the service has made its
+ * Starts a service by its service.ts and the bare server on one database, which `fill` fills once the service has made its
  * indexes; then runs the bench and prints the memory of both. With CPU_PROF=FOLDER the service writes a profile there.
  *
  * @param options.name of the service, as in the table of services

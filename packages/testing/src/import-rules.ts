@@ -59,8 +59,10 @@ const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
   },
 ];
 
-const AGGREGATE =
-  /^\.\/(?:.+\/)?(?:user|order|product|item|application|notification|report|bucket)(?:-access|-changes)?\.ts$/;
+/** What X-store.ts keeps is the aggregate X.ts, but where that is a use case; the store of analytics keeps buckets. */
+const STORED = /^services\/[^/]+\/src\/(?:.+\/)?([a-z-]+)-store\.ts$/;
+const NO_AGGREGATES = ['analytics', 'audit', 'session', 'sign-in-throttle'];
+const OTHER_AGGREGATES = ['bucket'];
 const PURE = /^@gatehouse\/(?:(?:core|domain)\/|server\/requests$)/;
 /** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;
@@ -69,29 +71,12 @@ const STORE_PART = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store-[a-z-]+)\.ts$/;
 const DATABASE = /^(?:mongoose$|mongodb$|packages\/data\/)/;
 /** A file that imports one of these mounts routes, whatever it is called. */
 const WEB_FRAMEWORK = /^(?:@koa\/router$|fastify$|@fastify\/|packages\/api\/src\/resource\/)/;
-/** The files of a service that may import nothing but what is listed; `./` is the service's src. */
-const ONLY: { files: RegExp; may: RegExp[]; rule: string }[] = [
-  {
-    files: AGGREGATE,
-    may: [AGGREGATE, PURE, /^node:crypto$/],
-    rule: 'an aggregate imports only core and domain',
-  },
-  {
-    files: STORE,
-    may: [AGGREGATE, STORE_PART, PURE, /^node:/, /^mongoose$/, /^lru-cache$/, /^@gatehouse\/data\//],
-    rule: 'a store imports only mongoose, data, core, domain, a cache and its aggregate',
-  },
-  {
-    files: /^\.\/main\.ts$/,
-    may: [/^\.\/(?:service|config)\.ts$/, /^@gatehouse\/server\/process$/, /^node:/],
-    rule: 'main.ts imports only service.ts, config.ts and the process of packages/server',
-  },
-];
+/** Files of a service that may import nothing but what is listed; `./` is the service's src. */
+type Role = { files: RegExp; may: RegExp[]; rule: string };
 /** Where a service is wired together, as a whole and by room, and who may import these files. */
 const WIRING: { file: RegExp; importers: string[] }[] = [
-  { file: /^\.\/main\.ts$/, importers: [] },
-  { file: /^\.\/service\.ts$/, importers: ['./main.ts'] },
-  { file: /^\.\/config\.ts$/, importers: ['./main.ts', './service.ts'] },
+  { file: /^\.\/service\.ts$/, importers: [] },
+  { file: /^\.\/config\.ts$/, importers: ['./service.ts'] },
   { file: /^\.\/.+\/module\.ts$/, importers: ['./service.ts'] },
 ];
 
@@ -111,18 +96,37 @@ export function findViolations(sources: SourceFile[]): string[] {
   const workspaces: Workspaces = new Map(
     manifests.map(({ path, text }) => [posix.dirname(path), JSON.parse(text)]),
   );
+  const roles = rolesOf(sources);
   const edges: Edge[] = [];
   const violations: string[] = [];
   for (const { path, text } of sources) {
     if (path.endsWith('package.json')) continue;
     for (const { specifier, line, isType } of readImports(path, text)) {
       const fault =
-        findClientViolation(path, specifier, isType) ?? findViolation(path, specifier, workspaces);
+        findClientViolation(path, specifier, isType) ?? findViolation(path, specifier, workspaces, roles);
       if (fault) violations.push(`${path}:${line} imports '${specifier}': ${fault}`);
       edges.push({ from: path, to: resolveImport(path, specifier, workspaces) ?? specifier, isType });
     }
   }
   return [...violations, ...findRoutesToStores(edges), ...findCycles(edges)];
+}
+
+function rolesOf(sources: readonly SourceFile[]): Role[] {
+  const stored = sources.flatMap(({ path }) => STORED.exec(path)?.[1] ?? []);
+  const names = [...stored.filter((name) => !NO_AGGREGATES.includes(name)), ...OTHER_AGGREGATES];
+  const aggregate = new RegExp(`^\\./(?:.+/)?(?:${names.join('|')})(?:-access|-changes)?\\.ts$`);
+  return [
+    {
+      files: aggregate,
+      may: [aggregate, PURE, /^node:crypto$/],
+      rule: 'an aggregate imports only core and domain',
+    },
+    {
+      files: STORE,
+      may: [aggregate, STORE_PART, PURE, /^node:/, /^mongoose$/, /^lru-cache$/, /^@gatehouse\/data\//],
+      rule: 'a store imports only mongoose, data, core, domain, a cache and its aggregate',
+    },
+  ];
 }
 
 /** Benches may import what tests may. */
@@ -152,7 +156,12 @@ function findClientViolation(file: string, specifier: string, isType: boolean): 
   return mayImport ? undefined : 'only packages/outbound makes requests to other servers';
 }
 
-function findViolation(file: string, specifier: string, workspaces: Workspaces): string | undefined {
+function findViolation(
+  file: string,
+  specifier: string,
+  workspaces: Workspaces,
+  roles: readonly Role[],
+): string | undefined {
   const own = workspaceOf(file);
   if (specifier.startsWith('.')) {
     const target = posix.join(posix.dirname(file), specifier);
@@ -165,7 +174,7 @@ function findViolation(file: string, specifier: string, workspaces: Workspaces):
       return `${own}/package.json does not declare it`;
     }
   }
-  return own.startsWith('services/') && !isTest(file) ? findRoleViolation(file, specifier) : undefined;
+  return own.startsWith('services/') && !isTest(file) ? findRoleViolation(file, specifier, roles) : undefined;
 }
 
 function isDeclared(own: string, name: string, inTest: boolean, workspaces: Workspaces): boolean {
@@ -197,14 +206,14 @@ function findPackageViolation(own: string, specifier: string, workspaces: Worksp
 }
 
 /** Between the files of one service. */
-function findRoleViolation(path: string, specifier: string): string | undefined {
+function findRoleViolation(path: string, specifier: string, roles: readonly Role[]): string | undefined {
   const file = inService(path);
   const to = specifier.startsWith('.') ? inService(posix.join(posix.dirname(path), specifier)) : specifier;
   const wiring = WIRING.find((it) => it.file.test(to));
   if (wiring && !wiring.importers.includes(file)) {
     return `only ${wiring.importers.join(' and ') || 'Node'} may import it`;
   }
-  const { rule } = ONLY.find(({ files, may }) => files.test(file) && !may.some((it) => it.test(to))) ?? {};
+  const { rule } = roles.find(({ files, may }) => files.test(file) && !may.some((it) => it.test(to))) ?? {};
   const isOwnAggregate = to.replace(/s?\.ts$/, '-store.ts') === file.replace(/(?<=\/)store\//, '');
   return isOwnAggregate ? undefined : rule;
 }

@@ -35,7 +35,7 @@ export type SpawnedService = SpawnedNode & {
   ready(limitMs?: number): Promise<void>;
 };
 
-/** Runs the main.ts of a service as spawnNode() does, with a management port of its own unless `env` has one. */
+/** Runs the process of a service as spawnNode() does, with a management port of its own unless `env` has one. */
 export async function spawnService(
   script: string | readonly string[],
   env: Record<string, string | undefined>,

@@ -25,7 +25,7 @@ function documentOf(id: string, i: number): ProductDocument {
 
 const bench = {
   name: 'commerce',
-  main: new URL('../src/main.ts', import.meta.url).pathname,
+  main: new URL('../src/service.ts', import.meta.url).pathname,
   bare: new URL('./bare-orders.ts', import.meta.url).pathname,
   rounds,
   scope: 'write:data',

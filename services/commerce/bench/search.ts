@@ -39,7 +39,7 @@ const CALLERS = 16;
 const bench = {
   name: 'commerce',
   concurrency: CONCURRENCY,
-  main: new URL('../src/main.ts', import.meta.url).pathname,
+  main: new URL('../src/service.ts', import.meta.url).pathname,
   bare: new URL('./bare-server.ts', import.meta.url).pathname,
   rounds,
   scope: 'read:data',

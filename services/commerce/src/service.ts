@@ -9,9 +9,16 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { prefixesOf, SERVICES } from '@gatehouse/core/services';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
 import { mountCategories } from './category-routes.ts';
-import { type CommerceConfig, DEFAULT_MAX_PENDING_ORDERS, DEFAULT_PENDING_ORDER_HOURS } from './config.ts';
+import {
+  type CommerceConfig,
+  DEFAULT_MAX_PENDING_ORDERS,
+  DEFAULT_PENDING_ORDER_HOURS,
+  readCommerceConfig,
+  settings,
+} from './config.ts';
 import { createOrderExpiry } from './order-expiry.ts';
 import { createOrderService } from './order-service.ts';
 import { mountOrderStatus } from './order-status-routes.ts';
@@ -106,3 +113,12 @@ export function createCommerceService(
     };
   });
 }
+
+export const program = {
+  name: 'commerce',
+  settings,
+  readConfig: readCommerceConfig,
+  create: createCommerceService,
+} as const;
+
+if (import.meta.main) await runProcess(program);

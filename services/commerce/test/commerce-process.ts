@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { freePort, spawnService } from '@gatehouse/testing/processes';
 import type { TestIssuer } from '@gatehouse/testing/test-issuer';
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
 
 export type CommerceProcess = {
   pid: number;
@@ -18,7 +18,7 @@ export type CommerceProcess = {
  * Starts commerce as a process of its own, on the port given, and waits until it is ready. There is no NATS: it polls for
  * revocations, and keeps its events.
  *
- * @param options.script what is run instead of main.ts, with its arguments
+ * @param options.script what is run instead of service.ts, with its arguments
  */
 export async function startCommerce(
   t: { teardown(action: () => unknown): void },

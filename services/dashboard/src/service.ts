@@ -4,9 +4,10 @@ import { DASHBOARD, prefixesOf } from '@gatehouse/core/services';
 import { createDatabase } from '@gatehouse/data/database';
 import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
+import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
 import { createApi } from './api/api.ts';
-import type { DashboardConfig } from './config.ts';
+import { type DashboardConfig, readDashboardConfig, settings } from './config.ts';
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
@@ -61,3 +62,12 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     metrics: database.metrics,
   };
 }
+
+export const program = {
+  name: 'dashboard',
+  settings,
+  readConfig: readDashboardConfig,
+  create: createDashboardService,
+} as const;
+
+if (import.meta.main) await runProcess(program);

@@ -6,14 +6,15 @@ import {
   oneOf,
   optional,
   readSettings,
+  requireTogether,
   type Setting,
   SettingsError,
   secret,
   text,
+  url,
 } from '@gatehouse/core/config';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
-import { accountMailOf, accountMailSettings } from '@gatehouse/server/provider-settings';
 import {
   mongodbUriSetting,
   natsUrlSetting,
@@ -92,7 +93,16 @@ const own = {
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
   ),
-  ...accountMailSettings,
+  smtpUrl: described(
+    'The server by which mails are sent to people about their accounts. Without it, nobody can ask for a new password.',
+    optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
+    'smtps://user:password@smtp.example.com',
+  ),
+  mailFrom: described(
+    'The sender of these mails. Set together with `IDENTITY_SMTP_URL`.',
+    optional(text('IDENTITY_MAIL_FROM')),
+    'Gatehouse <no-reply@example.com>',
+  ),
   machineId: described(
     'The client id of a trusted application to create at the first start.',
     optional(text('IDENTITY_MACHINE_ID')),
@@ -107,15 +117,14 @@ export const settings = { ...own, ...clientSecrets };
 
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
-  const { mail, rest: values, problems: mailProblems } = accountMailOf(readSettings(own, env));
-  const { machineId, machineSecret, ...rest } = values;
-  const { accessToken, code, refreshToken, session, ...config } = rest;
+  const { machineId, machineSecret, smtpUrl, mailFrom: from, ...values } = readSettings(own, env);
+  const { accessToken, code, refreshToken, session, ...config } = values;
   const secrets = readSettings(clientSecrets, env);
   const services = CLIENT_SERVICES.map((id) => ({ id, secret: secrets[id] }));
   const problems = services
     .filter(({ secret }) => secret.length < 32)
     .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
-  problems.push(...mailProblems);
+  problems.push(...requireTogether({ IDENTITY_SMTP_URL: smtpUrl, IDENTITY_MAIL_FROM: from }));
   if (
     (machineId === undefined) !== (machineSecret === undefined) ||
     (machineSecret ?? 'x'.repeat(32)).length < 32
@@ -144,7 +153,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
     services,
-    ...(mail === undefined ? {} : { mail }),
+    ...(smtpUrl === undefined || from === undefined ? {} : { mail: { smtpUrl, from } }),
     firstApplications,
   };
 }

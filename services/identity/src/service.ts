@@ -4,8 +4,10 @@ import { prefixesOf } from '@gatehouse/core/services';
 import { createBoundKeeper } from '@gatehouse/data/bounded';
 import { RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
+import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
 import { createIdentityApp } from './app.ts';
+import { readIdentityConfig, settings } from './config.ts';
 import { createCore } from './core/core.ts';
 import type { IdentityDependencies } from './core/foundation/foundation.ts';
 import type { IdentityConfig } from './core/foundation/identity-config.ts';
@@ -101,3 +103,12 @@ export function createIdentityService(
     unready: async () => (started ? ((await database.unready()) ?? feed.unready()) : 'starting'),
   };
 }
+
+export const program = {
+  name: 'identity',
+  settings,
+  readConfig: readIdentityConfig,
+  create: createIdentityService,
+} as const;
+
+if (import.meta.main) await runProcess(program);

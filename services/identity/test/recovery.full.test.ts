@@ -7,7 +7,7 @@ import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { freePort, spawnService, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
 const SECRET = 'a-secret-of-many-characters-for-the-tests';
 
 t.test('it serves once MongoDB is there, and responds with 503 while that is away', async (t) => {

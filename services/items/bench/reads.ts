@@ -11,7 +11,7 @@ const ids: string[] = [];
 
 const bench = {
   name: 'items',
-  main: new URL('../src/main.ts', import.meta.url).pathname,
+  main: new URL('../src/service.ts', import.meta.url).pathname,
   bare: new URL('./bare-server.ts', import.meta.url).pathname,
   rounds,
   scope: 'read:data write:data',

@@ -9,8 +9,9 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { prefixesOf } from '@gatehouse/core/services';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
+import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
-import type { ItemsConfig } from './config.ts';
+import { type ItemsConfig, readItemsConfig, settings } from './config.ts';
 import { createItemService } from './item-service.ts';
 import { createItemStore } from './item-store.ts';
 import { createItemResource, ITEM_PATHS } from './profiles/item-resource.ts';
@@ -51,3 +52,12 @@ export function createItemsService(
     };
   });
 }
+
+export const program = {
+  name: 'items',
+  settings,
+  readConfig: readItemsConfig,
+  create: createItemsService,
+} as const;
+
+if (import.meta.main) await runProcess(program);

@@ -1,6 +1,16 @@
 import { type ResourceConfig, resourceSettings } from '@gatehouse/api/resource/config';
-import { described, integer, readSettings, SettingsError } from '@gatehouse/core/config';
-import { messageProviderSettings, messageProvidersOf } from '@gatehouse/server/provider-settings';
+import {
+  described,
+  integer,
+  oneOf,
+  optional,
+  readSettings,
+  requireTogether,
+  SettingsError,
+  secret,
+  text,
+  url,
+} from '@gatehouse/core/config';
 import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { SendingSettings } from './notifications/sending.ts';
 
@@ -32,7 +42,40 @@ export const settings = {
     'How many messages of each type a process sends at a time. With 0 it only serves the API.',
     integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
   ),
-  ...messageProviderSettings,
+  smtpUrl: described(
+    'The server by which notifications of type `email` are sent. Without it, they are refused.',
+    optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
+    'smtps://user:password@smtp.example.com',
+  ),
+  mailFrom: described(
+    'Their sender. Set together with `NOTIFICATIONS_SMTP_URL`.',
+    optional(text('NOTIFICATIONS_MAIL_FROM')),
+    'Gatehouse <no-reply@example.com>',
+  ),
+  smsUrl: described(
+    'The gateway for the type `sms`, with its credentials: it takes messages as Twilio does.',
+    optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
+    'https://ACCOUNT:TOKEN@api.twilio.com/2010-04-01/Accounts/ACCOUNT/Messages.json',
+  ),
+  smsFrom: described(
+    'Their sender. Set together with `NOTIFICATIONS_SMS_URL`.',
+    optional(text('NOTIFICATIONS_SMS_FROM')),
+    '+15005550006',
+  ),
+  vapidKey: described(
+    'The key for the type `push` (Web Push): a private P-256 key, 32 bytes in base64url. docs/guides/deploy-with-docker.md ' +
+      'says how to make one.',
+    optional(secret('NOTIFICATIONS_VAPID_PRIVATE_KEY')),
+  ),
+  vapidSubject: described(
+    'A `mailto:` or `https:` address for the operators of push services. Set together with the key.',
+    optional(text('NOTIFICATIONS_VAPID_SUBJECT')),
+    'mailto:ops@example.com',
+  ),
+  pushToPrivateNetworks: described(
+    'Whether push subscriptions may lead to private networks.',
+    oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
+  ),
   // The lower bounds are longer than usage may be late.
   minuteDays: described(
     'For how many days analytics are kept by minute.',
@@ -50,8 +93,36 @@ export const settings = {
 
 /** Reads the settings of the notifications process; throws a SettingsError. */
 export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
-  const { providers, rest, problems } = messageProvidersOf(readSettings(settings, env));
+  const { smtpUrl, mailFrom, smsUrl, smsFrom, vapidKey, vapidSubject, pushToPrivateNetworks, ...values } =
+    readSettings(settings, env);
+  const problems = [
+    ...requireTogether({ NOTIFICATIONS_SMTP_URL: smtpUrl, NOTIFICATIONS_MAIL_FROM: mailFrom }),
+    ...requireTogether({ NOTIFICATIONS_SMS_URL: smsUrl, NOTIFICATIONS_SMS_FROM: smsFrom }),
+    ...requireTogether({
+      NOTIFICATIONS_VAPID_PRIVATE_KEY: vapidKey,
+      NOTIFICATIONS_VAPID_SUBJECT: vapidSubject,
+    }),
+  ];
+  const sms = smsUrl === undefined ? undefined : URL.parse(smsUrl);
+  const isLocal = sms?.hostname === 'localhost' || sms?.hostname === '127.0.0.1';
+  if (sms === null || (sms?.protocol === 'http:' && !isLocal)) {
+    problems.push('NOTIFICATIONS_SMS_URL must be an https URL, unless it leads to this machine.');
+  }
+  if (vapidKey !== undefined && !/^[\w-]{43}$/.test(vapidKey)) {
+    problems.push('NOTIFICATIONS_VAPID_PRIVATE_KEY must be 32 bytes in base64url.');
+  }
+  if (vapidSubject !== undefined && !/^(?:mailto:|https:\/\/)\S+$/.test(vapidSubject)) {
+    problems.push('NOTIFICATIONS_VAPID_SUBJECT must begin with mailto: or https://.');
+  }
+  const toPrivateNetworks = pushToPrivateNetworks === 'on';
+  const providers = {
+    ...(smtpUrl !== undefined && mailFrom !== undefined ? { email: { smtpUrl, from: mailFrom } } : {}),
+    ...(smsUrl !== undefined && smsFrom !== undefined ? { sms: { url: smsUrl, from: smsFrom } } : {}),
+    ...(vapidKey !== undefined && vapidSubject !== undefined
+      ? { push: { privateKey: vapidKey, subject: vapidSubject, toPrivateNetworks } }
+      : {}),
+  };
   if (problems.length > 0) throw new SettingsError(problems);
-  const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = rest;
+  const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = values;
   return { ...config, analyticsDays: { minute, hour, day }, sending: { providers, slots } };
 }

@@ -7,10 +7,17 @@ import {
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { prefixesOf } from '@gatehouse/core/services';
+import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
 import { MAX_POINTS } from './analytics/analytics-query.ts';
 import { ANALYTICS_PATHS, createAnalyticsModule } from './analytics/module.ts';
-import { DEFAULT_ANALYTICS_DAYS, DEFAULT_REPORT_DAYS, type NotificationsConfig } from './config.ts';
+import {
+  DEFAULT_ANALYTICS_DAYS,
+  DEFAULT_REPORT_DAYS,
+  type NotificationsConfig,
+  readNotificationsConfig,
+  settings,
+} from './config.ts';
 import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
@@ -106,3 +113,12 @@ export function createNotificationsService(
     };
   });
 }
+
+export const program = {
+  name: 'notifications',
+  settings,
+  readConfig: readNotificationsConfig,
+  create: createNotificationsService,
+} as const;
+
+if (import.meta.main) await runProcess(program);

@@ -10,7 +10,7 @@ import t from 'tap';
 import { ALL, ANN, type NotificationBody } from './build.ts';
 import { startGateway } from './gateway.ts';
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
 const CONCURRENCY = 32;
 /** How long the last notification may take after the last one was accepted. */
 const LIMIT_MS = 300_000;

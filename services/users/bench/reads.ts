@@ -52,7 +52,7 @@ async function fill(uri: string): Promise<string[]> {
 let ids: string[] = [];
 const bench = {
   name: 'users',
-  main: new URL('../src/main.ts', import.meta.url).pathname,
+  main: new URL('../src/service.ts', import.meta.url).pathname,
   bare: new URL('./bare-server.ts', import.meta.url).pathname,
   rounds,
   scope: 'read:users write:users',

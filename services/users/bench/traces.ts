@@ -21,7 +21,7 @@ const recorded = (share: string) => ({
 
 const bench = {
   name: 'users',
-  main: new URL('../src/main.ts', import.meta.url).pathname,
+  main: new URL('../src/service.ts', import.meta.url).pathname,
   bare: new URL('./bare-server.ts', import.meta.url).pathname,
   rounds,
   scope: 'read:users write:users',

@@ -5,6 +5,7 @@ import {
   integer,
   optional,
   readSettings,
+  requireTogether,
   type Setting,
   SettingsError,
   secret,
@@ -74,13 +75,14 @@ export function readUsersConfig(env: NodeJS.ProcessEnv) {
     ...values
   } = readSettings(own, env);
   const config = { ...values, serviceUrls: { identity: values.identityUrl, ...readSettings(urls, env) } };
-  if (username !== undefined && email !== undefined && password !== undefined) {
-    return { ...config, firstUsers: [{ username, email, password, role: 'admin' as const }] };
+  const problems = requireTogether({
+    USERS_ADMIN_USERNAME: username,
+    USERS_ADMIN_EMAIL: email,
+    USERS_ADMIN_PASSWORD: password,
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
+  if (username === undefined || email === undefined || password === undefined) {
+    return { ...config, firstUsers: [] };
   }
-  if (username !== undefined || email !== undefined || password !== undefined) {
-    throw new SettingsError([
-      'USERS_ADMIN_USERNAME, USERS_ADMIN_EMAIL and USERS_ADMIN_PASSWORD go together.',
-    ]);
-  }
-  return { ...config, firstUsers: [] };
+  return { ...config, firstUsers: [{ username, email, password, role: 'admin' as const }] };
 }

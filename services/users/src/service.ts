@@ -11,8 +11,9 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { prefixesOf, type ServiceName } from '@gatehouse/core/services';
 import { onceInDatabase } from '@gatehouse/data/once';
+import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
-import { USERS_DEFAULTS, type UsersConfig } from './config.ts';
+import { readUsersConfig, settings, USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
 import { mountContactRoutes } from './internal/contact-routes.ts';
 import { mountExistenceRoutes } from './internal/existence-routes.ts';
@@ -121,3 +122,12 @@ async function createFirstUsers(users: UserService, drafts: readonly NewUser[]):
     }
   }
 }
+
+export const program = {
+  name: 'users',
+  settings,
+  readConfig: readUsersConfig,
+  create: createUsersService,
+} as const;
+
+if (import.meta.main) await runProcess(program);

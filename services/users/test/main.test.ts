@@ -7,7 +7,7 @@ import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
 
 t.test('wrong settings: a sentence for each, and exit status 1', async (t) => {
   const { child, ended, output } = spawnNode(MAIN, {

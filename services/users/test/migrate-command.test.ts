@@ -3,7 +3,7 @@ import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
 
 t.test('a replica that may not migrate waits for the command', async (t) => {
   const issuer = await createTestIssuer(t);

@@ -70,7 +70,7 @@ function addressIn(name: string, service: DeployedService): string | undefined {
 
 function serviceBlock(service: DeployedService, commonNames: ReadonlySet<string>): string {
   const { name, settings, process } = service;
-  const command = ['node', ...(process?.options ?? []), `services/${name}/src/main.ts`];
+  const command = ['node', ...(process?.options ?? []), `services/${name}/src/service.ts`];
   const forNode = Object.entries(process?.environment ?? {}).map(([key, value]) => `${key}: "${value}"`);
   const own = settings
     .filter((setting) => !commonNames.has(setting.name))

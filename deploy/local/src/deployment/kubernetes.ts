@@ -68,7 +68,7 @@ function container(service: DeployedService, ...args: string[]) {
   return {
     name: 'service',
     image: 'gatehouse',
-    command: ['node', ...(process?.options ?? []), `services/${name}/src/main.ts`, ...args],
+    command: ['node', ...(process?.options ?? []), `services/${name}/src/service.ts`, ...args],
     envFrom: [{ configMapRef: { name: SETTINGS } }],
     env: environment(service),
   };

@@ -1,9 +1,7 @@
-import { join, resolve } from 'node:path';
 import type { Setting } from '@gatehouse/core/config';
 import { SERVICE_NAMES, SERVICES, type ServiceEntry, type ServiceName } from '@gatehouse/core/services';
 import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
-
-const ROOT = resolve(import.meta.dirname, '../../../..');
+import { loadPrograms } from '../services.ts';
 
 /**
  * What a deployment has to know of a service: its entry in the table of services, and what its settings say. Each has a
@@ -19,22 +17,20 @@ export type DeployedService = ServiceEntry & {
   usesNats: boolean;
 };
 
-/** The services of the table with the settings that their config.ts exports. */
+/** The services of the table with the settings of their programs. */
 export async function readDeployedServices(): Promise<DeployedService[]> {
-  return Promise.all(
-    SERVICE_NAMES.map(async (name) => {
-      // A service exports its service alone; this is about its text, as the import rules are.
-      const file = join(ROOT, 'services', name, 'src/config.ts');
-      const schema = ((await import(file)) as { settings: Record<string, Setting<unknown>> }).settings;
-      // The same setting may stand in a schema twice, as a service's URL does.
-      const settings = new Map(Object.values(schema).map((setting) => [setting.name, setting]));
-      return {
-        ...{ ...SERVICES[name], name, settings: [...settings.values()] },
-        calls: SERVICE_NAMES.filter((other) => settings.has(serviceUrlSetting(other).name)),
-        usesNats: settings.has(natsUrlSetting.name),
-      };
-    }),
-  );
+  const programs = await loadPrograms();
+  return programs.map(({ name, settings: schema }) => {
+    // The same setting may stand in a schema twice, as a service's URL does.
+    const settings = new Map(Object.values(schema).map((setting) => [setting.name, setting]));
+    return {
+      ...SERVICES[name],
+      name,
+      settings: [...settings.values()],
+      calls: SERVICE_NAMES.filter((other) => settings.has(serviceUrlSetting(other).name)),
+      usesNats: settings.has(natsUrlSetting.name),
+    };
+  });
 }
 
 /** A setting, and the names of the services that read it. */

@@ -216,7 +216,7 @@ const imagesOf = async () => {
   const ids = (await project.containers()).filter(({ Health }) => Health !== '').map(({ ID }) => ID);
   return [...new Set((await sh(`docker inspect -f '{{.Image}}' ${ids.join(' ')}`)).split('\n'))];
 };
-const MAIN = 'services/users/src/main.ts';
+const MAIN = 'services/users/src/service.ts';
 
 await step('Upgrade', async (t) => {
   const [before] = await imagesOf();

@@ -24,7 +24,7 @@ t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_
   const token = await issuer.machine('read:data write:data');
 
   async function start(name: keyof typeof ports) {
-    const main = new URL(`../../../${name}/src/main.ts`, import.meta.url).pathname;
+    const main = new URL(`../../../${name}/src/service.ts`, import.meta.url).pathname;
     const prefix = name.toUpperCase();
     // The flags and the allocator's setting as in docker-compose.yml.
     const service = await spawnService(['--max-semi-space-size=4', '--heap-growing-percent=30', main], {
