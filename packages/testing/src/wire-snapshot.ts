@@ -12,12 +12,40 @@ const HEADERS = [
 ];
 
 type JsonResponse = { status: number; headers: Headers; body: unknown };
+type Call = (
+  method: string,
+  path: string,
+  token: string | undefined,
+  body?: unknown,
+) => Promise<JsonResponse>;
+
+/**
+ * Sends requests of callers with these tokens, and compares each exchange with its snapshot. The result of a row is the id in
+ * the response, if there is one.
+ */
+export function createWireRow<Who extends string>(
+  call: Call,
+  tokens: Readonly<Record<Who, string | undefined>>,
+) {
+  const snapshot = createWireSnapshot();
+  return async function row(
+    t: { matchSnapshot(found: string, name: string): unknown },
+    who: Who,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<string> {
+    const response = await call(method, path, tokens[who], body);
+    t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
+    return String(Object(response.body).id ?? '');
+  };
+}
 
 /**
  * Writes exchanges as texts that are the same in every run: ids (of any prefix) by the order in which they come, times
  * and cursors as placeholders.
  */
-export function createWireSnapshot() {
+function createWireSnapshot() {
   const names = new Map<string, string>();
 
   function idName(id: string): string {

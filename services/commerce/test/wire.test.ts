@@ -1,5 +1,5 @@
-import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
-import t, { type Test } from 'tap';
+import { createWireRow } from '@gatehouse/testing/wire-snapshot';
+import t from 'tap';
 import { ALL, ANN, build, PRODUCTS } from './build.ts';
 
 /**
@@ -15,22 +15,9 @@ const tokens = {
   user: await issuer.person(ANN, 'user', ALL),
   nobody: undefined,
 };
-const snapshot = createWireSnapshot();
+const row = createWireRow(call, tokens);
 const V1 = '/api/v1/products';
 const TEA = { name: 'Green tea', price: 12.5, currency: 'USD', category: 'Tea', stock: 40, sku: 'TEA-1' };
-
-/** Sends a request and compares the exchange; the id in the response, if there is one. */
-async function row(
-  t: Test,
-  who: keyof typeof tokens,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<string> {
-  const response = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
-  return response.body?.id ?? '';
-}
 
 t.test('no products yet', async (t) => {
   for (const path of [PRODUCTS, `${PRODUCTS}?cursor=`, V1, `${V1}?cursor=`, `${V1}/categories`])

@@ -1,5 +1,5 @@
-import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
-import t, { type Test } from 'tap';
+import { createWireRow } from '@gatehouse/testing/wire-snapshot';
+import t from 'tap';
 import { ALL, build, ITEMS } from './build.ts';
 
 /**
@@ -22,15 +22,7 @@ const tokens = {
   'pinned to offset': await pinned('offset'),
   nobody: undefined,
 };
-type Who = keyof typeof tokens;
-const snapshot = createWireSnapshot();
-
-/** Sends a request and compares the exchange; the id in the response, if there is one. */
-async function row(t: Test, who: Who, method: string, path: string, body?: unknown): Promise<string> {
-  const response = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
-  return response.body?.id ?? '';
-}
+const row = createWireRow(call, tokens);
 
 t.test('no items yet', async (t) => {
   for (const query of ['', '?offset=0', '?cursor=']) await row(t, 'machine', 'GET', ITEMS + query);

@@ -1,5 +1,5 @@
-import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
-import t, { type Test } from 'tap';
+import { createWireRow } from '@gatehouse/testing/wire-snapshot';
+import t from 'tap';
 import { ALL, ANN, BOB, build } from './build.ts';
 
 /**
@@ -22,22 +22,9 @@ const tokens = {
   reader: await issuer.machine('read:data'),
   nobody: undefined,
 };
-const snapshot = createWireSnapshot();
+const row = createWireRow(call, tokens);
 const MESSAGE = { user_id: ANN, message: 'Your order has been shipped.', type: 'email', priority: 'high' };
 const PREFIXES = ['/v2/notifications', '/notifications', '/api/v1/notifications'];
-
-/** Sends a request and compares the exchange; the id in the response, if there is one. */
-async function row(
-  t: Test,
-  who: keyof typeof tokens,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<string> {
-  const response = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
-  return response.body?.id ?? '';
-}
 
 t.test('queues and dead letters', async (t) => {
   for (const path of [

@@ -1,5 +1,5 @@
 import { minuteOf } from '@gatehouse/events/usage-batch';
-import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
+import { createWireRow } from '@gatehouse/testing/wire-snapshot';
 import t, { type Test } from 'tap';
 import { batchOf, build, PATH, requestsOf, SCOPE } from './build.ts';
 
@@ -18,7 +18,7 @@ const tokens = {
   writer: await issuer.machine('write:data'),
   nobody: undefined,
 };
-const snapshot = createWireSnapshot();
+const exchange = createWireRow(call, tokens);
 issuer.own('usr_ann', 'app_a');
 // All of it in the hour before this one, so that the responses are the same whenever the test runs.
 const minute = minuteOf(Date.now()) - 60;
@@ -27,10 +27,7 @@ const from = start.toISOString();
 const to = new Date(start.getTime() + 2 * 3_600_000).toISOString();
 const first = start.getTime() / 60_000;
 
-async function row(t: Test, who: keyof typeof tokens, path: string) {
-  const response = await call('GET', path, tokens[who]);
-  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request('GET', path)}`);
-}
+const row = (t: Test, who: keyof typeof tokens, path: string) => exchange(t, who, 'GET', path);
 
 t.test('analytics', async (t) => {
   await send(

@@ -1,5 +1,5 @@
-import { createWireSnapshot } from '@gatehouse/testing/wire-snapshot';
-import t, { type Test } from 'tap';
+import { createWireRow } from '@gatehouse/testing/wire-snapshot';
+import t from 'tap';
 import { ALL, build, PASSWORD as password } from '../build.ts';
 
 /**
@@ -19,16 +19,7 @@ const tokens = {
   'pinned to B1': await pinned({ v2_users: 'B1' }),
   nobody: undefined,
 };
-type Who = keyof typeof tokens;
-
-const snapshot = createWireSnapshot();
-
-/** Sends a request and compares the exchange; the id of the user in the response, if there is one. */
-async function row(t: Test, who: Who, method: string, path: string, body?: unknown): Promise<string> {
-  const response = await call(method, path, tokens[who], body);
-  t.matchSnapshot(snapshot.response(response), `${who}: ${snapshot.request(method, path, body)}`);
-  return response.body?.id ?? '';
-}
+const row = createWireRow(call, tokens);
 
 const UNKNOWN = 'usr_unknown';
 
