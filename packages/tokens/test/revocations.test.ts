@@ -1,11 +1,60 @@
-import { createRevocationSet, REVOCATION_KINDS, readRevocation } from '@gatehouse/tokens/revocations';
+import type { Caller } from '@gatehouse/tokens/caller';
+import {
+  createRevocationSet,
+  REVOCATION_KINDS,
+  type RevocationKind,
+  readRevocation,
+} from '@gatehouse/tokens/revocations';
 import t from 'tap';
 import { callerWith, pass } from './callers.ts';
 
 const NOW = Math.floor(Date.now() / 1000);
 const LATER = NOW + 3600;
 
-// Which credential each kind hits is in the tests of the verifier and of API keys.
+const EPOCHS = { client: 5, subject: 7 };
+const MACHINE = { epoch: EPOCHS, subject: 'cli_1', person: undefined };
+const OWNED = { ...MACHINE, person: { id: 'usr_9', role: 'user' } } as const;
+const HITS: [change: Partial<Caller>, kind: RevocationKind, id: string, epoch?: number][] = [
+  [{}, 'token', 'jti_1'],
+  [{ grantId: 'gra_1' }, 'grant', 'gra_1'],
+  [{ keyId: 'key_1' }, 'api_key', 'key_1'],
+  [{}, 'key', 'kid_1'],
+  [{ epoch: EPOCHS }, 'client', 'cli_1', 6],
+  [{ epoch: EPOCHS }, 'client', 'cli_1'],
+  [{}, 'client', 'cli_1', 1],
+  [{ epoch: EPOCHS }, 'subject', 'usr_1', 8],
+  [{ epoch: EPOCHS }, 'subject', 'usr_1'],
+  [OWNED, 'subject', 'usr_9', 8],
+];
+const MISSES: typeof HITS = [
+  [{}, 'token', 'jti_2'],
+  [{ grantId: 'gra_1' }, 'grant', 'gra_9'],
+  [{}, 'grant', 'undefined'],
+  [{}, 'key', 'kid_2'],
+  [{}, 'api_key', 'jti_1'],
+  [{ epoch: EPOCHS }, 'client', 'cli_1', 4],
+  [{ epoch: EPOCHS }, 'client', 'cli_1', 5],
+  [{}, 'client', 'usr_1', 99],
+  [{ epoch: EPOCHS }, 'subject', 'usr_1', 6],
+  [{ epoch: EPOCHS }, 'subject', 'usr_1', 7],
+  [{}, 'subject', 'cli_1', 99],
+  [OWNED, 'subject', 'usr_9', 7],
+  [MACHINE, 'subject', 'usr_9', 8],
+];
+
+t.test('what each kind hits', async (t) => {
+  for (const [isHit, cases] of [
+    [true, HITS],
+    [false, MISSES],
+  ] as const) {
+    for (const [change, kind, id, epoch] of cases) {
+      const set = createRevocationSet();
+      set.add({ kind, id, ...(epoch === undefined ? {} : { epoch }), expiresAt: LATER });
+      t.equal(set.isRevoked(callerWith(change), 'kid_1'), isHit, JSON.stringify([change, kind, id, epoch]));
+    }
+  }
+});
+
 t.test('of two entries the higher epoch and the later end hold', async (t) => {
   const caller = callerWith({ epoch: { client: 0, subject: 5 } });
   const [low, high] = [5, 6].map(

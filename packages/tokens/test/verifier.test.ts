@@ -1,100 +1,24 @@
 import { createHmac, KeyObject } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ServiceError } from '@gatehouse/core/errors';
-import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
-import { createTokenVerifier, type KeyGetter, type VerifierOptions } from '@gatehouse/tokens/verifier';
-import {
-  CompactSign,
-  type CryptoKey,
-  createLocalJWKSet,
-  exportJWK,
-  generateKeyPair,
-  type JWTHeaderParameters,
-  SignJWT,
-} from 'jose';
-import t, { type Test } from 'tap';
+import { createRevocationSet, type RevocationKind } from '@gatehouse/tokens/revocations';
+import { CompactSign, exportJWK, type JWTHeaderParameters } from 'jose';
+import t from 'tap';
 import { pass } from './callers.ts';
+import {
+  AUDIENCE,
+  CLAIMS,
+  type Claims,
+  foreign,
+  HOUR,
+  ISSUER,
+  makeKey,
+  NOW,
+  ours,
+  setUp,
+  sign,
+} from './issuer.ts';
 
-const ISSUER = 'https://id.example.com';
-const AUDIENCE = `${ISSUER}/api`;
-const NOW = Math.floor(Date.now() / 1000);
-const HOUR = 3600;
-
-type Claims = Record<string, unknown>;
-type Key = { kid: string; alg: string; privateKey: CryptoKey; publicKey: CryptoKey };
-
-const CLAIMS: Claims = {
-  iss: ISSUER,
-  aud: AUDIENCE,
-  sub: 'usr_1',
-  client_id: 'cli_1',
-  iat: NOW - 10,
-  exp: NOW + HOUR,
-  jti: 'jti_1',
-  scope: 'openid read:users',
-  roles: ['editor'],
-};
-
-async function makeKey(kid: string, alg = 'ES256'): Promise<Key> {
-  return { kid, alg, ...(await generateKeyPair(alg, { extractable: true })) };
-}
-
-const ours = await makeKey('ours');
-const foreign = await makeKey('foreign');
-
-/** A token of the claims changed so (undefined takes one away); by default as the issuer signs it. */
-async function sign(change: Claims = {}, key: Key = ours, header: Partial<JWTHeaderParameters> = {}) {
-  const claims = JSON.parse(JSON.stringify({ ...CLAIMS, ...change }));
-  return new SignJWT(claims)
-    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header })
-    .sign(key.privateKey, { crit: { x: false } });
-}
-
-const UNAUTHENTICATED = { name: 'ServiceError', kind: 'unauthenticated' };
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-/** An issuer's keys, over HTTP; what it serves can be changed. */
-async function publish(t: Test, keys: Key[]) {
-  const published = {
-    uri: '',
-    keys,
-    fetches: 0,
-    response: (async (_request, response) => {
-      const all = published.keys.map(async ({ kid, alg, publicKey }) => {
-        return { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
-      });
-      response.setHeader('content-type', 'application/jwk-set+json');
-      response.end(JSON.stringify({ keys: await Promise.all(all) }));
-    }) as RequestListener,
-  };
-  const server = createServer((request, response) => {
-    published.fetches += 1;
-    published.response(request, response);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  published.uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return published;
-}
-
-type Options = { revocations?: ReturnType<typeof createRevocationSet>; cacheSize?: number; jwksUri?: string };
-
-async function setUp(t: Test, options: Options = {}, keys: Key[] = [ours]) {
-  const published = await publish(t, keys);
-  const verifier = createTokenVerifier({
-    issuer: ISSUER,
-    audience: AUDIENCE,
-    jwksUri: published.uri,
-    ...options,
-  });
-  return { verifier, published };
-}
 
 t.test('a token that holds', async (t) => {
   const { verifier, published } = await setUp(t);
@@ -328,202 +252,27 @@ t.test('a token expires in the cache too', async (t) => {
   await t.rejects(verifier.verify(token), expired);
 });
 
-t.test('a key that is new', async (t) => {
-  const { verifier, published } = await setUp(t);
-  await verifier.verify(await sign());
-  const next = await makeKey('next');
-  const token = await sign({}, next);
-  await t.rejects(verifier.verify(token), UNAUTHENTICATED, 'not published yet');
-  published.keys = [next, ours];
-  await pass(t, 2);
-  t.match(await verifier.verify(token), { subject: 'usr_1' }, 'the keys are fetched again');
-  t.match(await verifier.verify(await sign({ jti: 'a' })), { subject: 'usr_1' }, 'the old key still holds');
-  t.equal(published.fetches, 2);
-
-  published.keys = [next];
-  await pass(t, HOUR / 2);
-  await t.rejects(verifier.verify(await sign({ jti: 'b' })), UNAUTHENTICATED, 'until it is gone');
-});
-
-t.test('many tokens at once fetch the keys once', async (t) => {
-  const { verifier, published } = await setUp(t);
-  const tokens = await Promise.all(Array.from({ length: 20 }, (_, i) => sign({ jti: `jti_${i}` })));
-  await Promise.all([...tokens, ...tokens].map((token) => verifier.verify(token)));
-  t.equal(published.fetches, 1);
-});
-
-const AWAY: [label: string, reply: RequestListener][] = [
-  ['an error', (_request, response) => void response.writeHead(500).end('{}')],
-  ['not found', (_request, response) => void response.writeHead(404).end('{"keys":[]}')],
-  ['no JSON', (_request, response) => void response.end('<html>')],
-  ['no keys in it', (_request, response) => void response.end('{"status":"starting"}')],
-  ['a cut connection', (request) => void request.socket.destroy()],
-  [
-    'half an answer',
-    (_request, response) => {
-      response.writeHead(200, { 'content-length': 100 }).write('{"keys":');
-      response.destroy();
-    },
-  ],
-  ['silence', () => {}],
-];
-
-t.test('the keys cannot be had', async (t) => {
-  const token = await sign();
-  const unavailable = {
-    name: 'ServiceError',
-    kind: 'unavailable',
-    status: 503,
-    headers: { 'retry-after': '1' },
-  };
-  // All at once: for silence it waits 3 s.
-  const cases = AWAY.map(async ([label, reply]) => {
-    const { verifier, published } = await setUp(t);
-    const serving = published.response;
-    published.response = reply;
-    await t.rejects(verifier.verify(token), unavailable, label);
-    published.response = serving;
-    t.match(await verifier.verify(token), { subject: 'usr_1' }, `${label}: it recovers by itself`);
-  });
-  await Promise.all(cases);
-
-  const nobody = createServer().listen(0, '127.0.0.1');
-  await once(nobody, 'listening');
-  const jwksUri = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}/`;
-  nobody.close();
-  await once(nobody, 'close');
-  const { verifier } = await setUp(t, { jwksUri });
-  await t.rejects(verifier.verify(token), unavailable, 'nobody listens');
-});
-
-t.test('keys that were loaded before the first token', async (t) => {
-  const { verifier, published } = await setUp(t);
-  await verifier.loadKeys();
-  published.response = (request) => void request.socket.destroy();
-  t.match(await verifier.verify(await sign()), { subject: 'usr_1' });
-  await t.rejects(verifier.loadKeys(), 'when they cannot be fetched');
-});
-
-t.test('the cache keeps so many tokens, the newest', async (t) => {
-  const { verifier, published } = await setUp(t, { cacheSize: 3 });
-  const tokens = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((jti) => sign({ jti })));
-  for (const token of tokens) await verifier.verify(token);
-  // By now the keys must be fetched again for what is not in the cache, and cannot be.
-  published.response = (request) => void request.socket.destroy();
-  await pass(t, HOUR / 2);
-  const kept: boolean[] = [];
-  for (const token of tokens) {
-    kept.push(
-      await verifier.verify(token).then(
-        () => true,
-        (error) => error.kind !== 'unavailable',
-      ),
-    );
-  }
-  t.strictSame(kept, [false, false, true, true, true]);
-});
-
-const OTHER: Claims = { jti: 'other', sub: 'usr_2', client_id: 'cli_2', gid: 'gra_2' };
-const EPOCHS = { epoch: { client: 5, subject: 7 }, gid: 'gra_1' };
-const MACHINE = { ...EPOCHS, sub: 'cli_1' };
-const REVOCATIONS: [label: string, change: Claims, entry: Omit<Revocation, 'expiresAt'>, isDead: boolean][] =
-  [
-    ['its jti', EPOCHS, { kind: 'token', id: 'jti_1' }, true],
-    ['another jti', EPOCHS, { kind: 'token', id: 'jti_2' }, false],
-    ['its grant', EPOCHS, { kind: 'grant', id: 'gra_1' }, true],
-    ['another grant', EPOCHS, { kind: 'grant', id: 'gra_9' }, false],
-    ['a grant, of a token without one', { gid: undefined }, { kind: 'grant', id: 'undefined' }, false],
-    ['its key', EPOCHS, { kind: 'key', id: 'ours' }, true],
-    ['another key', EPOCHS, { kind: 'key', id: 'foreign' }, false],
-    ['an API key of the name', EPOCHS, { kind: 'api_key', id: 'jti_1' }, false],
-    ['its client, a lower epoch', EPOCHS, { kind: 'client', id: 'cli_1', epoch: 4 }, false],
-    ['its client, the same epoch', EPOCHS, { kind: 'client', id: 'cli_1', epoch: 5 }, false],
-    ['its client, a higher epoch', EPOCHS, { kind: 'client', id: 'cli_1', epoch: 6 }, true],
-    ['its client, any epoch', EPOCHS, { kind: 'client', id: 'cli_1' }, true],
-    ['its client, a token without epochs', {}, { kind: 'client', id: 'cli_1', epoch: 1 }, true],
-    ['another client', EPOCHS, { kind: 'client', id: 'usr_1', epoch: 99 }, false],
-    ['its subject, a lower epoch', EPOCHS, { kind: 'subject', id: 'usr_1', epoch: 6 }, false],
-    ['its subject, the same epoch', EPOCHS, { kind: 'subject', id: 'usr_1', epoch: 7 }, false],
-    ['its subject, a higher epoch', EPOCHS, { kind: 'subject', id: 'usr_1', epoch: 8 }, true],
-    ['another subject', EPOCHS, { kind: 'subject', id: 'cli_1', epoch: 99 }, false],
-    ['its owner', { ...MACHINE, owner: 'usr_9' }, { kind: 'subject', id: 'usr_9', epoch: 8 }, true],
-    [
-      'its owner, the same epoch',
-      { ...MACHINE, owner: 'usr_9' },
-      { kind: 'subject', id: 'usr_9', epoch: 7 },
-      false,
-    ],
-    [
-      'the owner of a trusted machine',
-      { ...MACHINE, owner: 'usr_9', trusted: true },
-      { kind: 'subject', id: 'usr_9', epoch: 8 },
-      false,
-    ],
-  ];
-
 t.test('what is revoked is dead, known or new', async (t) => {
   const revoked = { kind: 'unauthenticated', message: 'The access token has been revoked.' };
-  for (const [label, change, entry, isDead] of REVOCATIONS) {
-    const revocations = createRevocationSet();
-    const { verifier } = await setUp(t, { revocations }, [ours, foreign]);
-    const token = await sign(change);
-    const other = await sign(OTHER, foreign);
-    await verifier.verify(token);
-    await verifier.verify(other);
-    revocations.add({ ...entry, expiresAt: NOW + HOUR });
-    const outcome = (given: string) =>
-      verifier.verify(given).then(
-        () => false,
-        (error) => error,
-      );
-    const outcomes = [
-      await outcome(token),
-      await outcome(token),
-      await outcome(await sign({ ...change, iat: NOW })),
-    ];
-    for (const result of outcomes) {
-      if (isDead) t.match(result, revoked, label);
-      else t.equal(result, false, label);
-    }
-    if (entry.id !== 'foreign') t.equal(await outcome(other), false, `${label}: others live`);
-  }
-});
-
-t.test('a withdrawn key makes it fetch the keys again', async (t) => {
   const revocations = createRevocationSet();
-  const { verifier, published } = await setUp(t, { revocations });
-  await verifier.verify(await sign());
-  const next = await makeKey('next');
-  published.keys = [next];
-  revocations.add({ kind: 'key', id: 'ours', expiresAt: NOW + HOUR });
-  revocations.add({ kind: 'key', id: 'ours', expiresAt: NOW + HOUR });
-  t.match(await verifier.verify(await sign({}, next)), { subject: 'usr_1' }, 'within the cooldown, too');
-  await t.rejects(verifier.verify(await sign({ jti: 'a' })), UNAUTHENTICATED, 'the old key is gone');
-  t.equal(published.fetches, 2, 'once');
-
-  published.response = (request) => void request.socket.destroy();
-  revocations.add({ kind: 'key', id: 'third', expiresAt: NOW + HOUR });
-  t.match(
-    await verifier.verify(await sign({ jti: 'b' }, next)),
-    { subject: 'usr_1' },
-    'else the keys at hand serve',
-  );
-});
-
-t.test('the issuer itself verifies with its keys at hand', async (t) => {
-  const jwksOf = async ({ publicKey, kid, alg }: Key) =>
-    createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid, alg }] });
-  let current = await jwksOf(ours);
-  const keys: KeyGetter = (header, token) => current(header, token);
-  const options: VerifierOptions = { issuer: ISSUER, audience: AUDIENCE, keys };
-  const verifier = createTokenVerifier(options);
-  t.match(await verifier.verify(await sign()), { subject: 'usr_1' });
-  await t.rejects(verifier.verify(await sign({}, foreign)), UNAUTHENTICATED, 'not published');
-  current = await jwksOf(foreign);
-  t.match(await verifier.verify(await sign({}, foreign)), { subject: 'usr_1' }, 'after the swap');
-  await t.rejects(verifier.verify(await sign({ jti: 'a' })), UNAUTHENTICATED);
-  const failing = createTokenVerifier({ ...options, keys: () => Promise.reject(new Error('no database')) });
-  await t.rejects(failing.verify(await sign()), { name: 'ServiceError', kind: 'unavailable' });
+  const { verifier } = await setUp(t, { revocations }, [ours, foreign]);
+  const entries: [kind: RevocationKind, id: string, claims: Claims][] = [
+    ['token', 'revoked', { jti: 'revoked' }],
+    ['grant', 'revoked', { gid: 'revoked' }],
+    ['client', 'revoked', { client_id: 'revoked', epoch: { client: 5 } }],
+    ['subject', 'revoked', { sub: 'revoked', epoch: { subject: 5 } }],
+    ['subject', 'owner', { sub: 'cli_1', owner: 'owner', epoch: { subject: 5 } }],
+    ['key', 'ours', {}],
+  ];
+  for (const [kind, id, claims] of entries) {
+    const token = await sign(claims);
+    const other = await sign({}, foreign);
+    await verifier.verify(token);
+    revocations.add({ kind, id, epoch: 6, expiresAt: NOW + HOUR });
+    for (const dead of [token, token, await sign({ ...claims, iat: NOW })])
+      await t.rejects(verifier.verify(dead), revoked, `${kind} ${id}`);
+    t.match(await verifier.verify(other), { subject: 'usr_1' }, `${kind}: others live`);
+  }
 });
 
 t.test('only a token that is not known yet must be admitted', async (t) => {
@@ -539,19 +288,4 @@ t.test('only a token that is not known yet must be admitted', async (t) => {
   await verifier.verify(token, async () => {});
   t.match(await verifier.verify(token, refuse), { subject: 'usr_1' });
   t.equal(asked, 1);
-});
-
-t.test('what a check costs', async (t) => {
-  const { verifier } = await setUp(t);
-  const tokens = await Promise.all(Array.from({ length: 200 }, (_, i) => sign({ jti: `jti_${i}` })));
-  await verifier.verify(await sign());
-  const microseconds = async () => {
-    const begin = performance.now();
-    for (const token of tokens) await verifier.verify(token);
-    return Math.round(((performance.now() - begin) * 1000) / tokens.length);
-  };
-  const first = await microseconds();
-  const cached = await microseconds();
-  t.comment(`a new token ${first} µs, a known one ${cached} µs`);
-  t.pass('measured, not judged');
 });
