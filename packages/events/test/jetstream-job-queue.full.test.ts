@@ -1,11 +1,12 @@
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
-import { contract, logger } from './job-queue-contract.ts';
+import { contract } from './job-queue-contract.ts';
 
 t.test('JetStream', { skip }, async (t) => {
   const { url } = await startJetStream(t);

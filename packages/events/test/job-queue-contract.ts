@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
 import {
@@ -22,7 +22,6 @@ type Connection = ReturnType<typeof createDatabase>['connection'];
 /** Makes the queues of the service `test`. */
 export type MakeQueues = (t: Test, connection: Connection) => Promise<JobQueues>;
 
-export const logger = createLogger({ name: 'test', level: 'silent', readable: false });
 const noWait = { backoffMs: { first: 10, max: 20 } };
 const lanes = ['email', 'sms'];
 
@@ -343,7 +342,7 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
 
   t.test('a long attempt keeps its lease; two workers never run the same job', async (t) => {
     const { queue, publish, work, emptied } = setUp(t, { leaseMs: 600 });
-    const workers = [0, 1].map(() => work(() => new Promise((resolve) => setTimeout(resolve, 1500))));
+    const workers = [0, 1].map(() => work(() => sleep(1500)));
     for (let n = 0; n < 3; n += 1) {
       const event = await publish({ n });
       // The same job again, in a part of the queue that cannot know of it.
@@ -401,7 +400,7 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
 
   t.test('stop lets the jobs under way end and takes no other', async (t) => {
     const { publish, work, depthOf } = setUp(t);
-    const { worker, begun, done } = work(() => new Promise((resolve) => setTimeout(resolve, 300)), {
+    const { worker, begun, done } = work(() => sleep(300), {
       slots: 2,
     });
     for (let n = 0; n < 6; n += 1) await publish({ n });
