@@ -1,129 +1,53 @@
-import { once } from 'node:events';
-import { request } from 'node:http';
-import { connect } from 'node:net';
-import { Readable } from 'node:stream';
-import { plainBody, upperCaseCodeBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { plainBody, upperCaseCodeBody } from '@gatehouse/api/http/error-bodies';
 import { BODY_LIMIT } from '@gatehouse/api/http/json-body';
-import { type AppOptions, createApp, handlerOf } from '@gatehouse/api/resource/app';
-import { ServiceError, unavailable } from '@gatehouse/core/errors';
-import { createLogger } from '@gatehouse/core/logger';
-import { run } from '@gatehouse/server/run';
+import { ServiceError } from '@gatehouse/core/errors';
 import { until } from '@gatehouse/testing/processes';
-import type { FastifyInstance } from 'fastify';
-import t, { type Test } from 'tap';
-
-type Line = Record<string, unknown>;
-
-class DatabaseAway extends Error {}
-
-/** Serves the app; paths below /v1 have the errors of profile A. */
-async function serve(t: Test, addRoutes: (app: FastifyInstance) => void, options: Partial<AppOptions> = {}) {
-  const lines: Line[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
-  const app = createApp({
-    logger,
-    errorBodyFor: (path) => (path.startsWith('/v1/') ? upperCaseCodeBody : v2Body),
-    translate: (error) => (error instanceof DatabaseAway ? unavailable('Away.', error) : undefined),
-    ...options,
-  });
-  addRoutes(app);
-  const service = {
-    name: 'test',
-    prefixes: [''],
-    handle: handlerOf(app),
-    start: async () => {},
-    stop: () => app.close(),
-    unready: async () => undefined,
-  };
-  const running = await run([service], {
-    port: 0,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 0,
-  });
-  t.teardown(() => running.stop());
-  return { url: `http://127.0.0.1:${running.port}`, port: running.port, lines };
-}
-
-function things(app: FastifyInstance): void {
-  for (const version of ['/v1', '/v2']) {
-    app.get(`${version}/things`, async () => ({ data: [] }));
-    app.post(`${version}/things`, async (request) => ({ body: request.body ?? 'none' }));
-    app.get(`${version}/things/search`, async () => ({ data: [] }));
-    app.get<{ Params: { id: string } }>(`${version}/things/:id`, async (request) => ({
-      id: request.params.id,
-    }));
-    app.put(`${version}/things/:id`, async () => ({}));
-  }
-}
+import t from 'tap';
+import { serveRoutes, things } from './serve-app.ts';
 
 const ORIGIN = { origin: 'https://app.example' };
 const JSON_BODY = { 'content-type': 'application/json' };
 
-type Case = {
-  label: string;
-  path: string;
-  options?: RequestInit;
-  status: number;
-  code: [v1: string, v2: string];
-  headers?: Record<string, string>;
+/** By status, in the errors of /v1 and of /v2. */
+const CODES: Record<number, [v1: string, v2: string]> = {
+  400: ['INVALID_INPUT', 'invalid_parameter'],
+  404: ['NOT_FOUND', 'not_found'],
+  405: ['METHOD_NOT_ALLOWED', 'method_not_allowed'],
+  413: ['PAYLOAD_TOO_LARGE', 'payload_too_large'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'unsupported_media_type'],
 };
+const post = (body: string | Buffer, headers: Record<string, string> = JSON_BODY) => ({
+  method: 'POST',
+  body,
+  headers,
+});
 
+type Case = [label: string, status: number, path: string, options?: RequestInit, headers?: object];
 const REFUSED: Case[] = [
-  { label: 'no such path', path: '/nothing', status: 404, code: ['NOT_FOUND', 'not_found'] },
-  { label: 'a deeper path', path: '/things/a/b', status: 404, code: ['NOT_FOUND', 'not_found'] },
-  { label: 'a slash at the end', path: '/things/x/', status: 404, code: ['NOT_FOUND', 'not_found'] },
-  { label: 'another case', path: '/Things', status: 404, code: ['NOT_FOUND', 'not_found'] },
+  ['no such path', 404, '/nothing'],
+  ['a deeper path', 404, '/things/a/b'],
+  ['a slash at the end', 404, '/things/x/'],
+  ['another case', 404, '/Things'],
   ...['/things/', '//things', '/things//', '/thing%73', '/things/%78', '/things/a%2fb', '/things/a;b'].map(
-    (path): Case => ({
-      label: `another spelling, ${path}`,
-      path,
-      status: 404,
-      code: ['NOT_FOUND', 'not_found'],
-    }),
+    (path): Case => [`another spelling, ${path}`, 404, path],
   ),
-  {
-    label: 'no such path, with a body',
-    path: '/nothing',
-    options: { method: 'POST', body: '{"a":1}', headers: JSON_BODY },
-    status: 404,
-    code: ['NOT_FOUND', 'not_found'],
-  },
-  {
-    label: 'another method',
-    path: '/things',
-    options: { method: 'DELETE' },
-    status: 405,
-    code: ['METHOD_NOT_ALLOWED', 'method_not_allowed'],
-    headers: { allow: 'GET, HEAD, POST' },
-  },
-  {
-    label: 'another method, of a path with a parameter',
-    path: '/things/x?a=b',
-    options: { method: 'PATCH', body: '{}', headers: JSON_BODY },
-    status: 405,
-    code: ['METHOD_NOT_ALLOWED', 'method_not_allowed'],
-    headers: { allow: 'GET, HEAD, PUT' },
-  },
-  {
-    label: 'another method, where two routes fit',
-    path: '/things/search',
-    options: { method: 'DELETE' },
-    status: 405,
-    code: ['METHOD_NOT_ALLOWED', 'method_not_allowed'],
-    headers: { allow: 'GET, HEAD, PUT' },
-  },
-  {
-    label: 'a rare method',
-    path: '/things',
-    options: { method: 'PROPFIND' },
-    status: 405,
-    code: ['METHOD_NOT_ALLOWED', 'method_not_allowed'],
-    headers: { allow: 'GET, HEAD, POST' },
-  },
+  ['no such path, with a body', 404, '/nothing', post('{"a":1}')],
+  ['another method', 405, '/things', { method: 'DELETE' }, { allow: 'GET, HEAD, POST' }],
+  [
+    'another method, of a path with a parameter',
+    405,
+    '/things/x?a=b',
+    { ...post('{}'), method: 'PATCH' },
+    { allow: 'GET, HEAD, PUT' },
+  ],
+  [
+    'another method, where two routes fit',
+    405,
+    '/things/search',
+    { method: 'DELETE' },
+    { allow: 'GET, HEAD, PUT' },
+  ],
+  ['a rare method', 405, '/things', { method: 'PROPFIND' }, { allow: 'GET, HEAD, POST' }],
   ...[
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -131,69 +55,29 @@ const REFUSED: Case[] = [
     'application/ld+json',
     'json',
     ';',
-  ].map(
-    (type): Case => ({
-      label: `the type ${type}`,
-      path: '/things',
-      options: { method: 'POST', body: '{}', headers: { 'content-type': type } },
-      status: 415,
-      code: ['UNSUPPORTED_MEDIA_TYPE', 'unsupported_media_type'],
-    }),
-  ),
-  {
-    label: 'no type',
-    path: '/things',
-    options: { method: 'POST', body: Buffer.from('{}') },
-    status: 415,
-    code: ['UNSUPPORTED_MEDIA_TYPE', 'unsupported_media_type'],
-  },
+  ].map((type): Case => [`the type ${type}`, 415, '/things', post('{}', { 'content-type': type })]),
+  ['no type', 415, '/things', post(Buffer.from('{}'), {})],
   ...['{', '{"a":1}}', '{"__proto__":{}}', '{"a":"\\u0000"}', '\u0000', ' '].map(
-    (body): Case => ({
-      label: `the body ${JSON.stringify(body)}`,
-      path: '/things',
-      options: { method: 'POST', body, headers: JSON_BODY },
-      status: 400,
-      code: ['INVALID_INPUT', 'invalid_parameter'],
-    }),
+    (body): Case => [`the body ${JSON.stringify(body)}`, 400, '/things', post(body)],
   ),
-  {
-    label: 'a body that is not UTF-8',
-    path: '/things',
-    options: { method: 'POST', body: Buffer.from([0x22, 0xff, 0x22]), headers: JSON_BODY },
-    status: 400,
-    code: ['INVALID_INPUT', 'invalid_parameter'],
-  },
+  ['a body that is not UTF-8', 400, '/things', post(Buffer.from([0x22, 0xff, 0x22]))],
   // It can be parsed, but not be stored or written again.
   ...['1', '"\\u0041"'].map(
-    (inner): Case => ({
-      label: `a body nested 100,000 deep, with ${inner}`,
-      path: '/things',
-      options: {
-        method: 'POST',
-        body: '['.repeat(100_000) + inner + ']'.repeat(100_000),
-        headers: JSON_BODY,
-      },
-      status: 400,
-      code: ['INVALID_INPUT', 'invalid_parameter'],
-    }),
+    (inner): Case => [
+      `a body nested 100,000 deep, with ${inner}`,
+      400,
+      '/things',
+      post('['.repeat(100_000) + inner + ']'.repeat(100_000)),
+    ],
   ),
-  {
-    label: 'a body that is too large',
-    path: '/things',
-    options: { method: 'POST', body: ' '.repeat(BODY_LIMIT + 1), headers: JSON_BODY },
-    status: 413,
-    code: ['PAYLOAD_TOO_LARGE', 'payload_too_large'],
-    headers: { connection: 'close' },
-  },
-  ...['/things/%', '/things/%zz', '/things/%ff', '/things/%c3%28'].map(
-    (path): Case => ({ label: path, path, status: 400, code: ['INVALID_INPUT', 'invalid_parameter'] }),
-  ),
+  ['a body that is too large', 413, '/things', post(' '.repeat(BODY_LIMIT + 1)), { connection: 'close' }],
+  ...['/things/%', '/things/%zz', '/things/%ff', '/things/%c3%28'].map((path): Case => [path, 400, path]),
 ];
 
 t.test('errors have the form of the path, and browsers can read them', async (t) => {
-  const { url, lines } = await serve(t, things);
+  const { url, lines } = await serveRoutes(t, things);
   for (const [i, version] of ['/v1', '/v2'].entries()) {
-    for (const { label, path, options = {}, status, code, headers = {} } of REFUSED) {
+    for (const [label, status, path, options = {}, headers = {}] of REFUSED) {
       await t.test(`${version}: ${label}`, async (t) => {
         const response = await fetch(url + version + path, {
           ...options,
@@ -203,7 +87,7 @@ t.test('errors have the form of the path, and browsers can read them', async (t)
         const text = await response.text();
         t.match(response.headers.get('content-type'), /^application\/json/, text);
         const { error } = JSON.parse(text);
-        t.equal(error.code, code[i]);
+        t.equal(error.code, CODES[status]?.[i]);
         t.match(error.message, /^[A-Z].+\.$/);
         const expected = { 'access-control-allow-origin': '*', 'cache-control': 'no-store', ...headers };
         for (const [name, value] of Object.entries(expected))
@@ -221,7 +105,7 @@ t.test('errors have the form of the path, and browsers can read them', async (t)
 });
 
 t.test('accepted requests', async (t) => {
-  const { url, lines } = await serve(t, things);
+  const { url, lines } = await serveRoutes(t, things);
   const post = async (body?: string | Buffer, type = 'application/json') => {
     const headers = body === undefined ? {} : { 'content-type': type };
     const response = await fetch(`${url}/v2/things`, {
@@ -251,7 +135,7 @@ t.test('accepted requests', async (t) => {
 });
 
 t.test('requests without a route are rejected before the body is read', async (t) => {
-  const { url } = await serve(t, things);
+  const { url } = await serveRoutes(t, things);
   const cases: [method: string, path: string, status: number][] = [
     ['POST', '/v2/nothing', 404],
     ['POST', '/v1/things/search/x', 404],
@@ -273,7 +157,7 @@ t.test('requests without a route are rejected before the body is read', async (t
 });
 
 t.test('encoded bodies are rejected', async (t) => {
-  const { url } = await serve(t, things);
+  const { url } = await serveRoutes(t, things);
   for (const [coding, status] of [
     ['gzip', 415],
     ['br', 415],
@@ -289,7 +173,7 @@ t.test('encoded bodies are rejected', async (t) => {
 });
 
 t.test('a route can have its own error body', async (t) => {
-  const { url } = await serve(t, (app) => {
+  const { url } = await serveRoutes(t, (app) => {
     const fail = async () => {
       throw new ServiceError('conflict', 'Why.');
     };
@@ -315,7 +199,7 @@ t.test('a route can have its own error body', async (t) => {
 });
 
 t.test('HEAD is GET without the body', async (t) => {
-  const { url } = await serve(t, things);
+  const { url } = await serveRoutes(t, things);
   for (const path of ['/v2/things/x', '/v2/nothing']) {
     const [get, head] = await Promise.all([fetch(url + path), fetch(url + path, { method: 'HEAD' })]);
     t.equal(head.status, get.status, path);
@@ -327,7 +211,7 @@ t.test('HEAD is GET without the body', async (t) => {
 });
 
 t.test('preflight requests', async (t) => {
-  const { url } = await serve(t, (app) => {
+  const { url } = await serveRoutes(t, (app) => {
     app.addHook('onRequest', async () => {
       throw new ServiceError('unauthenticated', 'This needs a token.');
     });
@@ -359,217 +243,10 @@ t.test('preflight requests', async (t) => {
 });
 
 t.test('OPTIONS requests that are not preflights', async (t) => {
-  const { url } = await serve(t, things);
+  const { url } = await serveRoutes(t, things);
   for (const path of ['/v2/things', '/v2/nothing']) {
     const response = await fetch(url + path, { method: 'OPTIONS' });
     const type = response.headers.get('content-type') ?? '';
     t.ok(response.status === 204 || type.startsWith('application/json'), `${response.status} ${type}`);
   }
-});
-
-const MEGABYTES = Buffer.alloc(10 * 1024 * 1024, ' ');
-
-/** Sends it all, whether or not somebody reads; gives what comes back until the connection is closed. */
-async function sendRaw(port: number, parts: Iterable<string | Buffer>): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
-  let received = '';
-  socket.on('data', (chunk) => {
-    received += chunk;
-  });
-  // That the server hangs up while we still send.
-  socket.on('error', () => {});
-  const closed = new Promise((resolve) => socket.once('close', resolve));
-  await once(socket, 'connect');
-  Readable.from(parts).pipe(socket, { end: false });
-  await closed;
-  return received;
-}
-
-function* chunked(): Iterable<string | Buffer> {
-  yield 'POST /v2/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
-  const piece = MEGABYTES.subarray(0, 64 * 1024);
-  for (let sent = 0; sent < MEGABYTES.length; sent += piece.length) {
-    yield Buffer.concat([Buffer.from('10000\r\n'), piece, Buffer.from('\r\n')]);
-  }
-  yield '0\r\n\r\n';
-}
-
-const HEAD = 'POST /v2/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length:';
-const LARGE: [label: string, parts: () => Iterable<string | Buffer>][] = [
-  ['with its length', () => [`${HEAD} ${MEGABYTES.length}\r\n\r\n`, MEGABYTES]],
-  ['only announced', () => [`${HEAD} ${MEGABYTES.length}\r\n\r\n`]],
-  ['announced as more than any', () => [`${HEAD} ${Number.MAX_SAFE_INTEGER}\r\n\r\n`, MEGABYTES]],
-  ['in chunks', chunked],
-];
-
-t.test('10 MB', async (t) => {
-  const { url, port, lines } = await serve(t, things);
-  const ask = async (body: RequestInit['body']) => {
-    const init = { method: 'POST', body, headers: JSON_BODY, duplex: 'half' };
-    const response = await fetch(`${url}/v2/things`, init as RequestInit);
-    return [response.status, ((await response.json()) as { error: { code: string } }).error.code];
-  };
-  const refused = [413, 'payload_too_large'];
-  for (let round = 1; round <= 5; round += 1) {
-    t.strictSame(await ask(MEGABYTES), refused, `by fetch, round ${round}`);
-    t.strictSame(await ask(new Blob([MEGABYTES]).stream()), refused, `by fetch as a stream, round ${round}`);
-  }
-  for (let round = 1; round <= 5; round += 1) {
-    const outgoing = request(`${url}/v2/things`, { method: 'POST', headers: JSON_BODY, agent: false });
-    outgoing.end(MEGABYTES);
-    const [[response]] = await Promise.all([once(outgoing, 'response'), once(outgoing, 'finish')]);
-    t.equal(response.statusCode, 413, `by a client that sends it all before it reads, round ${round}`);
-    response.resume();
-  }
-  for (const [label, parts] of LARGE) {
-    const received = await sendRaw(port, parts());
-    t.match(received, /^HTTP\/1\.1 413 [\s\S]+"code":"payload_too_large"/, label);
-    t.match(received, /^connection: close\r$/im, label);
-  }
-  t.equal((await fetch(`${url}/v2/things`)).status, 200, 'the server works');
-  t.notOk(lines.some(({ msg, level }) => msg === 'fault' || level === 'error'));
-});
-
-const hidden = () => new Error('hidden: dial db.internal');
-const FAULTS: [label: string, thrown: unknown][] = [
-  ['an error', hidden()],
-  ['one with a status', Object.assign(hidden(), { statusCode: 404, status: 404 })],
-  ['one with a code', Object.assign(hidden(), { code: 'ENOENT', statusCode: 400 })],
-  ['one of the database, whose code is a number', Object.assign(hidden(), { code: 50 })],
-  ['one with headers', Object.assign(hidden(), { headers: { 'x-hidden': '1' } })],
-  ['a range error', new RangeError('hidden')],
-  ['a text', 'hidden'],
-  ['an object', { message: 'hidden', statusCode: 400 }],
-  ['null', null],
-  ['undefined', undefined],
-];
-
-t.test('internal errors are only logged', async (t) => {
-  let thrown: unknown;
-  const { url, lines } = await serve(t, (app) => {
-    const fail = async () => {
-      throw thrown;
-    };
-    app.get('/v2/fault', fail);
-    app.post('/v2/fault', fail);
-    app.get('/v2/circular', async () => {
-      const value: Record<string, unknown> = { hidden: 1 };
-      value.self = value;
-      return value;
-    });
-  });
-  const check = async (path: string, label: string, options: RequestInit = {}) => {
-    lines.length = 0;
-    const response = await fetch(url + path, {
-      ...options,
-      headers: { ...JSON_BODY, 'x-request-id': 'req-given' },
-    });
-    t.equal(response.status, 500, label);
-    const message = 'Something went wrong on our side. Request id: req-given.';
-    t.strictSame(await response.json(), { error: { code: 'server_error', message } }, label);
-    t.notMatch(JSON.stringify([...response.headers]), 'hidden', label);
-    await until(() => lines.length === 2, 5000);
-    t.match(
-      lines,
-      [
-        { level: 'error', msg: 'fault', req_id: 'req-given' },
-        { level: 'error', msg: 'request', req_id: 'req-given', status: 500, route: path },
-      ],
-      label,
-    );
-  };
-  for (const [label, value] of FAULTS) {
-    thrown = value;
-    await check('/v2/fault', label);
-  }
-  await check('/v2/circular', 'an answer that cannot be written');
-  thrown = hidden();
-  await check('/v2/fault', 'after a body was read', { method: 'POST', body: '{"a":1}' });
-  await check('/v2/fault', 'once more');
-  t.match(lines[0], { err: { message: 'hidden: dial db.internal', stack: /app\.test\.ts/ } });
-});
-
-t.test('a closed connection is not an internal error', async (t) => {
-  const reached = Promise.withResolvers<() => void>();
-  const { port, lines } = await serve(t, (app) => {
-    app.post('/v2/slow', async () => {
-      await new Promise<void>((resolve) => reached.resolve(resolve));
-      throw hidden();
-    });
-  });
-  const socket = connect(port, '127.0.0.1');
-  socket.write('POST /v2/slow HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n');
-  socket.write('content-type: application/json\r\n\r\n{}');
-  const fail = await reached.promise;
-  socket.destroy();
-  await until(() => lines.length > 0, 5000);
-  fail();
-  await until(async () => (await fetch(`http://127.0.0.1:${port}/v2/nothing`)).status === 404, 5000);
-  await until(() => lines.length === 2, 5000);
-  t.match(lines, [{ msg: 'request', route: '/v2/slow', status: 499 }, { status: 404 }]);
-});
-
-t.test('errors for the caller', async (t) => {
-  const seen: unknown[] = [];
-  const away = new DatabaseAway('hidden');
-  const forbidden = new ServiceError('forbidden', 'Not yours.', { cause: new Error('hidden') });
-  const invalid = new ServiceError('invalid', 'a is bad.', { details: [{ field: 'a', message: 'is bad' }] });
-  const challenge = { 'www-authenticate': 'Bearer realm="gatehouse"' };
-  const unauthenticated = new ServiceError('unauthenticated', 'This needs a token.', { headers: challenge });
-  const translate = (error: unknown) => {
-    seen.push(error);
-    return error instanceof DatabaseAway ? unavailable('Away.', error, 7) : undefined;
-  };
-  const { url } = await serve(
-    t,
-    (app) => {
-      for (const [path, error] of Object.entries({ away, forbidden, invalid, unauthenticated })) {
-        app.get(`/v1/${path}`, () => Promise.reject(error));
-        app.get(`/v2/${path}`, () => Promise.reject(error));
-      }
-    },
-    { translate },
-  );
-  const ask = async (path: string) => {
-    const response = await fetch(url + path);
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: await response.json(),
-    };
-  };
-  t.match(await ask('/v2/away'), {
-    status: 503,
-    headers: { 'retry-after': '7' },
-    body: { error: { code: 'unavailable', message: 'Away.' } },
-  });
-  t.strictSame(seen, [away], 'what is no ServiceError is translated');
-  t.match(await ask('/v1/forbidden'), {
-    status: 403,
-    body: { error: { code: 'FORBIDDEN', message: 'Not yours.' } },
-  });
-  t.match(await ask('/v2/unauthenticated'), {
-    status: 401,
-    headers: challenge,
-    body: { error: { code: 'unauthorized' } },
-  });
-  t.strictSame((await ask('/v2/invalid')).body, {
-    error: { code: 'invalid_parameter', message: 'a is bad.', details: [{ field: 'a', message: 'is bad' }] },
-  });
-  t.strictSame((await ask('/v1/invalid')).body, { error: { code: 'INVALID_INPUT', message: 'a is bad.' } });
-  t.equal(seen.length, 1, 'a ServiceError is not');
-});
-
-t.test('requests wait until the plugins are loaded', async (t) => {
-  const loading = Promise.withResolvers<void>();
-  const { url } = await serve(t, (app) => {
-    app.register(async (inner) => {
-      await loading.promise;
-      inner.get('/v2/late', async () => ({ late: true }));
-    });
-  });
-  const asked = fetch(`${url}/v2/late`);
-  t.equal((await fetch(`${url}/health/live`)).status, 200);
-  loading.resolve();
-  t.strictSame(await (await asked).json(), { late: true });
 });

@@ -4,10 +4,9 @@ import { connect } from 'node:net';
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import type { CallLimits } from '@gatehouse/api/http/identify-caller';
 import { createAddressLimiter, createRateLimiter } from '@gatehouse/api/http/rate-limit';
-import { createApp, handlerOf } from '@gatehouse/api/resource/app';
+import { createApp } from '@gatehouse/api/resource/app';
 import { authenticate, callerOf } from '@gatehouse/api/resource/authenticate';
 import { newId } from '@gatehouse/core/ids';
-import { run } from '@gatehouse/server/run';
 import { freePort, until } from '@gatehouse/testing/processes';
 import { sendSlowly } from '@gatehouse/testing/slow-request';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
@@ -20,6 +19,7 @@ import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocati
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import t, { type Test } from 'tap';
+import { serveApp } from './serve-app.ts';
 
 const issuer = await createTestIssuer(t);
 const person = await issuer.person('usr_1', 'editor', 'read:data');
@@ -61,24 +61,7 @@ async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUr
     return { ...caller, scopes: [...scopes], body: request.body };
   });
   app.get('/v2/open', async (request) => callerOf(request));
-  const service = {
-    name: 'test',
-    prefixes: ['/v2'],
-    handle: handlerOf(app),
-    start: async () => {},
-    stop: () => app.close(),
-    unready: async () => undefined,
-  };
-  const running = await run([service], {
-    port: 0,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: ['127.0.0.1'],
-    requireHttps: false,
-    drainSeconds: 0,
-  });
-  t.teardown(() => running.stop());
-  const url = `http://127.0.0.1:${running.port}`;
+  const { url, port } = await serveApp(t, app, { logger, trustedProxies: ['127.0.0.1'] });
   const post = async (authorization?: string, headers: Record<string, string> = BODY, body = '{"a":1}') => {
     const response = await fetch(`${url}/v2/things`, {
       method: 'POST',
@@ -91,7 +74,7 @@ async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUr
       body: (await response.json()) as Record<string, unknown>,
     };
   };
-  return { url, port: running.port, lines, post, revocations };
+  return { url, port, lines, post, revocations };
 }
 
 t.test('the caller', async (t) => {
@@ -272,21 +255,6 @@ function limitsOf(authenticated: number, unauthenticated: number): CallLimits {
 
 const from = (address: string) => ({ ...BODY, 'x-forwarded-for': address, 'x-forwarded-proto': 'https' });
 
-t.test('unauthenticated requests are limited by address', async (t) => {
-  const { post } = await serve(t, { limits: limitsOf(9, 2) });
-  t.match(await post(undefined, from('203.0.113.1')), {
-    status: 401,
-    headers: { 'ratelimit-policy': '"address";q=2;w=60', ratelimit: '"address";r=1;t=60' },
-  });
-  t.match(await post('Bearer x', from('203.0.113.1')), { status: 401, headers: { ratelimit: /r=0/ } });
-  t.match(await post('Bearer y', from('203.0.113.1')), {
-    status: 429,
-    headers: { 'retry-after': '60', ratelimit: '"address";r=0;t=60', 'access-control-allow-origin': '*' },
-    body: { error: { code: 'rate_limited' } },
-  });
-  t.match(await post(undefined, from('203.0.113.2')), { status: 401 }, 'another address has its own quota');
-});
-
 t.test('an address whose quota is used up', async (t) => {
   const { post } = await serve(t, { limits: limitsOf(9, 2) });
   const here = from('203.0.113.1');
@@ -294,11 +262,17 @@ t.test('an address whose quota is used up', async (t) => {
   const known = await issuer.person('usr_3', 'user', 'read:data');
   t.match(await post(`Bearer ${known}`, here), { status: 200 });
   t.match(await post(key, here), { status: 200 });
-  for (let i = 0; i < 2; i += 1) t.match(await post('Bearer x', here), { status: 401 });
+  t.match(await post(undefined, here), {
+    status: 401,
+    headers: { 'ratelimit-policy': '"address";q=2;w=60', ratelimit: '"address";r=1;t=60' },
+  });
+  t.match(await post('Bearer x', here), { status: 401, headers: { ratelimit: /r=0/ } });
 
   const refused = { status: 429, headers: { 'retry-after': '60', ratelimit: '"address";r=0;t=60' } };
   const resolved = issuer.asked.get('/internal/identity/api-keys/resolve');
-  t.match(await post('Bearer x', here), refused);
+  const limited = { 'access-control-allow-origin': '*' };
+  const body = { error: { code: 'rate_limited' } };
+  t.match(await post('Bearer x', here), { ...refused, headers: { ...refused.headers, ...limited }, body });
   t.match(await post(undefined, here), refused);
   t.match(await post(`Bearer ${person}`, here), refused, 'a new token is not even verified');
   t.match(await post(`ApiKey ${issuer.apiKey().key}`, here), refused, 'nor a new key resolved');
@@ -312,14 +286,6 @@ t.test('an address whose quota is used up', async (t) => {
   t.match(await post(`Bearer ${person}`, from('203.0.113.2')), { status: 200 }, 'nor is anybody elsewhere');
 });
 
-t.test('unauthenticated requests of one IPv6 network share a limit', async (t) => {
-  const { post } = await serve(t, { limits: limitsOf(9, 2) });
-  t.match(await post(undefined, from('2001:db8:1:2::1')), { status: 401 });
-  t.match(await post(undefined, from('2001:db8:1:2:ffff::1')), { status: 401 });
-  t.match(await post(undefined, from('2001:db8:1:2:aaaa:bbbb:cccc:dddd')), { status: 429 });
-  t.match(await post(undefined, from('2001:db8:1:3::1')), { status: 401 }, 'another network');
-});
-
 t.test('the keys of an application share a limit', async (t) => {
   const { post, lines } = await serve(t, { limits: limitsOf(2, 9) });
   const owner = { trusted: false, owner: 'usr_1', role: 'user' } as const;
@@ -331,29 +297,6 @@ t.test('the keys of an application share a limit', async (t) => {
   await until(() => lines.length === 4, 5000);
   t.match(lines[0], { client: 'app_1' });
   t.notMatch(JSON.stringify(lines), 'gatehouse_', 'the key is in no log');
-});
-
-t.test('callers are limited by client and subject', async (t) => {
-  const { post } = await serve(t, { limits: limitsOf(2, 9) });
-  const again = await issuer.person('usr_1', 'editor', 'openid');
-  const other = await issuer.person('usr_2', 'editor', 'read:data');
-  t.match(await post(`Bearer ${person}`, from('203.0.113.1')), {
-    status: 200,
-    headers: { 'ratelimit-policy': '"credential";q=2;w=60', ratelimit: '"credential";r=1;t=60' },
-  });
-  t.match(await post(`Bearer ${again}`, from('203.0.113.2')), { status: 200, headers: { ratelimit: /r=0/ } });
-  t.match(
-    await post(`Bearer ${person}`, from('203.0.113.3'), '{'),
-    { status: 429, headers: { 'retry-after': '60' }, body: { error: { code: 'rate_limited' } } },
-    'wherever it calls from',
-  );
-  t.match(await post(`Bearer ${other}`), { status: 200 }, 'another person has a separate quota');
-  t.match(await post(`Bearer ${await issuer.machine('')}`), { status: 200 }, 'and so has another client');
-  t.match(
-    await post(undefined, from('203.0.113.1')),
-    { status: 401 },
-    'unauthenticated requests are limited separately',
-  );
 });
 
 t.test('while the keys are unreachable no caller counts as unauthenticated', async (t) => {
