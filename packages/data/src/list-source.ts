@@ -1,3 +1,4 @@
+import { inSnakeCase } from '@gatehouse/domain/fields';
 import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gatehouse/domain/list-query';
 import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
@@ -74,9 +75,4 @@ export function createListSource<Field extends string, D extends { _id: string }
   }
 
   return { ...within(undefined), within };
-}
-
-/** A property's name as fields are named in the database: `createdAt` is `created_at`. */
-export function inSnakeCase(property: string): string {
-  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

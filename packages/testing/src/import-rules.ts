@@ -59,10 +59,13 @@ const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
   },
 ];
 
-/** What X-store.ts keeps is the aggregate X.ts, but where that is a use case; the store of analytics keeps buckets. */
+/**
+ * What X-store.ts keeps is the aggregate X.ts, but where that is a use case; the store of analytics keeps buckets. A rule of
+ * usernames has a file of its own.
+ */
 const STORED = /^services\/[^/]+\/src\/(?:.+\/)?([a-z-]+)-store\.ts$/;
 const NO_AGGREGATES = ['analytics', 'audit', 'session', 'sign-in-throttle'];
-const OTHER_AGGREGATES = ['bucket'];
+const OTHER_AGGREGATES = ['bucket', 'username-scripts'];
 const PURE = /^@gatehouse\/(?:(?:core|domain)\/|server\/requests$)/;
 /** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;
@@ -114,7 +117,7 @@ export function findViolations(sources: SourceFile[]): string[] {
 function rolesOf(sources: readonly SourceFile[]): Role[] {
   const stored = sources.flatMap(({ path }) => STORED.exec(path)?.[1] ?? []);
   const names = [...stored.filter((name) => !NO_AGGREGATES.includes(name)), ...OTHER_AGGREGATES];
-  const aggregate = new RegExp(`^\\./(?:.+/)?(?:${names.join('|')})(?:-access|-changes)?\\.ts$`);
+  const aggregate = new RegExp(`^\\./(?:.+/)?(?:${names.join('|')})(?:-access|-changes|-fields)?\\.ts$`);
   return [
     {
       files: aggregate,

@@ -16,8 +16,9 @@ import {
   withWrongPasswordAsField,
 } from './current-password.ts';
 import { PasswordInput } from './profiles/user-profile.ts';
-import { USER_ROLES, USER_STATUSES, type UserRole, type UserStatus } from './user.ts';
+import type { UserRole, UserStatus } from './user.ts';
 import { authorizeAdmin, authorizeChange, needsCurrentPassword } from './user-access.ts';
+import { USER_ROLES, USER_STATUSES } from './user-fields.ts';
 import type { UserService } from './user-service.ts';
 
 /** The prefixes of the routes, and their error bodies: an unversioned path has those of the latest version. */

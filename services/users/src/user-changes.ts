@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { ERASING_SERVICES } from '@gatehouse/core/services';
+import { inSnakeCase } from '@gatehouse/domain/fields';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import {
   type Account,
@@ -11,6 +12,7 @@ import {
   type UserEvent,
   WrongPasswordError,
 } from './user.ts';
+import { CHANGEABLE_FIELDS } from './user-fields.ts';
 
 export const ACCOUNT_CHANGED = 'users.account.changed';
 /** Of changes that only the audit log is told of. What ends tokens never waits behind them. */
@@ -49,20 +51,11 @@ export type AccountUpdate = {
   events: (AccountEvent | UserEvent)[];
 };
 
-/** The names of fields in events. */
-const NAMES_IN_EVENTS = {
-  username: 'username',
-  email: 'email',
-  name: 'name',
-  firstName: 'first_name',
-  lastName: 'last_name',
-  phone: 'phone',
-  picture: 'picture',
-  role: 'role',
-  status: 'status',
-  emailVerified: 'email_verified',
-  passwordHash: 'password',
-} satisfies Partial<Record<keyof Account, string>>;
+/** The fields whose changes events name, and under which names. */
+const NAMES_IN_EVENTS = [...CHANGEABLE_FIELDS, 'emailVerified', 'passwordHash'].map((field) => ({
+  field: field as keyof Account,
+  name: field === 'passwordHash' ? 'password' : inSnakeCase(field),
+}));
 
 /**
  * What becomes known of a creation. The audit log has only that of an account with more power than others: programs create
@@ -182,9 +175,9 @@ function updated(
     signInEpoch += endsSessions ? 1 : 0;
     return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
   });
-  const changed = Object.entries(NAMES_IN_EVENTS)
-    .filter(([field]) => next[field as keyof Account] !== current[field as keyof Account])
-    .map(([, name]) => name);
+  const changed = NAMES_IN_EVENTS.filter(({ field }) => next[field] !== current[field]).map(
+    ({ name }) => name,
+  );
   const data = { user_id: current.id, version: revision.version, changed };
   return {
     next: { ...next, epoch, signInEpoch, ...revision },

@@ -1,7 +1,56 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { boolean, date, id, inSnakeCase, number, oneOf, text } from '@gatehouse/domain/fields';
 import { IGNORABLE } from '@gatehouse/domain/folded-key';
-import { type NewUser, USER_ROLES, USER_STATUSES, type UserChanges } from './user.ts';
 import { keepsToOneScript } from './username-scripts.ts';
+
+export const USER_ROLES = ['user', 'editor', 'admin'] as const;
+export const USER_STATUSES = ['active', 'inactive'] as const;
+
+/**
+ * Stands before the id in the email key of users without an address, and after the address and before the id in that of
+ * users whose address is contested: so one unique index sorts all users, those without an address first. No folded key
+ * contains it.
+ */
+export const NO_ADDRESS = '\0';
+
+/** The fields of a user as stored, but for those that are never returned. */
+export const USER = {
+  id: id(),
+  username: text().list({
+    stored: 'username_key',
+    type: 'folded',
+    unique: true,
+    index: 'living_username_key',
+  }),
+  email: text()
+    .default(null)
+    .list({ stored: 'email_key', type: 'folded', unique: true, missingPrefix: NO_ADDRESS }),
+  /** Whether the address is verified; an unverified one never identifies a user. */
+  emailVerified: boolean().default(false),
+  /** Null when it was not chosen: it is derived on each read, so that it follows its sources. */
+  name: text().default(null),
+  firstName: text().default(null),
+  lastName: text().default(null),
+  phone: text().default(null),
+  picture: text().default(null),
+  role: oneOf(USER_ROLES).list({ mostCommon: 'user' }),
+  status: oneOf(USER_STATUSES).list({ mostCommon: 'active' }),
+  /** Access tokens with a lower epoch are revoked. Never decreases. */
+  epoch: number().default(0),
+  /** Sessions, grants and refresh tokens with a lower one are revoked. Never decreases. */
+  signInEpoch: number().default(0),
+  /** Raised by every write; 0 for users stored before versions were introduced. */
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date().list(),
+};
+
+/** The fields that are never returned, and those that are. */
+export const ACCOUNT = {
+  ...USER,
+  /** Without one, they cannot sign in with a password. */
+  passwordHash: text().default(null),
+};
 
 /** Checks a value; returns the problem, worded to follow the field's name, or undefined. */
 type Rule = (value: string) => string | undefined;
@@ -83,11 +132,12 @@ const picture: Rule = (value) => {
   return url === null || url.username !== '' || url.password !== '' ? 'must be an https URL' : undefined;
 };
 
-const oneOf =
+const among =
   (values: readonly string[]): Rule =>
   (value) =>
     values.includes(value) ? undefined : `must be one of ${values.join(', ')}`;
 
+/** Those of the fields that people and programs set. */
 const RULES = {
   username,
   email,
@@ -97,8 +147,8 @@ const RULES = {
   lastName: name,
   phone,
   picture,
-  role: oneOf(USER_ROLES),
-  status: oneOf(USER_STATUSES),
+  role: among(USER_ROLES),
+  status: among(USER_STATUSES),
 };
 
 const ALL_VISIBLE = `(?!.*[${IGNORABLE}])`;
@@ -130,22 +180,22 @@ export const FIELD_LIMITS = {
   },
 };
 
-/** Fields whose name in the API differs from that in the aggregate. */
-const API_NAMES: Record<string, string> = { firstName: 'first_name', lastName: 'last_name' };
-
-type Fields = Omit<UserChanges, 'email'> & { email?: string | null; password?: string };
+type InputField = keyof typeof RULES;
+/** The fields of a user that can be changed. */
+export type ChangeableField = Exclude<InputField, 'password'>;
+export const CHANGEABLE_FIELDS = Object.keys(RULES).filter((key) => key !== 'password') as ChangeableField[];
 
 /** The problems of the fields that are present; null removes a value and is not checked. */
-export function fieldProblems(fields: Fields): FieldProblem[] {
-  return (Object.keys(RULES) as (keyof typeof RULES)[]).flatMap((key) => {
+export function fieldProblems(fields: { [K in InputField]?: string | null }): FieldProblem[] {
+  return (Object.keys(RULES) as InputField[]).flatMap((key) => {
     const value = fields[key];
     const message = typeof value === 'string' ? RULES[key](value) : undefined;
-    return message === undefined ? [] : [{ field: API_NAMES[key] ?? key, message }];
+    return message === undefined ? [] : [{ field: inSnakeCase(key), message }];
   });
 }
 
 /** The problems of a draft: those of its fields, or that nothing identifies the person. */
-export function draftProblems(draft: NewUser): FieldProblem[] {
+export function draftProblems(draft: Parameters<typeof fieldProblems>[0]): FieldProblem[] {
   const { username, email, name, firstName, lastName } = draft;
   const problems = fieldProblems(draft);
   const isIdentified = [username, email, name, firstName, lastName].some(

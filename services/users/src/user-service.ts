@@ -2,6 +2,7 @@ import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { defaultsOf } from '@gatehouse/domain/fields';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
@@ -24,7 +25,7 @@ import {
   userOf,
   WrongPasswordError,
 } from './user.ts';
-import { draftProblems, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
+import { draftProblems, fieldProblems, PASSWORD_LENGTH, USER } from './user-fields.ts';
 
 /** Hashes passwords for storage, and checks them against their hash. */
 export type Passwords = {
@@ -306,21 +307,18 @@ export function createUserService({
 /** A new user, as of now. */
 function recordOf(draft: NewUser, { id, username }: { id: string; username: string }): UserRecord {
   const now = new Date();
-  const email = draft.email ?? null;
+  const { name = null, firstName = null, lastName = null, email = null, role, status } = draft;
   return {
+    ...defaultsOf(USER),
     id,
     username,
     email,
     emailVerified: email !== null && (draft.emailVerified ?? false),
-    name: draft.name ?? null,
-    firstName: draft.firstName ?? null,
-    lastName: draft.lastName ?? null,
-    phone: null,
-    picture: null,
-    role: draft.role ?? 'user',
-    status: draft.status ?? 'active',
-    epoch: 0,
-    signInEpoch: 0,
+    name,
+    firstName,
+    lastName,
+    role: role ?? 'user',
+    status: status ?? 'active',
     version: 1,
     createdAt: now,
     updatedAt: now,

@@ -1,49 +1,27 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import type { EntityOf, ListFieldOf } from '@gatehouse/domain/fields';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy } from '@gatehouse/server/requests';
+import type { ACCOUNT, ChangeableField, USER, USER_ROLES, USER_STATUSES } from './user-fields.ts';
 
-export const USER_ROLES = ['user', 'editor', 'admin'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
-
-export const USER_STATUSES = ['active', 'inactive'] as const;
 export type UserStatus = (typeof USER_STATUSES)[number];
 
+/** A user as stored. */
+export type UserRecord = EntityOf<typeof USER>;
+
 /** The user aggregate: every API profile is a view of it. */
-export type User = {
-  id: string;
-  username: string;
-  email: string | null;
-  /** Whether the address is verified; an unverified one never identifies a user. */
-  emailVerified: boolean;
-  name: string;
-  firstName: string | null;
-  lastName: string | null;
-  phone: string | null;
-  picture: string | null;
-  role: UserRole;
-  status: UserStatus;
-  /** Access tokens with a lower epoch are revoked. Never decreases. */
-  epoch: number;
-  /** Sessions, grants and refresh tokens with a lower one are revoked. Never decreases. */
-  signInEpoch: number;
-  /** Raised by every write; 0 for users stored before versions were introduced. */
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
-};
+export type User = Omit<UserRecord, 'name'> & { name: string };
 
-/** The fields that lists of users are sorted and filtered by. */
-export const USER_FIELDS = ['id', 'username', 'email', 'role', 'status', 'createdAt', 'updatedAt'] as const;
-/** `text` is what a username, a name or an email address before its @ contains; lists are not sorted by it. */
-export type UserField = (typeof USER_FIELDS)[number] | 'text';
+/**
+ * The fields that lists of users are sorted and filtered by. `text` is what a username, a name or an email address before its
+ * @ contains; lists are not sorted by it.
+ */
+export type UserField = ListFieldOf<typeof USER> | 'text';
 
-/** A user as stored. A name that was not chosen is null, and derived on each read, so that it follows its sources. */
-export type UserRecord = Omit<User, 'name'> & { name: string | null };
-
-/** A user with the fields that are never returned. Without a password hash, they cannot sign in with a password. */
-export type Account = UserRecord & {
-  passwordHash: string | null;
+/** A user with the fields that are never returned. */
+export type Account = EntityOf<typeof ACCOUNT> & {
   /** Whether somebody else had the address before, and neither has confirmed it: whoever does gets it. */
   emailContested?: boolean;
 };
@@ -81,17 +59,7 @@ export type EmailClaim = { claimsEmail?: 'unconfirmed' | 'any' };
  * Fields to change; absent ones stay. A new email is unverified, and a new role or status ends tokens, as a
  * SecurityChange does.
  */
-export type UserChanges = {
-  username?: string;
-  email?: string;
-  name?: string | null;
-  firstName?: string | null;
-  lastName?: string | null;
-  phone?: string | null;
-  picture?: string | null;
-  role?: UserRole;
-  status?: UserStatus;
-};
+export type UserChanges = Partial<Omit<Pick<UserRecord, ChangeableField>, 'email'>> & { email?: string };
 
 /**
  * Changes as requested, with a new password in plain text, which ends tokens and sessions. With the current password,

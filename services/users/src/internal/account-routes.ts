@@ -2,32 +2,28 @@ import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { internalPrefix } from '@gatehouse/core/services';
+import { inSnakeCase } from '@gatehouse/domain/fields';
 import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import type { User } from '../user.ts';
+import { USER } from '../user-fields.ts';
 import type { UserService } from '../user-service.ts';
 
 const PREFIX = internalPrefix('users');
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
-const Account = Type.Object({
-  id: Type.String(),
-  username: Type.String(),
-  email: Nullable,
-  email_verified: Type.Boolean(),
-  name: Type.String(),
-  first_name: Nullable,
-  last_name: Nullable,
-  phone: Nullable,
-  picture: Nullable,
-  role: Type.String(),
-  status: Type.String(),
-  epoch: Type.Integer(),
-  sign_in_epoch: Type.Integer(),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-});
+const SCHEMAS = { boolean: Type.Boolean(), number: Type.Integer(), date: Type.String() };
+/** The properties of a user in responses, and their names there. */
+const { version: _, ...SHOWN } = USER;
+const PROPERTIES = Object.entries(SHOWN).map(([property, { definition }]) => ({
+  property: property as keyof User,
+  name: inSnakeCase(property),
+  schema: SCHEMAS[definition.type as keyof typeof SCHEMAS] ?? Nullable,
+}));
+const Account = Type.Unsafe<object>(
+  Type.Object(Object.fromEntries(PROPERTIES.map(({ name, schema }) => [name, schema]))),
+);
 const writeAccount = serializer(Account);
 
 const Text = Type.String();
@@ -37,18 +33,20 @@ const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
   Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
 );
+/** What a person may remove from their account. */
+const REMOVABLE = PROPERTIES.filter(
+  ({ property }) => property !== 'email' && USER[property].definition.fallback === null,
+);
 /** A field of a form: null and the empty string remove the value. */
 const Field = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] }));
 const readChanges = bodyValidator(
-  Type.Object({
-    username: Type.Optional(Text),
-    email: Type.Optional(Text),
-    name: Field,
-    first_name: Field,
-    last_name: Field,
-    phone: Field,
-    picture: Field,
-  }),
+  Type.Unsafe<{ username?: string; email?: string; [name: string]: string | null | undefined }>(
+    Type.Object({
+      username: Type.Optional(Text),
+      email: Type.Optional(Text),
+      ...Object.fromEntries(REMOVABLE.map(({ name }) => [name, Field])),
+    }),
+  ),
 );
 const readPassword = bodyValidator(
   Type.Object({ new_password: Text, current_password: Type.Optional(Text) }),
@@ -106,14 +104,10 @@ export function mountAccountRoutes(
   });
 
   app.patch<OneAccount>(one, guard, async (request, reply) => {
-    const { username, email, name, first_name, last_name, phone, picture } = readChanges(request.body);
-    const fields = { name, firstName: first_name, lastName: last_name, phone, picture };
-    const changes = {
-      ...omitUndefined({ username, email }),
-      ...omitUndefined(
-        Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value === '' ? null : value])),
-      ),
-    };
+    const body = readChanges(request.body);
+    const { username, email } = body;
+    const personal = REMOVABLE.map(({ property, name }) => [property, body[name] === '' ? null : body[name]]);
+    const changes = omitUndefined({ username, email, ...Object.fromEntries(personal) });
     // Identity's pages change nobody's account but that of who is signed in.
     return sendAccount(reply, await users.update(request.params.id, changes, undefined, { own: true }));
   });
@@ -134,23 +128,7 @@ export function mountAccountRoutes(
 }
 
 function show(user: User) {
-  return {
-    id: user.id,
-    username: user.username,
-    email: user.email,
-    email_verified: user.emailVerified,
-    name: user.name,
-    first_name: user.firstName,
-    last_name: user.lastName,
-    phone: user.phone,
-    picture: user.picture,
-    role: user.role,
-    status: user.status,
-    epoch: user.epoch,
-    sign_in_epoch: user.signInEpoch,
-    created_at: user.createdAt.toISOString(),
-    updated_at: user.updatedAt.toISOString(),
-  };
+  return Object.fromEntries(PROPERTIES.map(({ property, name }) => [name, user[property]]));
 }
 
 function sendAccount(reply: FastifyReply, user: User): FastifyReply {

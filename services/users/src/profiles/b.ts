@@ -5,7 +5,8 @@ import { requestBody } from '@gatehouse/api/resource/profile';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { type Static, Type } from 'typebox';
 import { CurrentPasswordInput } from '../current-password.ts';
-import { USER_STATUSES, type User, type UserField } from '../user.ts';
+import type { User, UserField } from '../user.ts';
+import { USER_STATUSES } from '../user-fields.ts';
 import {
   Email,
   EmailInput,

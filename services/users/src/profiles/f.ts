@@ -3,7 +3,7 @@ import { bareArray } from '@gatehouse/api/lists/paging';
 import { requestBody } from '@gatehouse/api/resource/profile';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { Type } from 'typebox';
-import { USER_ROLES, USER_STATUSES } from '../user.ts';
+import { USER_ROLES, USER_STATUSES } from '../user-fields.ts';
 import {
   Email,
   EmailInput,

@@ -1,17 +1,16 @@
 import { documentedLimits } from '@gatehouse/api/http/schema';
 import { type Profile, type View, view } from '@gatehouse/api/resource/profile';
 import { type Static, type TSchema, Type } from 'typebox';
+import type { NewUser, User, UserField, UserRole, UserStatus, UserUpdate } from '../user.ts';
 import {
-  type NewUser,
+  EMAIL_MAX,
+  FIELD_LIMITS,
+  NAME_MAX,
+  PASSWORD_LENGTH,
   USER_ROLES,
   USER_STATUSES,
-  type User,
-  type UserField,
-  type UserRole,
-  type UserStatus,
-  type UserUpdate,
-} from '../user.ts';
-import { EMAIL_MAX, FIELD_LIMITS, NAME_MAX, PASSWORD_LENGTH, USERNAME_LENGTH } from '../user-fields.ts';
+  USERNAME_LENGTH,
+} from '../user-fields.ts';
 
 export type UserTypes = { entity: User; field: UserField; draft: NewUser; changes: UserUpdate };
 export type UserProfile = Profile<UserTypes>;

@@ -1,5 +1,6 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import type { Resource } from '@gatehouse/api/resource/resource';
+import { defaultsOf } from '@gatehouse/domain/fields';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from '../current-password.ts';
@@ -15,6 +16,7 @@ import {
   isOwn,
   needsCurrentPassword,
 } from '../user-access.ts';
+import { USER } from '../user-fields.ts';
 import type { UserService } from '../user-service.ts';
 import { USER_PATHS } from './paths.ts';
 import type { UserTypes } from './user-profile.ts';
@@ -107,6 +109,7 @@ async function permittedChanges(
 
 /** The user in the examples of the OpenAPI document. */
 const EXAMPLE_USER: User = {
+  ...defaultsOf(USER),
   id: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   username: 'ann',
   email: 'ann@example.org',
@@ -114,12 +117,8 @@ const EXAMPLE_USER: User = {
   name: 'Ann Lee',
   firstName: 'Ann',
   lastName: 'Lee',
-  phone: null,
-  picture: null,
   role: 'user',
   status: 'active',
-  epoch: 0,
-  signInEpoch: 0,
   version: 1,
   createdAt: new Date('2026-03-01T09:30:00Z'),
   updatedAt: new Date('2026-03-02T16:45:00Z'),

@@ -142,7 +142,7 @@ export function createUserStore(connection: Connection, counts: Counts = createC
       const document = await collection.findOne<UserDocument>(filter, { projection });
       return document === null
         ? undefined
-        : { user: userOfDocument(document), passwordHash: document.password_hash };
+        : { user: userOfDocument(document), passwordHash: document.password_hash ?? null };
     },
 
     async passwordHashOf(id) {

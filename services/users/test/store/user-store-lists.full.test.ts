@@ -10,8 +10,10 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { USER_MIGRATIONS } from '../../src/store/user-migrations.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
-import { USER_FIELDS, type User, type UserRecord } from '../../src/user.ts';
+import type { User, UserRecord } from '../../src/user.ts';
 import { userRecord } from './user-record.ts';
+
+const USER_FIELDS = ['id', 'username', 'email', 'role', 'status', 'createdAt', 'updatedAt'] as const;
 
 type UserField = (typeof USER_FIELDS)[number];
 
