@@ -29,7 +29,7 @@ function documentOf(i: number): ProductDocument {
     createdAt: at,
     updatedAt: at,
   };
-  return { ...storedFields(product), _id: product.id, version: 1, updated_at: at };
+  return { ...storedFields(product), _id: product.id };
 }
 
 /** What a service searches for at a time, for callers of whom each has half of it. */

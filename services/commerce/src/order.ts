@@ -1,4 +1,14 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import {
+  date,
+  type EntityOf,
+  id,
+  type ListFieldOf,
+  listOf,
+  number,
+  oneOf,
+  text,
+} from '@gatehouse/domain/fields';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
@@ -27,30 +37,34 @@ const TRANSITIONS: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   refunded: [],
 };
 
-export type OrderItem = { productId: string; quantity: number };
-/** With the price of one piece when the order was placed, in minor units. */
-export type OrderLine = OrderItem & { unitPrice: number };
-
-export type StatusChange = { status: OrderStatus; at: Date; note: string | null };
-
-export type Order = {
-  id: string;
-  userId: string;
-  /** One for each product, in the order of the product ids. */
-  lines: readonly OrderLine[];
-  currency: string;
-  /** In minor units. */
-  total: number;
-  status: OrderStatus;
-  /** All statuses so far, the current one last. */
-  history: readonly StatusChange[];
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
+const LINE = {
+  productId: text(),
+  quantity: number(),
+  /** The price of one piece when the order was placed, in minor units. */
+  unitPrice: number().stored('unit_price_minor'),
 };
+export type OrderLine = EntityOf<typeof LINE>;
+export type OrderItem = Omit<OrderLine, 'unitPrice'>;
+
+export const ORDER = {
+  id: id(),
+  userId: text().list(),
+  /** One for each product, in the order of the product ids. */
+  lines: listOf(LINE),
+  currency: text().list(),
+  /** In minor units. Lists compare the amount. */
+  total: number().stored('total_minor').list({ stored: 'total' }),
+  status: oneOf(ORDER_STATUSES).list(),
+  /** All statuses so far, the current one last. */
+  history: listOf({ status: oneOf(ORDER_STATUSES), at: date(), note: text().default(null) }),
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date().list(),
+};
+export type Order = EntityOf<typeof ORDER>;
 
 /** The fields that lists of orders are sorted and filtered by. */
-export type OrderField = 'id' | 'userId' | 'status' | 'currency' | 'total' | 'createdAt' | 'updatedAt';
+export type OrderField = ListFieldOf<typeof ORDER>;
 
 export type NewOrder = { userId?: string; items: readonly OrderItem[]; currency: string };
 export type OrderChange = { status: OrderStatus; note: string | null };

@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { date, type EntityOf, id, type ListFieldOf, number, oneOf, text } from '@gatehouse/domain/fields';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
@@ -7,42 +8,44 @@ import { decimalsOf, minorUnits } from '@gatehouse/domain/money';
 export const PRODUCT_STATUSES = ['active', 'inactive'] as const;
 export type ProductStatus = (typeof PRODUCT_STATUSES)[number];
 
-export type Product = {
-  id: string;
-  name: string;
-  description: string | null;
-  category: string | null;
-  /** In minor units of the currency. */
-  price: number;
+/** Begins the key of products without a sku; their ids follow, so that it is unique. */
+export const NO_SKU = '\0';
+
+export const PRODUCT = {
+  id: id(),
+  name: text().list({ stored: 'name_key', type: 'folded' }),
+  description: text().default(null),
+  /** Stored as an empty text without one. */
+  category: text()
+    .list()
+    .convert<string | null>({
+      read: (stored) => (stored === '' ? null : stored),
+      write: (category) => category ?? '',
+    }),
+  /** In minor units of the currency. Lists compare the amount. */
+  price: number().stored('price_minor').list({ stored: 'price' }),
   /** An ISO 4217 code. */
-  currency: string;
+  currency: text().list(),
   /** The number of pieces that can be ordered. */
-  stock: number;
+  stock: number().list(),
   /** Unique among the products that have one. */
-  sku: string | null;
-  status: ProductStatus;
-  /** How often people and applications have changed it, and how often orders have changed its stock. */
-  version: number;
+  sku: text().default(null).list({ stored: 'sku_key', type: 'folded', unique: true, missingPrefix: NO_SKU }),
+  status: oneOf(PRODUCT_STATUSES).list({ mostCommon: 'active' }),
+  /** How often people and applications have changed it. */
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date().list(),
+};
+export type Product = EntityOf<typeof PRODUCT> & {
+  /** How often orders have changed its stock; they leave the version as it is, so that they conflict with no edit. */
   minorVersion?: number;
-  createdAt: Date;
-  updatedAt: Date;
 };
 
 /** What an order needs of a product. */
 export type Offer = Pick<Product, 'name' | 'price' | 'currency' | 'stock' | 'status'>;
 
 /** The fields of a product that lists are sorted and filtered by. */
-export type StoredField =
-  | 'id'
-  | 'name'
-  | 'category'
-  | 'price'
-  | 'currency'
-  | 'stock'
-  | 'sku'
-  | 'status'
-  | 'createdAt'
-  | 'updatedAt';
+export type StoredField = ListFieldOf<typeof PRODUCT>;
 
 /**
  * Those, and of a search the words that it looks for (`q`, a condition only) and how well a product fits them (`relevance`, a

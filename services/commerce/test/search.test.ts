@@ -158,7 +158,7 @@ t.test('many matches', async (t) => {
       createdAt: at,
       updatedAt: at,
     };
-    return { _id: product.id, version: 1, updated_at: at, ...storedFields(product) };
+    return { _id: product.id, ...storedFields(product) };
   });
   await client.db().collection<ProductDocument>('products').insertMany(documents);
 

@@ -1,9 +1,12 @@
 // What bench/reads.ts compares the service with: Fastify and the driver, which do the same with the database and
 // nothing else. Listens on PORT, with the database of MONGODB_URI.
+import type { StoredOf } from '@gatehouse/domain/fields';
 import Fastify from 'fastify';
 import mongoose from 'mongoose';
 import { Type } from 'typebox';
-import type { ItemDocument } from '../src/item-store.ts';
+import type { ITEM } from '../src/item.ts';
+
+type ItemDocument = StoredOf<typeof ITEM>;
 
 const { PORT = '', MONGODB_URI = '' } = process.env;
 const client = await new mongoose.mongo.MongoClient(MONGODB_URI, { maxPoolSize: 50 }).connect();

@@ -1,9 +1,12 @@
 // `npm run bench:reads:items [-- ITEMS [ROUNDS]]`: what the items service adds to a request, beside bare-server.ts, with
 // so many items (20,000 unless told).
 import { newId } from '@gatehouse/core/ids';
+import type { StoredOf } from '@gatehouse/domain/fields';
 import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
-import type { ItemDocument } from '../src/item-store.ts';
+import type { ITEM } from '../src/item.ts';
+
+type ItemDocument = StoredOf<typeof ITEM>;
 
 const total = Number(process.argv[2] ?? 20_000);
 const rounds = Number(process.argv[3] ?? 15);

@@ -1,21 +1,23 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { date, type EntityOf, id, type ListFieldOf, number, text } from '@gatehouse/domain/fields';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 
-export type Item = {
-  id: string;
+export const ITEM = {
+  id: id(),
   /** The person who created it; null if a machine did. */
-  ownerId: string | null;
-  name: string;
-  /** The JSON text of the value, as it was sent. */
-  value: string;
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
+  ownerId: text().default(null),
+  name: text().list(),
+  /** The JSON text of the value, as it was sent: BSON would lose digits of numbers, and does not allow every key. */
+  value: text(),
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date(),
 };
+export type Item = EntityOf<typeof ITEM>;
 
 /** The fields that lists of items are sorted and filtered by. */
-export type ItemField = 'id' | 'name' | 'createdAt';
+export type ItemField = ListFieldOf<typeof ITEM>;
 
 export type NewItem = Pick<Item, 'name' | 'value'>;
 export type ItemChanges = Partial<NewItem>;

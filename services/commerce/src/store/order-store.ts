@@ -8,6 +8,7 @@ import {
   IDEMPOTENCY_INDEXES,
   idempotencyFields,
 } from '@gatehouse/data/document-keys';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { inBatches } from '@gatehouse/data/erasures';
@@ -15,9 +16,10 @@ import { createListPlan } from '@gatehouse/data/list-plan';
 import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
+import type { StoredOf } from '@gatehouse/domain/fields';
 import { amountOf } from '@gatehouse/domain/money';
 import type { Connection } from 'mongoose';
-import { ORDER_STATUSES, type Order, type OrderField, type OrderStatus, type OrderStore } from '../order.ts';
+import { ORDER, type Order, type OrderStore } from '../order.ts';
 import {
   createStockReservation,
   isPlacing,
@@ -27,34 +29,17 @@ import {
 } from './stock-reservation.ts';
 import { createStockSweep } from './stock-sweep.ts';
 
-type StoredLine = { product_id: string; quantity: number; unit_price_minor: number };
-
 /** As stored. An order whose stock is still being reserved has only its lines and the state of its stock. */
-export type OrderDocument = VersionedDocument & {
-  user_id: string;
-  lines: StoredLine[];
-  currency: string;
-  /** As an amount, by which lists are sorted and filtered. */
-  total: number;
-  total_minor: number;
-  status: OrderStatus;
-  history: { status: OrderStatus; at: Date; note: string | null }[];
-  created_at: Date;
-  stock?: StockState;
-  /** Where pending orders of a user are counted: its place among them. */
-  pending?: { user_id: string; slot: number } | null;
-};
+export type OrderDocument = StoredOf<typeof ORDER> &
+  VersionedDocument & {
+    /** As an amount, by which lists are sorted and filtered. */
+    total: number;
+    stock?: StockState;
+    /** Where pending orders of a user are counted: its place among them. */
+    pending?: { user_id: string; slot: number } | null;
+  };
 
-/** The projection of reads: all fields of an Order. */
-const ORDER_FIELDS = {
-  user_id: 1,
-  lines: 1,
-  currency: 1,
-  total_minor: 1,
-  status: 1,
-  history: 1,
-  created_at: 1,
-} as const;
+const { projection, read, write, listFields } = createDocumentMapper(ORDER);
 
 const PENDING_INDEX: IndexDefinition = {
   fields: { 'pending.user_id': 1, 'pending.slot': 1 },
@@ -64,16 +49,8 @@ const PENDING_INDEX: IndexDefinition = {
 /** What is not there yet is taken for deleted; not for a tombstone, which has a time after this. */
 const NOT_YET = new Date(0);
 
-const LISTS = createListPlan<OrderField>({
-  fields: {
-    id: { stored: '_id', type: 'string', unique: true },
-    userId: { stored: 'user_id', type: 'string' },
-    status: { stored: 'status', type: 'enum', values: ORDER_STATUSES },
-    currency: { stored: 'currency', type: 'string' },
-    total: { stored: 'total', type: 'number' },
-    createdAt: { stored: 'created_at', type: 'date' },
-    updatedAt: { stored: 'updated_at', type: 'date' },
-  },
+const LISTS = createListPlan({
+  fields: listFields,
   prefix: 'user_id',
   notDeleted: { status: { $gt: '' } },
 });
@@ -85,16 +62,16 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
     noun: 'order',
     plan: LISTS,
     indexes: [OUTBOX_INDEX, STOCK_STATE_INDEX, PENDING_INDEX, ...IDEMPOTENCY_INDEXES],
-    projection: ORDER_FIELDS,
+    projection,
     read,
-    write,
+    write: fieldsOf,
     duplicate: () => new ServiceError('conflict', 'This order already exists.'),
   });
   const orders = connection.collection<StoredDocument>('orders');
   const products = connection.collection<StoredDocument>('products');
   const stock = createStockReservation({ products, orders });
   const keys = createDocumentKeys<OrderDocument>(orders, {
-    projection: { ...ORDER_FIELDS, version: 1, updated_at: 1, stock: 1 },
+    projection: { ...projection, stock: 1 },
     logger: options.logger,
   });
 
@@ -111,8 +88,8 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
     },
 
     async place(order, { key, maxPending } = {}) {
-      const { id, version, updatedAt } = order;
-      const { lines, ...others } = write(order);
+      const { id } = order;
+      const { lines, ...others } = fieldsOf(order);
       const intent = { _id: id, lines, deleted_at: NOT_YET, ...idempotencyFields(key) };
       if (!(await insertIntent(intent, order.userId, maxPending)))
         return { isPlaced: false, isOverLimit: true };
@@ -121,7 +98,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
         await stock.undo({ id });
         return { isPlaced: false, lacking };
       }
-      const placed = { ...others, version, updated_at: updatedAt, stock: stockState('settling') };
+      const placed = { ...others, stock: stockState('settling') };
       const { matchedCount } = await orders.updateOne({ _id: id, 'stock.phase': 'reserving' }, {
         $set: placed,
         $unset: { deleted_at: '' },
@@ -221,28 +198,12 @@ function eventData({ id, userId, status, version, total, currency, createdAt, up
   };
 }
 
-function read({ _id: id, user_id: userId, total_minor: total, ...stored }: OrderDocument): Order {
-  const { currency, status, history, version = 0, created_at: createdAt, updated_at: updatedAt } = stored;
-  const lines = stored.lines.map(({ product_id: productId, quantity, unit_price_minor: unitPrice }) => ({
-    ...{ productId, quantity, unitPrice },
-  }));
-  return { id, userId, lines, currency, total, status, history, version, createdAt, updatedAt };
-}
-
-function write({ userId, lines, currency, total, status, history, createdAt }: Order) {
+/** The stored fields. */
+function fieldsOf(order: Order): Omit<OrderDocument, '_id'> {
+  const { currency, total, status } = order;
   return {
-    user_id: userId,
-    lines: lines.map(({ productId, quantity, unitPrice }) => ({
-      product_id: productId,
-      quantity,
-      unit_price_minor: unitPrice,
-    })),
-    currency,
+    ...write(order),
     total: amountOf(total, currency),
-    total_minor: total,
-    status,
-    history: [...history],
-    created_at: createdAt,
     ...(status === 'pending' ? {} : { pending: null }),
     // In the same write as the cancellation, so that a sweep returns the stock if this process does not.
     ...(status === 'cancelled' ? { stock: stockState('restocking') } : {}),
