@@ -1,6 +1,6 @@
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
-import type { ProviderExtension } from './oidc/provider.ts';
+import type { ProviderExtension } from './oidc/provider-options.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 
 /** What features add to the core and to one another, each when it is created. Read when a request needs it. */

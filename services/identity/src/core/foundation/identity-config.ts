@@ -2,7 +2,7 @@ import type { KeyList } from '@gatehouse/core/sealing';
 import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
 import type { FirstApplication } from '../applications/first-applications.ts';
-import type { Lifetimes } from '../oidc/provider.ts';
+import type { Lifetimes } from '../oidc/provider-options.ts';
 import type { ServiceClient } from '../tokens/service-tokens.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 

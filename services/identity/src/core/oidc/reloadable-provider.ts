@@ -9,7 +9,8 @@ import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { PrivateKeys } from '../tokens/signing-algorithms.ts';
 import { createTokenSigner } from '../tokens/token-signer.ts';
 import type { TokenSigning } from '../tokens/token-signing.ts';
-import { createProvider, type ProviderOptions } from './provider.ts';
+import { createProvider } from './provider.ts';
+import type { ProviderOptions } from './provider-options.ts';
 
 /** oidc-provider and what else uses the signing keys. Whenever they change, it is rebuilt and swapped in one step. */
 export type ReloadableProvider = {

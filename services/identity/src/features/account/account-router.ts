@@ -2,7 +2,7 @@ import { isConfirmed } from '@gatehouse/web/confirmation';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
-import { SIGN_UP } from '../../core/oidc/provider.ts';
+import { SIGN_UP } from '../../core/oidc/provider-options.ts';
 import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
 import { CsrfError, type CsrfForms } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage, setPageHeaders } from '../../pages/page-response.ts';

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
-import type { Lifetimes } from '../../core/oidc/provider.ts';
+import type { Lifetimes } from '../../core/oidc/provider-options.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { PasswordCheck } from '../../core/sessions/password-check.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';

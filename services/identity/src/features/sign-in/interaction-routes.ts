@@ -14,7 +14,7 @@ import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
 import { signInOf, stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
-import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider.ts';
+import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { PasswordCheck, Verified } from '../../core/sessions/password-check.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';

@@ -1,5 +1,5 @@
 import type { Accounts } from '../../core/accounts/account.ts';
-import type { ProviderPages } from '../../core/oidc/provider.ts';
+import type { ProviderPages } from '../../core/oidc/provider-options.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import type { PageErrors } from '../../pages/page-errors.ts';

@@ -35,16 +35,11 @@ export type SignIn = {
   device: Device;
 };
 
-export type SignInEpochs = {
-  /** Whether the session or grant of this request is of the account's current sign-in epoch. */
-  areCurrent(ctx: KoaContextWithOIDC, account: Account, ofToken: boolean): boolean;
-};
-
 /**
  * A password change and a deactivation end every earlier sign-in: sessions and grants store the account's sign_in_epoch
  * and are valid only while it is current. Deleting them would not be enough, as one may be in use.
  */
-export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): SignInEpochs {
+export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): void {
   storeFields(provider.Session, ['epoch', 'device', 'knownAuthorizations']);
   storeFields(provider.Grant, ['epoch', 'sessionUid']);
   // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
@@ -63,22 +58,22 @@ export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) 
     }
     loginAccount.call(this, details);
   };
-  return {
-    areCurrent(ctx, account, ofToken) {
-      if (ofToken) {
-        const grant = ctx.oidc.entities.Grant;
-        return grant === undefined || isCurrent(grant, account);
-      }
-      const session = ctx.oidc.session as StampedSession | undefined;
-      const login = ctx.oidc.result?.login as SignIn | undefined;
-      if (session === undefined) return true;
-      if (login?.accountId === account.id) {
-        session.epoch = login.epoch;
-        session.device = login.device;
-      }
-      return isCurrent(session, account);
-    },
-  };
+}
+
+/** Whether the session or grant of this request is of the account's current sign-in epoch. */
+export function areSignInsCurrent(ctx: KoaContextWithOIDC, account: Account, ofToken: boolean): boolean {
+  if (ofToken) {
+    const grant = ctx.oidc.entities.Grant;
+    return grant === undefined || isCurrent(grant, account);
+  }
+  const session = ctx.oidc.session as StampedSession | undefined;
+  const login = ctx.oidc.result?.login as SignIn | undefined;
+  if (session === undefined) return true;
+  if (login?.accountId === account.id) {
+    session.epoch = login.epoch;
+    session.device = login.device;
+  }
+  return isCurrent(session, account);
 }
 
 /** Whether a session or grant is of the account's current sign-in epoch. */

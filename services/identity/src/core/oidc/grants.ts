@@ -1,0 +1,79 @@
+import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
+import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
+import type { ProviderAccount } from './claims/provider-account.ts';
+import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
+import { consentEpochOf, isOfConsentEpoch } from './epochs/consent-epochs.ts';
+import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
+import { DASHBOARD_SCOPES, scopesFor } from './permissions.ts';
+import type { ProviderOptions } from './provider-options.ts';
+
+const DAY = 86_400;
+/** The share of its lifetime below which a refresh token is extended: two writes are too much for every use of it. */
+const EXTENDED_BELOW = 0.99;
+
+/** How long grants and refresh tokens live, and whether an earlier grant is enough. */
+export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store'>) {
+  const { store } = options;
+  const { refreshToken: refreshTokenSeconds } = options.lifetimes;
+  /** A grant must outlive what is issued under it. */
+  const seconds = refreshTokenSeconds + DAY;
+
+  /** Leaves in the request what the person's role allows: nobody should be asked to allow what their role cannot have. */
+  function limitToRole({ oidc }: KoaContextWithOIDC, clientId: string, account: Account): void {
+    const { params } = oidc;
+    const allowed = (scope: unknown) => scopesFor(clientId, parseScope(String(scope)), account).join(' ');
+    for (const server of Object.values(oidc.resourceServers ?? {})) server.scope = allowed(server.scope);
+    if (params?.scope === undefined) return;
+    params.scope = allowed(params.scope);
+    if (params.scope === '')
+      throw new errors.AccessDenied('the role of the person allows none of these scopes');
+  }
+
+  /** Our own pages need no consent. */
+  async function grantToOurselves({ oidc }: KoaContextWithOIDC, clientId: string, account: Account) {
+    const grant = new oidc.provider.Grant({ accountId: account.id, clientId });
+    const scope = clientId === DASHBOARD_CLIENT ? DASHBOARD_SCOPES.join(' ') : 'openid';
+    grant.addOIDCScope(scope);
+    grant.addResourceScope(apiAudience(options.issuer), scope);
+    await stampGrant(grant, account, oidc.session).save();
+    return grant;
+  }
+
+  return {
+    seconds,
+
+    /** The grant of this session, unless it has ended or is from before the account's current sign-in epoch. */
+    async loadExisting(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+      const { client, params, result, session, provider } = ctx.oidc;
+      const { account } = ctx.oidc.entities.Account as ProviderAccount;
+      // oidc-provider checks it when a request comes, and not again when the person has signed in.
+      if (!client?.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
+      const { clientId } = client;
+      // Only now is the person known.
+      limitToRole(ctx, clientId, account);
+      const id = result?.consent?.grantId ?? session?.grantIdFor(clientId);
+      const grant = id === undefined ? undefined : await provider.Grant.find(id);
+      const isAllowed = (it: Grant) => isOfConsentEpoch(it, consentEpochOf(client));
+      if (grant !== undefined && isCurrent(grant, account) && isAllowed(grant)) {
+        // Whatever its age, it must outlive what is issued now.
+        if (grant.remainingTTL < seconds - DAY / 2) await store.extend('Grant', grant.jti, seconds);
+        return grant;
+      }
+      return isFirstParty(clientId) ? grantToOurselves(ctx, clientId, account) : undefined;
+    },
+
+    /**
+     * A public client's refresh token works once (RFC 9700 §2.2.2); a confidential client's is extended when it is used, and
+     * with it the grant. Returns whether the token is replaced.
+     */
+    async rotateRefreshToken({ oidc }: KoaContextWithOIDC): Promise<boolean> {
+      const { RefreshToken: token, Client: client, Grant: grant } = oidc.entities;
+      if (token === undefined || client?.clientAuthMethod === 'none') return true;
+      if (token.remainingTTL > refreshTokenSeconds * EXTENDED_BELOW) return false;
+      await store.extend('RefreshToken', token.jti, refreshTokenSeconds);
+      if (grant !== undefined) await store.extend('Grant', grant.jti, seconds);
+      return false;
+    },
+  };
+}

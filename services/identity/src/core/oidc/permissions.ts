@@ -1,0 +1,180 @@
+import { servicesCallableBy } from '@gatehouse/core/services';
+import { apiAudience, INTERNAL_SCOPE, internalAudience, MANAGE_APPS } from '@gatehouse/tokens/scopes';
+import {
+  type AccessToken,
+  type Client,
+  type ClientCredentials,
+  errors,
+  type KoaContextWithOIDC,
+  type RefreshToken,
+  type ResourceServer,
+} from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
+import type { Application } from '../applications/application.ts';
+import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
+import { requestedOfUserInfo } from './claims/claims-parameter.ts';
+import type { ProviderAccount } from './claims/provider-account.ts';
+import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope-rules.ts';
+import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
+import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from './clients/client-metadata.ts';
+import { accessTokenAlgorithm } from './clients/fapi.ts';
+import { isOfConsentEpoch, roleByGrant } from './epochs/consent-epochs.ts';
+import type { ProviderOptions } from './provider-options.ts';
+
+export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
+/** The routes at which authorization requests arrive. */
+const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request']);
+
+/** What clients may do, and what their access tokens say. */
+export type Permissions = ReturnType<typeof createPermissions>;
+
+/** Finds out what the client of a request may do: as an application, as one of our services, or as our own pages. */
+export function createPermissions(
+  options: Pick<
+    ProviderOptions,
+    'issuer' | 'accessTokenAlgorithm' | 'lifetimes' | 'applications' | 'accountCache' | 'acceptsService'
+  >,
+) {
+  const { issuer } = options;
+  const api = apiAudience(issuer);
+  const permissionsOf = new WeakMap<object, ReturnType<typeof loadPermissions>>();
+
+  function isService(clientId: string): boolean {
+    return clientId !== DASHBOARD_CLIENT && options.acceptsService(clientId, '') !== undefined;
+  }
+
+  /** What tokens of the client may be for: a service's, the services that it may call; any other's, the API. */
+  function audiencesOf(clientId: string): readonly string[] {
+    if (!isService(clientId)) return [api];
+    return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
+  }
+
+  /**
+   * Read once for each token: it gets the epoch of the application from which it has its trust and its scopes, so that
+   * whatever takes them away ends it.
+   */
+  async function loadPermissions(
+    ctx: KoaContextWithOIDC,
+    clientId: string,
+  ): Promise<
+    (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
+  > {
+    const application = await options.applications.find(clientId);
+    if (application === undefined) return undefined;
+    const permissions = await ownerPermissions(application, accountsFor(ctx, options));
+    // RFC 6749 §5.2.
+    if (!permissions.active) {
+      throw new errors.UnauthorizedClient('the owner of this application has no active account');
+    }
+    return { ...permissions, application, scopes: permissions.within(application.scopes) };
+  }
+
+  /** What the application may do and under whom, loaded once for each request. */
+  function permissions(ctx: KoaContextWithOIDC, clientId: string) {
+    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(ctx, clientId);
+    permissionsOf.set(ctx.oidc, known);
+    return known;
+  }
+
+  /**
+   * The scopes that a token for this request may have: those that the application may ask for, within the ceiling of
+   * its owner and, once the person is known, of the person.
+   */
+  async function allowedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[]> {
+    const clientId = ctx.oidc.client?.clientId ?? '';
+    if (clientId === ACCOUNT_CLIENT) return ['openid'];
+    const scopes = isService(clientId)
+      ? [INTERNAL_SCOPE]
+      : clientId === DASHBOARD_CLIENT
+        ? DASHBOARD_SCOPES
+        : ((await permissions(ctx, clientId))?.scopes ?? []);
+    if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes);
+    const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
+    return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
+  }
+
+  /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
+  async function mayIntrospect(
+    ctx: KoaContextWithOIDC,
+    client: Client,
+    token: AccessToken | ClientCredentials | RefreshToken,
+  ): Promise<boolean> {
+    if (client.clientAuthMethod === 'none') return false;
+    if (token.clientId === client.clientId) return true;
+    if (token.kind === 'RefreshToken' || token.aud !== api) return false;
+    // The token of a login is of no application, and for nobody but us.
+    if ((await options.applications.find(token.clientId ?? '')) === undefined) return false;
+    return (await permissions(ctx, client.clientId))?.application.type === 'resource';
+  }
+
+  async function accessTokenClaims(
+    ctx: KoaContextWithOIDC,
+    token: { clientId?: string | undefined; accountId?: string; grantId?: string },
+  ): Promise<Record<string, unknown> | undefined> {
+    if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
+    if (token.clientId === DASHBOARD_CLIENT) {
+      const { account } = ctx.oidc.entities.Account as ProviderAccount;
+      return { gid: token.grantId, roles: [account.role], epoch: { client: 0, subject: account.epoch } };
+    }
+    const permitted = await permissions(ctx, token.clientId ?? '');
+    if (permitted === undefined) return undefined;
+    const { owner, application } = permitted;
+    const { AuthorizationCode: code, Client: issuedTo, Grant: grant } = ctx.oidc.entities;
+    if (grant !== undefined && !isOfConsentEpoch(grant, application.consentEpoch)) {
+      throw new errors.InvalidGrant('the application has another owner since');
+    }
+    if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
+      throw new errors.InvalidGrant('the redirect_uri is no longer registered');
+    }
+    if (token.accountId === undefined) return machineClaims(application, owner);
+    const { account } = ctx.oidc.entities.Account as ProviderAccount;
+    const roles = [roleByGrant(grant, roleIn({ owner }, account))];
+    const epoch = { client: application.epoch, subject: account.epoch };
+    return { ...pinnedProfiles(application), gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
+  }
+
+  /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
+  function defaultResource(client: Client): string {
+    if (isService(client.clientId)) throw new errors.InvalidTarget();
+    return api;
+  }
+
+  /** What an access token for a resource is: a JWT for the API or for one service, which these can verify themselves. */
+  async function resourceServer(
+    ctx: KoaContextWithOIDC,
+    resource: string,
+    client: Client,
+  ): Promise<ResourceServer> {
+    if (!audiencesOf(client.clientId).includes(resource)) throw new errors.InvalidTarget();
+    return {
+      audience: resource,
+      scope: (await allowedScopes(ctx)).join(' '),
+      accessTokenFormat: 'jwt',
+      accessTokenTTL: options.lifetimes.accessToken,
+      jwt: { sign: { alg: accessTokenAlgorithm(client, options.accessTokenAlgorithm) } },
+    };
+  }
+
+  return { isService, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
+}
+
+/** A token is ended by the epochs in it; what else is asked, such as by introspection, has no such second look. */
+export function accountsFor(
+  { oidc }: KoaContextWithOIDC,
+  { accountCache }: Pick<ProviderOptions, 'accountCache'>,
+): AccountCache['find'] {
+  return oidc.route === 'token' ? accountCache.find : accountCache.findNow;
+}
+
+/** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */
+export function scopesFor(
+  clientId: string,
+  scopes: readonly string[],
+  { role }: Pick<Account, 'role'>,
+): string[] {
+  const within = withinCeiling(scopes, role);
+  const manages = clientId === DASHBOARD_CLIENT && scopes.includes(MANAGE_APPS);
+  return manages ? [...within, MANAGE_APPS] : within;
+}

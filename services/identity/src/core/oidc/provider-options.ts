@@ -1,0 +1,60 @@
+import type { JWK } from 'jose';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'oidc-provider';
+import type { AccountCache } from '../accounts/account-cache.ts';
+import type { Applications } from '../applications/applications.ts';
+import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
+import type { OidcStore } from './adapter/oidc-adapter.ts';
+import type { SignOuts } from './epochs/sign-outs.ts';
+
+/** In seconds. */
+export type Lifetimes = {
+  accessToken: number;
+  code: number;
+  /** Absolute for public clients, sliding for confidential ones. */
+  refreshToken: number;
+  /** How long a browser that is not used stays signed in. */
+  session: number;
+};
+
+export type ProviderOptions = {
+  issuer: string;
+  keys: { keys: JWK[] };
+  /** The first signs cookies, and all are accepted. */
+  cookieKeys: readonly string[];
+  accessTokenAlgorithm: SigningAlgorithm;
+  lifetimes: Lifetimes;
+  applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
+  accountCache: Pick<AccountCache, 'find' | 'findNow'>;
+  /** Whether this is the secret of one of our own services; undefined when there is no such service. */
+  acceptsService(id: string, secret: string): boolean | undefined;
+  store: OidcStore;
+  /** What ends sessions. */
+  signOuts: SignOuts;
+  extensions: readonly ProviderExtension[];
+  /** The id of the browser that makes a request. */
+  browserId(ctx: Context): string;
+};
+
+/** What a feature adds to oidc-provider, whenever that is built. */
+export type ProviderExtension = {
+  /** One of the features has them. */
+  pages?: ProviderPages;
+  /** Adds to the configuration. */
+  configure?(configuration: Configuration & { features: object }): void;
+  attach?(provider: Provider): void;
+};
+
+/** The pages for requests that oidc-provider answers itself. */
+export type ProviderPages = {
+  error(ctx: KoaContextWithOIDC, error: ErrorOut, thrown: Error): void;
+  signOut(ctx: KoaContextWithOIDC, form: { action: string; xsrf: string }): void | Promise<void>;
+  signedOut(ctx: KoaContextWithOIDC): void | Promise<void>;
+  interactionUrl(interaction: Interaction): string;
+};
+
+/** A parameter of an authorization request: the person wants to use an account other than the current one. */
+export const ANOTHER_ACCOUNT = 'another_account';
+/** Another one: the person wants to create an account. */
+export const SIGN_UP = 'sign_up';
