@@ -15,11 +15,13 @@ const PAUSE_MS = 50;
  *
  * @param onFailure gets a sentence for every request that fails
  * @param machine the client as which they are made
+ * @param options.isHalf each client pauses for as long as its requests have taken
  */
 export async function prepareWorkload(
   origins: Record<Name, string>,
   onFailure: (failure: string) => void,
   machine: Record<string, string> = MACHINE,
+  { isHalf = false } = {},
 ) {
   const acknowledged: Acknowledged[] = [];
   let token = await tokenFrom(origins.identity, machine);
@@ -67,8 +69,10 @@ export async function prepareWorkload(
 
   async function work(worker: number): Promise<void> {
     for (let i = 0; !isStopping; i += 1) {
+      const begin = performance.now();
       try {
         await round(`${worker} ${i}`);
+        if (isHalf) await sleep(performance.now() - begin);
       } catch (error) {
         onFailure((error as Error).message + ((error as Error).cause ?? ''));
         await sleep(PAUSE_MS);
