@@ -42,7 +42,7 @@ export async function debian13Files(
   if (await exists(directory)) return directory;
 
   for (const tool of ['apt-get', 'dpkg-deb']) {
-    if (!(await findExecutable(tool, env))) {
+    if (findExecutable(tool, env) === undefined) {
       throw new ProviderError(`${noun} are fetched with ${tool}, which is not on the PATH.`);
     }
   }

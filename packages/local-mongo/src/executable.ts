@@ -1,21 +1,24 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 /** Whether the path is a file that this user may run. */
-export async function isExecutable(path: string): Promise<boolean> {
+export function isExecutable(path: string): boolean {
   try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
   } catch {
     return false;
   }
 }
 
-/** The first program of this name on env.PATH. Relative and empty entries are ignored. */
-export async function findExecutable(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  for (const directory of (env.PATH ?? '').split(delimiter)) {
-    const path = join(directory, name);
-    if (isAbsolute(directory) && (await isExecutable(path))) return path;
-  }
-  return undefined;
+/** The first program of this name on env.PATH, or in `more` folders. Relative and empty entries are ignored. */
+export function findExecutable(
+  name: string,
+  env: NodeJS.ProcessEnv,
+  ...more: readonly string[]
+): string | undefined {
+  return [...(env.PATH ?? '').split(delimiter), ...more]
+    .filter((folder) => isAbsolute(folder))
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
 }

@@ -7,7 +7,7 @@ import { ProviderError } from '../src/provider.ts';
 import { recordingLogger, temporaryDirectory } from './fixture.ts';
 
 const { logger } = recordingLogger();
-const hasApt = (await findExecutable('apt-get', process.env)) !== undefined;
+const hasApt = findExecutable('apt-get', process.env) !== undefined;
 
 t.test('cached libraries are used without apt', async (t) => {
   const cache = await temporaryDirectory(t);

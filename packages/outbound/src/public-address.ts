@@ -1,8 +1,8 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { createNetworks } from '@gatehouse/server/networks';
 
 /** Special-purpose addresses (RFC 6890 and the IANA registries), in which nothing public is. */
-const SPECIAL = new BlockList();
-const RANGES_V4 = [
+const SPECIAL = createNetworks([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -17,21 +17,19 @@ const RANGES_V4 = [
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-];
-/** Within 2000::/3, outside of which no address is public. */
-const RANGES_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
-for (const range of [...RANGES_V4, ...RANGES_V6]) {
-  const [network = '', bits = ''] = range.split('/');
-  SPECIAL.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4');
-}
-const GLOBAL_UNICAST = new BlockList();
-GLOBAL_UNICAST.addSubnet('2000::', 3, 'ipv6');
+  // Within 2000::/3, outside of which no IPv6 address is public.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '2620:4f:8000::/48',
+  '3fff::/20',
+]);
+const GLOBAL_UNICAST = createNetworks(['2000::/3']);
 
 /** Whether an IP address is one of the public internet. One with a zone (RFC 4007 §11) is not. */
 export function isPublicAddress(address: string): boolean {
-  const family = address.includes('%') ? 0 : isIP(address);
-  if (family === 4) return !SPECIAL.check(address, 'ipv4');
-  return family === 6 && GLOBAL_UNICAST.check(address, 'ipv6') && !SPECIAL.check(address, 'ipv6');
+  if (address.includes('%') || isIP(address) === 0 || SPECIAL.include(address)) return false;
+  return isIP(address) === 4 || GLOBAL_UNICAST.include(address);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { findExecutable } from '@gatehouse/local-mongo/executable';
 import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -18,10 +18,8 @@ export const NO_CHROMIUM = 'there is no Chromium on the PATH';
 
 /** The path of a Chromium that is installed; undefined when there is none. */
 export function findChromium(): string | undefined {
-  const directories = (process.env.PATH ?? '').split(delimiter);
-  return NAMES.flatMap((name) => directories.map((directory) => join(directory, name))).find((path) =>
-    existsSync(path),
-  );
+  const [first] = NAMES.flatMap((name) => findExecutable(name, process.env) ?? []);
+  return first;
 }
 
 /** Starts a Chromium without a window, with these settings over the usual ones. It ends with the test. */

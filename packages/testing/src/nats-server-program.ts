@@ -1,7 +1,7 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import type { Logger } from '@gatehouse/core/logger';
 import { debian13Files } from '@gatehouse/local-mongo/debian-files';
+import { findExecutable } from '@gatehouse/local-mongo/executable';
 
 /** Names the program of the run to the test files; empty when this machine has none. */
 export const NATS_SERVER_VARIABLE = 'GATEHOUSE_TEST_NATS_SERVER';
@@ -16,16 +16,7 @@ const PROGRAM = {
 
 /** The path of an installed nats-server. Debian installs it where only root's PATH leads. */
 export function installedNatsServer(env: NodeJS.ProcessEnv): string | undefined {
-  return [...(env.PATH ?? '').split(delimiter), '/usr/sbin']
-    .map((folder) => join(folder, 'nats-server'))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
+  return findExecutable('nats-server', env, '/usr/sbin');
 }
 
 /**

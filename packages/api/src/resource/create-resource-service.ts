@@ -31,7 +31,7 @@ import { createTokenVerifier } from '@gatehouse/tokens/verifier';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { type ErrorBody, v2Body } from '../http/error-bodies.ts';
-import { createCallLimits } from '../http/identify-caller.ts';
+import { type CallLimits, createCallLimits } from '../http/identify-caller.ts';
 import type { RateLimitStore } from '../http/rate-limit-store.ts';
 import { ABOUT_VERSION, INTERFACE } from '../openapi/interface.ts';
 import type { OpenApiOptions } from '../openapi/operation.ts';
@@ -122,133 +122,66 @@ export function createResourceService(
   dependencies: ResourceDependencies,
   build: (context: ResourceContext) => ResourceParts,
 ): Service {
-  const { name, prefixes } = definition;
-  const unreachable = definition.paths.find(({ prefix }) => !prefixes.some((it) => isUnder(prefix, it)));
-  if (unreachable !== undefined) {
-    throw new Error(
-      `${unreachable.prefix} is below none of the prefixes of ${name} (packages/core/src/services.ts)`,
-    );
-  }
-  const { publicUrl, identityUrl, staleAfterSeconds, filtersSunset = DEFAULT_FILTERS_SUNSET } = config;
+  const { name, prefixes, migrations = [] } = definition;
+  checkPaths(definition);
   const logger = parentLogger.child({ service: name });
-  const database = createDatabase({
-    ...{ uri: config.mongodbUri, name, logger },
-    ...{ migrations: definition.migrations ?? [], migrateAtStart: config.migrateAtStart },
-  });
+  const { mongodbUri: uri, migrateAtStart } = config;
+  const database = createDatabase({ uri, name, logger, migrations, migrateAtStart });
   const { connection } = database;
-  const requestToken = clientCredentialsGrant({
-    tokenUrl: `${identityUrl}/oauth2/token`,
-    issuer: publicUrl,
-    clientId: name,
-    clientSecret: config.clientSecret,
-  });
-  const clientOf = (service: ServiceName, url: string) =>
-    createInternalClient({ service, url, requestToken });
-  const identity = clientOf('identity', identityUrl);
-  const { revocations, resolveApiKey } = createIdentityClient(identity);
-  const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, name, logger) : undefined;
-  let hasKeys = false;
-  const feed = createRevocationFeed({
-    broadcast: dependencies.broadcast ?? (ownBroadcast as RevocationBroadcast),
-    fetch: async (since) => {
-      // With the revocations, since loading these is tried again until it succeeds, and awaited by start().
-      if (!hasKeys) await Promise.all([tokens.loadKeys(), internalTokens.loadKeys()]);
-      hasKeys = true;
-      return revocations(since);
-    },
+  const messaging = createMessaging(definition, config, dependencies, { connection, logger });
+  const { usage } = messaging;
+  const clientOf = internalClients(name, config);
+  const identity = clientOf('identity', config.identityUrl);
+  const verification = createVerification(name, config, {
+    identity,
+    broadcast: messaging.broadcast,
     logger,
     onRevocation: (revocation) => parts.onRevocation?.(revocation),
-    ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
-  const idempotencyKeys = createIdempotencyStore(connection);
-  const events =
-    dependencies.events ??
-    (ownBroadcast &&
-      createJetStreamEvents({
-        connection: ownBroadcast.connection,
-        stream: { name: name.toUpperCase(), subjects: [`${name}.>`], consumers: definition.consumers ?? [] },
-      }));
+  const { feed } = verification;
   const counters = createRateLimitStore(connection);
-  const queues =
-    ownBroadcast === undefined
-      ? createLocalJobQueues({ connection, name, logger })
-      : createJetStreamJobQueues({ connection: ownBroadcast.connection, name, logger });
-  const usage = createServiceUsage({
-    name,
-    logger,
-    events: dependencies.events,
-    nats: ownBroadcast?.connection,
-  });
-  const parts: ResourceParts = build({
-    ...{ connection, logger, identity, clientOf, revocations: feed.set, events },
-    ...{ counters, queues },
-    subscribe:
-      dependencies.events !== undefined && 'subscribe' in dependencies.events
-        ? dependencies.events.subscribe
-        : undefined,
-    nats: ownBroadcast?.connection,
-  });
+  const own = { connection, logger, identity, clientOf, revocations: feed.set, counters };
+  const parts: ResourceParts = build({ ...own, ...messaging.context });
   const { expiring = [], erase } = parts;
   const erasures = erase && createErasures(connection, { erase, logger });
-  const background = [...(parts.background ?? []), ...(erasures === undefined ? [] : [erasures])];
-  const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
-  const swept = [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring];
-  const sweeper = createSweeper(connection, swept, { logger });
-  const bounds = createBoundKeeper(connection, [RATE_LIMIT_BOUND], { logger });
-
-  const verification = {
-    issuer: publicUrl,
-    jwksUri: `${identityUrl}/.well-known/jwks.json`,
-    revocations: feed.set,
-  };
-  const tokens = createTokenVerifier({ ...verification, audience: apiAudience(publicUrl) });
-  const internalTokens = createTokenVerifier({
-    ...verification,
-    audience: internalAudience(publicUrl, name),
-  });
-  const credentials = createCredentialVerifier({
-    tokens,
-    apiKeys: createApiKeyResolver({ resolve: resolveApiKey, set: feed.set }),
-    feed,
-    publicUrl,
-  });
-  // Not dependent on the feed: identity must be able to call this service while it cannot serve revocations itself.
-  const internalCredentials = createCredentialVerifier({ tokens: internalTokens, publicUrl });
-  const authenticateInternal = authenticate(internalCredentials);
   const app = createApp({
     logger,
     errorBodyFor: errorBodyOf(definition),
     translate: database.unavailable,
-    openapi: { ...documentOf(definition), origin: publicUrl },
+    openapi: { ...documentOf(definition), origin: config.publicUrl },
   });
+  const { authenticateInternal } = verification;
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
   parts.routes(app, {
     mountOptions: {
-      authenticate: authenticate(
-        credentials,
+      authenticate: verification.authenticate(
         config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined,
       ),
-      idempotencyKeys,
+      idempotencyKeys: createIdempotencyStore(connection),
       concurrency: createConcurrencyLimit(),
-      deprecation: { sunset: filtersSunset },
+      deprecation: { sunset: config.filtersSunset ?? DEFAULT_FILTERS_SUNSET },
     },
     authenticateInternal,
   });
-  if (erasures !== undefined) {
-    mountErasures(app, { service: name, erasures, authenticate: authenticateInternal });
-  }
+  if (erasures) mountErasures(app, { service: name, erasures, authenticate: authenticateInternal });
 
+  const background = [
+    ...(parts.background ?? []),
+    ...(erasures === undefined ? [] : [erasures]),
+    createSweeper(connection, [IDEMPOTENCY_KEYS, RATE_LIMITS, ...expiring], { logger }),
+    createBoundKeeper(connection, [RATE_LIMIT_BOUND], { logger }),
+  ];
   async function startStore(): Promise<void> {
     await database.start();
     await parts.prepare?.();
-    for (const task of [...background, sweeper, bounds]) task.start();
+    for (const task of background) task.start();
   }
 
   const lifecycle = createLifecycle([
-    ownBroadcast ?? {},
-    usage ?? {},
+    ...messaging.connections,
     // In parallel: one waits for identity, the other for the database.
     { start: () => Promise.all([feed.start(), startStore()]) },
-    ...[database, feed, ...background, sweeper, bounds].map(({ stop }) => ({ stop })),
+    ...[database, feed, ...background].map(({ stop }) => ({ stop })),
     { stop: () => app.close() },
   ]);
   let started = false;
@@ -269,7 +202,101 @@ export function createResourceService(
   };
 }
 
-function natsBroadcast({ natsUrl }: ResourceConfig, name: string, logger: Logger) {
+/** Throws when a path of the service is not among those that are routed to it. */
+function checkPaths({ name, prefixes, paths }: ResourceServiceDefinition): void {
+  const unreachable = paths.find(({ prefix }) => !prefixes.some((it) => isUnder(prefix, it)));
+  if (unreachable === undefined) return;
+  throw new Error(
+    `${unreachable.prefix} is below none of the prefixes of ${name} (packages/core/src/services.ts)`,
+  );
+}
+
+/** What a service sends and hears: by NATS, or within its process by what that is given. */
+function createMessaging(
+  { name, consumers = [] }: ResourceServiceDefinition,
+  { natsUrl }: ResourceConfig,
+  { broadcast, events: given }: ResourceDependencies,
+  { connection, logger }: { connection: Database['connection']; logger: Logger },
+) {
+  const own = broadcast === undefined ? natsBroadcast(natsUrl, name, logger) : undefined;
+  const nats = own?.connection;
+  const stream = { name: name.toUpperCase(), subjects: [`${name}.>`], consumers };
+  const usage = createServiceUsage({ name, logger, events: given, nats });
+  return {
+    broadcast: broadcast ?? (own as RevocationBroadcast),
+    usage,
+    connections: [own ?? {}, usage ?? {}],
+    context: {
+      events: given ?? (nats && createJetStreamEvents({ connection: nats, stream })),
+      subscribe: given !== undefined && 'subscribe' in given ? given.subscribe : undefined,
+      queues:
+        nats === undefined
+          ? createLocalJobQueues({ connection, name, logger })
+          : createJetStreamJobQueues({ connection: nats, name, logger }),
+      nats,
+    },
+  };
+}
+
+/** Makes clients of other services' internal routes, which get their tokens from identity. */
+function internalClients(name: string, { identityUrl, publicUrl, clientSecret }: ResourceConfig) {
+  const requestToken = clientCredentialsGrant({
+    tokenUrl: `${identityUrl}/oauth2/token`,
+    issuer: publicUrl,
+    clientId: name,
+    clientSecret,
+  });
+  return (service: ServiceName, url: string) => createInternalClient({ service, url, requestToken });
+}
+
+/** Verifies credentials that identity has issued, and follows which of them are revoked. */
+function createVerification(
+  name: string,
+  { publicUrl, identityUrl, staleAfterSeconds }: ResourceConfig,
+  options: {
+    identity: InternalClient;
+    broadcast: RevocationBroadcast;
+    logger: Logger;
+    onRevocation(revocation: Revocation): void;
+  },
+) {
+  const { revocations, resolveApiKey } = createIdentityClient(options.identity);
+  let hasKeys = false;
+  const feed = createRevocationFeed({
+    broadcast: options.broadcast,
+    fetch: async (since) => {
+      // With the revocations, since loading these is tried again until it succeeds, and awaited by start().
+      if (!hasKeys) await Promise.all([tokens.loadKeys(), internalTokens.loadKeys()]);
+      hasKeys = true;
+      return revocations(since);
+    },
+    logger: options.logger,
+    onRevocation: options.onRevocation,
+    ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
+  });
+  const issued = {
+    issuer: publicUrl,
+    jwksUri: `${identityUrl}/.well-known/jwks.json`,
+    revocations: feed.set,
+  };
+  const tokens = createTokenVerifier({ ...issued, audience: apiAudience(publicUrl) });
+  const internalTokens = createTokenVerifier({ ...issued, audience: internalAudience(publicUrl, name) });
+  const credentials = createCredentialVerifier({
+    tokens,
+    apiKeys: createApiKeyResolver({ resolve: resolveApiKey, set: feed.set }),
+    feed,
+    publicUrl,
+  });
+  // Not dependent on the feed: identity must be able to call this service while it cannot serve revocations itself.
+  const internalCredentials = createCredentialVerifier({ tokens: internalTokens, publicUrl });
+  return {
+    feed,
+    authenticate: (limits: CallLimits | undefined) => authenticate(credentials, limits),
+    authenticateInternal: authenticate(internalCredentials),
+  };
+}
+
+function natsBroadcast(natsUrl: string | undefined, name: string, logger: Logger) {
   if (natsUrl === undefined) throw new Error('neither a broadcast nor natsUrl is given');
   return createNatsBroadcast({ url: natsUrl, name, logger });
 }

@@ -9,12 +9,12 @@ export const installedMongod: Provider = {
     requireUnixSockets('mongod');
     const named = env.MONGOD_BINARY;
     if (named) {
-      if (!(await isExecutable(named))) {
+      if (!isExecutable(named)) {
         throw new FatalProviderError(`MONGOD_BINARY is ${named}, which is not an executable file.`);
       }
       return launchMongod({ kind: 'mongod', binary: named, dataDirectory, env });
     }
-    const binary = await findExecutable('mongod', env);
+    const binary = findExecutable('mongod', env);
     if (!binary) throw new ProviderError('There is no mongod on the PATH.');
     return launchMongod({ kind: 'mongod', binary, dataDirectory, env });
   },
