@@ -26,13 +26,14 @@ export type Body = ProductBody & {
 };
 
 export const PRODUCTS = '/v2/products';
+export const ORDERS = '/v2/orders';
 export const ALL = 'read:data write:data';
 
 /** Who is a user from the start. */
 export const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
 
 /** The commerce service, and users beside it, with a database and an issuer of their own. */
-export function build(
+export async function build(
   t: { teardown(fn: () => unknown): void },
   more: Pick<ResourceDependencies, 'events'> & {
     natsUrl?: string;
@@ -42,7 +43,7 @@ export function build(
   } = {},
 ) {
   const { events, natsUrl, usersUrl, maxPendingOrders = 10_000, pendingOrderHours = 0 } = more;
-  return startTestService<Body>(t, 'commerce', (config, logger, dependencies) => [
+  const service = await startTestService<Body>(t, 'commerce', (config, logger, dependencies) => [
     createUsersService(
       {
         ...config,
@@ -63,4 +64,26 @@ export function build(
       natsUrl === undefined ? { ...dependencies, ...(events === undefined ? {} : { events }) } : {},
     ),
   ]);
+  const { call, issuer } = service;
+  const machine = await issuer.machine(ALL);
+  return {
+    ...service,
+    machine,
+    ann: await issuer.person(ANN, 'user', ALL),
+    /** A product of which there is so much; returns its id. */
+    async newProduct(stock: number, more: object = {}): Promise<string> {
+      const product = { name: 'Green tea', price: 12.5, currency: 'USD', stock, ...more };
+      return (await call('POST', PRODUCTS, machine, product)).body.id;
+    },
+    stockOf: async (id: string) => (await call('GET', `${PRODUCTS}/${id}`, machine)).body.stock,
+    order(
+      token: string,
+      items: readonly [id: string, quantity: number][],
+      more: object = {},
+      headers: Record<string, string> = {},
+    ) {
+      const lines = items.map(([product_id, quantity]) => ({ product_id, quantity }));
+      return call('POST', ORDERS, token, { items: lines, currency: 'USD', ...more }, headers);
+    },
+  };
 }

@@ -5,11 +5,10 @@ import t from 'tap';
 import { ALL, build, PRODUCTS } from './build.ts';
 import { beginImport, type ImportedLine, importAll } from './import-client.ts';
 
-const { call, issuer, base, mongodbUri, document } = await build(t);
+const { call, issuer, base, mongodbUri, document, machine } = await build(t);
 const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
 t.teardown(() => client.close());
 const products = client.db().collection('products');
-const machine = await issuer.machine(ALL);
 const TEA = { name: 'Green tea', price: 12.5, currency: 'USD' };
 
 t.test('each line is answered as soon as it is read', async (t) => {

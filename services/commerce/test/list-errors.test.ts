@@ -1,16 +1,9 @@
 import t from 'tap';
-import { ALL, ANN, build, PRODUCTS } from './build.ts';
+import { build, PRODUCTS } from './build.ts';
 
-const { call, issuer } = await build(t);
-const machine = await issuer.machine(ALL);
-const ann = await issuer.person(ANN, 'user', ALL);
-const ids: string[] = [];
-for (const name of ['Green tea', 'Black tea', 'White tea']) {
-  const product = { name, price: 12.5, currency: 'USD', stock: 10, category: 'Tea' };
-  const { id } = (await call('POST', PRODUCTS, machine, product)).body;
-  ids.push(id);
-  await call('POST', '/v2/orders', ann, { items: [{ product_id: id, quantity: 1 }], currency: 'USD' });
-}
+const { call, ann, newProduct, order } = await build(t);
+for (const name of ['Green tea', 'Black tea', 'White tea'])
+  await order(ann, [[await newProduct(10, { name, category: 'Tea' }), 1]]);
 
 /** Lists of three, each with a filter that they all match. */
 const LISTS = [

@@ -1,8 +1,9 @@
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { ORDER_STATUSES, type Order } from '../src/order.ts';
 import { createOrderService } from '../src/order-service.ts';
 import { createOrderStore } from '../src/store/order-store.ts';
-import { logger, openBooks, orderOf, STOCK } from './stock-books.ts';
+import { openBooks, orderOf, STOCK } from './stock-books.ts';
 
 const { orderStore, another, newProducts } = await openBooks(t);
 const MACHINE = { person: undefined };

@@ -3,33 +3,20 @@ import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import mongoose from 'mongoose';
 import t from 'tap';
 import { createOrderStore } from '../src/store/order-store.ts';
-import { ALL, ANN, build, PRODUCTS } from './build.ts';
-import { logger, openBooks, orderOf, STOCK } from './stock-books.ts';
+import { ALL, build, ORDERS, PRODUCTS } from './build.ts';
+import { openBooks, orderOf, STOCK } from './stock-books.ts';
 
-const ORDERS = '/v2/orders';
-const { call, issuer, mongodbUri } = await build(t);
-const machine = await issuer.machine(ALL);
-const ann = await issuer.person(ANN, 'user', ALL);
+const { call, issuer, mongodbUri, machine, ann, newProduct, stockOf, order } = await build(t);
 const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
 t.teardown(() => client.close());
 const stored = client.db().collection<{ _id: string }>('orders');
 
-async function newProduct(stock: number): Promise<string> {
-  const product = { name: 'Green tea', price: 12.5, currency: 'USD', stock };
-  return (await call('POST', PRODUCTS, machine, product)).body.id;
-}
-const stockOf = async (id: string) => (await call('GET', `${PRODUCTS}/${id}`, machine)).body.stock;
 const orderWith = (key: string, product: string, quantity = 1, token = ann) =>
-  call(
-    'POST',
-    ORDERS,
-    token,
-    { items: [{ product_id: product, quantity }], currency: 'USD' },
-    { 'idempotency-key': key },
-  );
+  order(token, [[product, quantity]], {}, { 'idempotency-key': key });
 const newKey = () => ({
   id: randomUUID(),
   fingerprint: 'body',
@@ -148,9 +135,9 @@ t.test('a process that dies anywhere leaves no key behind', async (t) => {
     const label = `${when} write ${nth}, stock ${stocks}`;
     const ids = await newProducts(stocks);
     const key = newKey();
-    const order = orderOf(ids);
+    const intended = orderOf(ids);
     const dying = createOrderStore(dyingConnection(nth, when), { logger });
-    const result = await dying.place(order, { key }).catch(() => undefined);
+    const result = await dying.place(intended, { key }).catch(() => undefined);
     const left = await orders.findOne({ 'idempotency.key': key.id });
     const expected = left?.status ? 'done' : left?.stock.phase === 'reserving' ? 'running' : undefined;
     let found = await orderStore.findByKey(key);
@@ -170,7 +157,7 @@ t.test('a process that dies anywhere leaves no key behind', async (t) => {
       found = await createOrderStore(another(), { logger }).findByKey(key);
     }
     if (found?.state === 'done') {
-      t.equal(found.created.id, order.id, label);
+      t.equal(found.created.id, intended.id, label);
     } else {
       t.equal(found, undefined, label);
       t.not(result?.isPlaced, true, `${label}: what was acknowledged is there`);

@@ -1,25 +1,9 @@
 import { repetitions } from '@gatehouse/testing/repetitions';
 import t from 'tap';
-import { ALL, ANN, build, PRODUCTS } from './build.ts';
+import { ALL, ANN, build, ORDERS, PRODUCTS } from './build.ts';
 
-const ORDERS = '/v2/orders';
-const service = await build(t);
-const { base, call, issuer } = service;
-const machine = await issuer.machine(ALL);
-const ann = await issuer.person(ANN, 'user', ALL);
+const { base, call, issuer, machine, ann, newProduct, stockOf, order } = await build(t);
 const bob = await issuer.person('usr_bob', 'user', ALL);
-
-async function newProduct(stock: number, more: object = {}): Promise<string> {
-  const product = { name: 'Green tea', price: 12.5, currency: 'USD', stock, ...more };
-  return (await call('POST', PRODUCTS, machine, product)).body.id;
-}
-const stockOf = async (id: string) => (await call('GET', `${PRODUCTS}/${id}`, machine)).body.stock;
-const order = (token: string, items: [id: string, quantity: number][], more: object = {}) =>
-  call('POST', ORDERS, token, {
-    items: items.map(([product_id, quantity]) => ({ product_id, quantity })),
-    currency: 'USD',
-    ...more,
-  });
 
 t.test('an order is at the prices of its time; cancelling returns the stock', async (t) => {
   const [tea, cup] = [await newProduct(10), await newProduct(3, { price: 0.1 })];
@@ -221,16 +205,12 @@ t.test('a change of the product and orders at once lose nothing of each other', 
 });
 
 t.test('while users cannot be asked, one can order for oneself and read, and not for others', async (t) => {
-  const { call, issuer } = await build(t, { usersUrl: 'http://127.0.0.1:1' });
-  const machine = await issuer.machine(ALL);
-  const product = { name: 'Green tea', price: 1, currency: 'USD', stock: 5 };
-  const { id } = (await call('POST', PRODUCTS, machine, product)).body;
-  const body = { items: [{ product_id: id, quantity: 1 }], currency: 'USD' };
-  const refused = await call('POST', ORDERS, machine, { ...body, user_id: ANN });
+  const { call, machine, ann, newProduct, order } = await build(t, { usersUrl: 'http://127.0.0.1:1' });
+  const id = await newProduct(5);
+  const refused = await order(machine, [[id, 1]], { user_id: ANN });
   t.equal(refused.status, 503);
   t.ok(refused.headers.get('retry-after'));
-  const ann = await issuer.person(ANN, 'user', ALL);
-  t.equal((await call('POST', ORDERS, ann, body)).status, 201);
+  t.equal((await order(ann, [[id, 1]])).status, 201);
   const [found] = (await call('GET', ORDERS, machine)).body.data;
   t.match(await call('GET', `${ORDERS}/${found?.id}`, machine), { status: 200, body: { user_id: ANN } });
 });

@@ -1,23 +1,28 @@
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { changeStatus } from '../src/order.ts';
 import { createOrderExpiry } from '../src/order-expiry.ts';
 import { createOrderStore } from '../src/store/order-store.ts';
-import { ALL, ANN, build, PRODUCTS } from './build.ts';
-import { logger, openBooks, orderOf, STOCK } from './stock-books.ts';
+import { ALL, ANN, build, ORDERS } from './build.ts';
+import { openBooks, orderOf, STOCK } from './stock-books.ts';
 
-const ORDERS = '/v2/orders';
 const LIMIT = 5;
-const { call, issuer, mongodbUri } = await build(t, { maxPendingOrders: LIMIT });
-const machine = await issuer.machine(ALL);
-const ann = await issuer.person(ANN, 'user', ALL);
+const {
+  call,
+  issuer,
+  mongodbUri,
+  machine,
+  ann,
+  newProduct,
+  stockOf,
+  order: place,
+} = await build(t, { maxPendingOrders: LIMIT });
 const bob = await issuer.person('usr_bob', 'user', ALL);
-const product = { name: 'Green tea', price: 12.5, currency: 'USD', stock: 1000 };
-const { id: tea } = (await call('POST', PRODUCTS, machine, product)).body;
-const order = (token: string, more: object = {}, quantity = 1) =>
-  call('POST', ORDERS, token, { items: [{ product_id: tea, quantity }], currency: 'USD', ...more });
+const tea = await newProduct(1000);
+const order = (token: string, more: object = {}, quantity = 1) => place(token, [[tea, quantity]], more);
 
 t.test('a person has so many pending orders and no more, also when many come at once', async (t) => {
   const responses = await Promise.all(Array.from({ length: 6 * LIMIT }, () => order(ann)));
@@ -26,7 +31,7 @@ t.test('a person has so many pending orders and no more, also when many come at 
   for (const { status, body } of responses) {
     if (status !== 201) t.match(body.error, { code: 'conflict', message: /5 pending orders/ });
   }
-  t.equal((await call('GET', `${PRODUCTS}/${tea}`, machine)).body.stock, 1000 - LIMIT);
+  t.equal(await stockOf(tea), 1000 - LIMIT);
   t.equal((await order(bob)).status, 201, 'another person');
   t.equal(
     (await order(machine, { user_id: ANN })).status,

@@ -1,9 +1,7 @@
 import t from 'tap';
-import { ALL, ANN, build, PRODUCTS } from './build.ts';
+import { build, PRODUCTS } from './build.ts';
 
-const { call, issuer } = await build(t);
-const machine = await issuer.machine(ALL);
-const customer = await issuer.person(ANN, 'user', ALL);
+const { call, machine, ann, order: place } = await build(t);
 const STOCK = 1000;
 
 async function createProduct() {
@@ -12,10 +10,7 @@ async function createProduct() {
   return { path: `${PRODUCTS}/${body.id}`, id: body.id, etag: headers.get('etag') ?? '' };
 }
 
-function order(productId: string) {
-  const items = [{ product_id: productId, quantity: 1 }];
-  return call('POST', '/v2/orders', customer, { items, currency: 'EUR' });
-}
+const order = (productId: string) => place(ann, [[productId, 1]], { currency: 'EUR' });
 
 t.test('a product can be edited while many order it, and each piece is counted', async (t) => {
   const { path, id } = await createProduct();

@@ -7,8 +7,7 @@ import type { ProductField } from '../src/product.ts';
 import { createProductStore } from '../src/store/product-store.ts';
 import { ALL, build, PRODUCTS } from './build.ts';
 
-const { call, issuer, mongodbUri } = await build(t);
-const machine = await issuer.machine(ALL);
+const { call, issuer, mongodbUri, machine } = await build(t);
 const editor = await issuer.person('usr_editor', 'editor', ALL);
 const TEA = { name: 'Green tea', price: 12.5, currency: 'USD' };
 
@@ -118,8 +117,7 @@ t.test('a sku is unique where given, whatever its case, also when many come at o
 });
 
 t.test('lists by price and category, and categories', async (t) => {
-  const { call, issuer } = await build(t);
-  const machine = await issuer.machine(ALL);
+  const { call, machine } = await build(t);
   const prices = [0.1, 100, 9.99, 0.3, 20, 3];
   for (const [i, price] of prices.entries()) {
     const category = ['Tea', 'Coffee', null][i % 3];
@@ -164,8 +162,7 @@ t.test('every write is an event, with the version of the product', async (t) => 
   const events = createLocalEvents();
   const seen: unknown[] = [];
   events.subscribe('commerce.product.*', ({ subject, data }) => seen.push([subject, data]));
-  const { call, issuer } = await build(t, { events });
-  const machine = await issuer.machine(ALL);
+  const { call, machine } = await build(t, { events });
   const { id } = (await call('POST', PRODUCTS, machine, { ...TEA, stock: 3 })).body;
   await call('PUT', `${PRODUCTS}/${id}`, machine, { stock: 2 });
   await call('DELETE', `${PRODUCTS}/${id}`, machine);

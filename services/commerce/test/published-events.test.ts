@@ -3,7 +3,7 @@ import { until } from '@gatehouse/testing/processes';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import t from 'tap';
-import { ALL, ANN, build, PRODUCTS } from './build.ts';
+import { ANN, build, PRODUCTS } from './build.ts';
 
 t.test(
   'a service by itself publishes its events to NATS, also those of a time without NATS',
@@ -11,8 +11,7 @@ t.test(
   async (t) => {
     const server = await startJetStream(t);
     await server.kill();
-    const { call, issuer } = await build(t, { natsUrl: server.url });
-    const machine = await issuer.machine(ALL);
+    const { call, machine } = await build(t, { natsUrl: server.url });
     const product = { name: 'Green tea', price: 12.5, currency: 'USD' };
     const { id } = (await call('POST', PRODUCTS, machine, product)).body;
     await server.start();

@@ -10,10 +10,9 @@ import mongoose from 'mongoose';
 import t from 'tap';
 import { type ProductDocument, productOf, storedFields } from '../src/store/product-document.ts';
 import { createProductStore } from '../src/store/product-store.ts';
-import { ALL, build } from './build.ts';
+import { build } from './build.ts';
 
-const { call, issuer, document } = await build(t);
-const machine = await issuer.machine(ALL);
+const { call, document, machine } = await build(t);
 const SEARCH = '/v2/products/search';
 type Documented = { paths: Record<typeof SEARCH, { get: { parameters: { name: string }[] } }> };
 
@@ -144,8 +143,7 @@ t.test('by cursor, in any sort and page size: every product once, forwards and b
 });
 
 t.test('many matches', async (t) => {
-  const { call, issuer, mongodbUri } = await build(t);
-  const machine = await issuer.machine(ALL);
+  const { call, machine, mongodbUri } = await build(t);
   const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
   t.teardown(() => client.close());
   const at = new Date();

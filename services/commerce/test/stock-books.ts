@@ -1,22 +1,15 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
-import type { Connection } from 'mongoose';
+import { logger } from '@gatehouse/testing/test-logger';
 import type { Test } from 'tap';
 import type { Order } from '../src/order.ts';
 import { createOrderStore } from '../src/store/order-store.ts';
 import { createProductStore } from '../src/store/product-store.ts';
+import { anotherConnection, dyingConnection, watchedConnection } from './dying-connection.ts';
 
 /** The stock that every product begins with, unless a test says otherwise. */
 export const STOCK = 10;
-const WRITES = ['insertOne', 'updateOne', 'updateMany', 'deleteOne', 'findOneAndUpdate'];
-export const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-
-type Watch = {
-  before(collection: string, method: string): void | Promise<void>;
-  after?(collection: string, method: string): void | Promise<void>;
-};
 
 /** A database with products and orders, processes that die in it, and its books. */
 export async function openBooks(t: Test) {
@@ -30,80 +23,14 @@ export async function openBooks(t: Test) {
   const products = connection.collection('products');
   const orders = connection.collection('orders');
 
-  /** A connection with no models yet, as another process has it. */
-  const another = () => connection.useDb(connection.name, { useCache: false });
-
-  /**
-   * A connection whose reads of lists and writes wait for `before` and `after`, which may throw. Of a bulk write each one
-   * does, since a process or a database may die between any two.
-   */
-  function watchedConnection({ before, after }: Watch): Connection {
-    const own = another();
-    const collectionOf = (name: string) =>
-      new Proxy(own.collection(name), {
-        get(target, property) {
-          const value: unknown = Reflect.get(target, property);
-          if (typeof value !== 'function') return value;
-          const method = String(property);
-          const watched = async (run: () => Promise<unknown>) => {
-            await before(name, method);
-            const result = await run();
-            await after?.(name, method);
-            return result;
-          };
-          if (method === 'find') {
-            return (...args: unknown[]) => {
-              const cursor: { toArray(): Promise<unknown> } = Reflect.apply(value, target, args);
-              const toArray = cursor.toArray.bind(cursor);
-              return Object.assign(cursor, { toArray: () => watched(toArray) });
-            };
-          }
-          if (method === 'bulkWrite') {
-            return async (writes: unknown[], options: object) => {
-              let matchedCount = 0;
-              for (const [index, write] of writes.entries()) {
-                const one = async (): Promise<unknown> => Reflect.apply(value, target, [[write], options]);
-                const result = await watched(one).catch((error: unknown) => {
-                  throw Object.assign(Object(error), { writeErrors: [{ index }] });
-                });
-                matchedCount += (result as { matchedCount: number }).matchedCount;
-              }
-              return { matchedCount };
-            };
-          }
-          if (!WRITES.includes(method)) return value.bind(target);
-          return (...args: unknown[]) =>
-            watched(async (): Promise<unknown> => Reflect.apply(value, target, args));
-        },
-      });
-    return new Proxy(own, {
-      get: (target, property) => (property === 'collection' ? collectionOf : Reflect.get(target, property)),
-    });
-  }
-
-  /**
-   * A connection of a process that dies at its nth write: before it, or after it and before its response. From then on nothing
-   * that the process does reaches the database.
-   */
-  function dyingConnection(nth: number, when: 'before' | 'after'): Connection {
-    let writes = 0;
-    return watchedConnection({
-      before(_name, method) {
-        if (method !== 'find') writes += 1;
-        if (writes > nth || (writes === nth && when === 'before')) throw new Error('killed');
-      },
-      after() {
-        if (writes >= nth) throw new Error('killed');
-      },
-    });
-  }
+  const another = () => anotherConnection(connection);
 
   /** A process that stands still, from the nth time that it reads a list of, or writes, these until it is told to go on. */
   function lateProcess(nth: number, collection: string, methods: readonly string[]) {
     const standing = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     let calls = 0;
-    const late = watchedConnection({
+    const late = watchedConnection(connection, {
       async before(name, method) {
         if (name !== collection || !methods.includes(method)) return;
         calls += 1;
@@ -175,7 +102,7 @@ export async function openBooks(t: Test) {
     products,
     orders,
     another,
-    dyingConnection,
+    dyingConnection: (nth: number, when: 'before' | 'after') => dyingConnection(connection, { nth, when }),
     lateProcess,
     newProducts,
     passTime,

@@ -1,7 +1,8 @@
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createOrderStore } from '../src/store/order-store.ts';
-import { logger, openBooks, orderOf, STOCK } from './stock-books.ts';
+import { openBooks, orderOf, STOCK } from './stock-books.ts';
 
 const books = await openBooks(t);
 const { orderStore, orders, products, another, newProducts, passTime, checkBooks } = books;
