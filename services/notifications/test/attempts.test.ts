@@ -171,6 +171,21 @@ t.test('a process that has its own job back tells the attempts apart', async (t)
   t.same(recorded, ['accepted']);
 });
 
+t.test('what may have been accepted is recorded as unknown when it fails', async (t) => {
+  const ledger = createAttemptLedger({ attempts: one, onOutcome() {} });
+  for (const [mayBeAccepted, outcome] of [
+    [true, 'unknown'],
+    [false, 'failed'],
+  ] as const) {
+    const notification = await add();
+    const job = { id: notification.id, data: { notification: notification.id, job: 1 } } as unknown as Job;
+    await ledger.begin(job, LEASE);
+    ledger.currentAttempt(job, 1).mayBeAccepted = mayBeAccepted;
+    await ledger.end(job, 1, { result: 'failed', error: 'silence', retryInMs: 0 });
+    t.same(await outcomes(notification), ['queued', outcome]);
+  }
+});
+
 t.test('a new priority makes a new job, and voids the one before', async (t) => {
   const notification = await add();
   await store.update(notification.id, (current) => change(current, { priority: 'high' }), undefined);
