@@ -3,6 +3,7 @@ import { isStorable } from '@gatehouse/api/http/json-body';
 import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { KeyList } from '@gatehouse/core/sealing';
+import type { PageForm } from '@gatehouse/web/form';
 import type { Context } from 'koa';
 import type { BrowserCookie } from './browser-cookie.ts';
 
@@ -19,8 +20,8 @@ export class CsrfError extends ServiceError {
 
 /** Protects forms from other sites by a token that is bound to the browser and to what the form is about. */
 export type CsrfForms = {
-  /** The hidden token for a form in this context, such as an interaction. May set the browser's cookie. */
-  token(ctx: Context, context: string): string;
+  /** A form in this context, such as an interaction; that of its path by default. May set the browser's cookie. */
+  form(ctx: Context, target: Omit<PageForm, 'csrf'> & { context?: string }): PageForm;
   /** The fields of a submitted form. Throws CsrfError unless its token fits the context. */
   read(ctx: Context, context: string): Promise<Map<string, string>>;
 };
@@ -31,7 +32,10 @@ export function createCsrfForms(keys: KeyList, browser: BrowserCookie): CsrfForm
       .update(`form ${browser.id(ctx)} ${context}`)
       .digest('base64url');
   return {
-    token: (ctx, context) => tokenOf(keys[0], ctx, context),
+    form: (ctx, { context, ...target }) => ({
+      ...target,
+      csrf: tokenOf(keys[0], ctx, context ?? target.action),
+    }),
     async read(ctx, context) {
       if (ctx.is(FORM) !== FORM) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);

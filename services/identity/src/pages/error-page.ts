@@ -91,8 +91,7 @@ export function errorPage(model: ErrorPageModel): string {
   const { application, retryAfter, detail, redirectUris, links } = model;
   return standalonePage({
     title,
-    body: html`<h1>${title}</h1>
-<p>${what}</p>
+    body: html`<p>${what}</p>
 <h2>What to do next</h2>
 <p>${retryAfter === undefined ? next : `Please wait ${duration(retryAfter)}, then try again.`}</p>
 ${links?.account !== undefined && html`<ul class="ways"><li><a href="${links.account}">Go to your account</a></li></ul>`}

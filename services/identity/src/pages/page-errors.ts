@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/core/errors';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context, Middleware } from 'koa';
 import { type ErrorOut, errors } from 'oidc-provider';
@@ -108,6 +108,15 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
       sendPage(ctx, html, { status: ctx.status });
     },
   };
+}
+
+/** What is wrong with a form: with its fields, which `fieldOf` names as the page does, or as a whole. */
+export function formProblems(
+  { details, message }: ServiceError,
+  fieldOf: (field: string) => string = (field) => field,
+): FieldProblem[] {
+  if (details === undefined) return [{ field: 'form', message }];
+  return details.map((problem) => ({ field: fieldOf(problem.field), message: problem.message }));
 }
 
 function kindOf(error: ServiceError): ErrorPageKind {

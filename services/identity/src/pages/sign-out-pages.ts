@@ -16,8 +16,7 @@ export function signOutPage(model: SignOutModel): string {
   const { username, application } = model;
   return standalonePage({
     title: 'Sign out?',
-    body: html`<h1>Sign out?</h1>
-${username !== undefined && html`<p>You are signed in to ${PRODUCT} as ${named(username)}.</p>`}
+    body: html`${username !== undefined && html`<p>You are signed in to ${PRODUCT} as ${named(username)}.</p>`}
 ${application !== undefined && html`<p>${named(application)} asks to sign you out.</p>`}
 <p>Signing out ends your session in this browser. Other applications that you opened in this browser will ask you to sign in again.</p>
 ${form(
@@ -37,8 +36,7 @@ export function signedOutPage(model: SignedOutModel): string {
   const { signIn, application } = model.links;
   return standalonePage({
     title: 'You are signed out',
-    body: html`<h1>You are signed out</h1>
-<p>If this is not your own computer, close all browser windows now.</p>
+    body: html`<p>If this is not your own computer, close all browser windows now.</p>
 <ul class="ways">
 ${application && html`<li><a href="${application.href}">Go back to ${named(application.name)}</a></li>`}
 ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
@@ -50,8 +48,7 @@ ${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
 export function stillSignedInPage(model: { username: string; links: { account: string } }): string {
   return standalonePage({
     title: 'You are still signed in',
-    body: html`<h1>You are still signed in</h1>
-<p>You are still signed in to ${PRODUCT} as ${named(model.username)} in this browser.</p>
+    body: html`<p>You are still signed in to ${PRODUCT} as ${named(model.username)} in this browser.</p>
 <p class="buttons"><a class="primary" href="${model.links.account}">Go to your account</a></p>`,
   });
 }

@@ -64,6 +64,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       sessions: '/account/s',
     },
   };
+  const after = (notice: string) => ({ ...frame, notice });
   const links = { forgottenPassword: '/forgotten', createAccount: '/create' };
   const signIn = { form, application, links, cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
@@ -72,7 +73,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
-  const session = { address: of('::1'), signedInAt: at, lastSeenAt: at, end: form };
+  const session = { address: of('::1'), createdAt: at, lastUsedAt: at, end: form };
   const here = { ...session, current: true };
   const away = { ...session, current: false };
   const devices = [
@@ -80,7 +81,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     { name: 'Safari on iPhone', uses: [away, away], endAll: form },
     { name: 'Unknown device', uses: [away], endAll: form },
   ];
-  const login = { address: '2001:db8::1', createdAt: at, lastUsedAt: at, end: form };
+  const login = { ...away, address: '2001:db8::1' };
   const programs = [
     { name: of('curl/8.5.0'), uses: [login], endAll: form },
     { name: 'Unknown program', uses: [login, login], endAll: form },
@@ -174,13 +175,27 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       newPasswordPage({ form, username: of('ada'), restoredEmail: of('ada@x.example') }),
     ],
     ['link invalid, email', linkInvalidPage({ purpose: 'email', links: { retry: '/account' } })],
-    ['profile', profilePage({ ...profile, email: 'verified', notice: 'saved' })],
-    ['profile, unverified', profilePage({ ...profile, email: 'unverified', notice: 'link_sent' })],
+    ['profile', profilePage({ ...profile, frame: after('Your profile is saved.'), email: 'verified' })],
+    [
+      'profile, unverified',
+      profilePage({
+        ...profile,
+        frame: after('We have sent a link to your email address. Open the link to confirm the address.'),
+        email: 'unverified',
+      }),
+    ],
     [
       'profile, problems',
       profilePage({ ...profile, values: {}, email: 'none', problems: [...names, 'other'].map(problem) }),
     ],
-    ['password', passwordPage({ frame, form, notice: 'saved', endCredentials: '/end' })],
+    [
+      'password',
+      passwordPage({
+        frame: after('Your new password is saved. All other devices and applications are signed out.'),
+        form,
+        endCredentials: '/end',
+      }),
+    ],
     [
       'password, problems',
       passwordPage({ frame, form, problems: ['current_password', 'new_password'].map(problem) }),
@@ -197,10 +212,11 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     [
       'applications, none',
       applicationsPage({
-        ...{ frame, own: [], endCredentials: '/end' },
+        frame: after('The application no longer has access to your account.'),
+        own: [],
+        endCredentials: '/end',
         role: 'user',
         applications: [],
-        notice: 'revoked',
       }),
     ],
     [
@@ -219,7 +235,13 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     [
       'sessions',
-      sessionsPage({ frame, devices, programs, isComplete: true, endOthers: '/end', notice: 'ended' }),
+      sessionsPage({
+        frame: after('The session has ended.'),
+        devices,
+        programs,
+        isComplete: true,
+        endOthers: '/end',
+      }),
     ],
     [
       'sessions, one',

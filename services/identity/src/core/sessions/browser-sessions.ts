@@ -4,15 +4,13 @@ import type Provider from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
 import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/epochs/sign-in-epochs.ts';
+import type { ListedSession } from './program-sessions.ts';
 import type { SessionEnds } from './session-ends.ts';
 
 export type SignedIn = { session: StampedSession; account: Account };
 
 /** How many sessions of an account are listed at most. */
 export const MAX_LISTED = 200;
-
-/** One of an account's sessions. */
-export type ListedSession = { uid: string; device: Device | undefined; signedInAt: Date; lastSeenAt: Date };
 
 export type BrowserSessions = {
   /** Who is signed in in this browser; undefined when nobody is. */
@@ -54,11 +52,12 @@ export function createBrowserSessions(options: {
   function listed({ payload, expiresAt }: OfAccount): ListedSession {
     const device = payload.device as Device | undefined;
     return {
-      uid: String(payload.uid),
-      device,
-      signedInAt: new Date(device?.signedInAt ?? Number(payload.loginTs) * 1000),
+      id: String(payload.uid),
+      address: device?.address,
+      userAgent: device?.userAgent,
+      createdAt: new Date(device?.signedInAt ?? Number(payload.loginTs) * 1000),
       // Each use moves its end.
-      lastSeenAt: new Date((expiresAt?.getTime() ?? Date.now()) - lifetime * 1000),
+      lastUsedAt: new Date((expiresAt?.getTime() ?? Date.now()) - lifetime * 1000),
     };
   }
 

@@ -1,7 +1,7 @@
-/** Where a program is signed in. */
-export type ProgramSession = {
+/** Where somebody is signed in, in a browser or by a program. */
+export type ListedSession = {
   id: string;
-  address: string;
+  address: string | undefined;
   userAgent: string | undefined;
   createdAt: Date;
   /** To the minute. */
@@ -16,7 +16,7 @@ export type ProgramSessions = {
   used(id: string): void;
   exists(id: string): Promise<boolean>;
   /** The last used ones that are not over. */
-  list(account: { id: string; epoch: number }): Promise<ProgramSession[]>;
+  list(account: { id: string; epoch: number }): Promise<ListedSession[]>;
   /** Ends one of the account's sessions and all of its tokens; returns whether there was one. */
   end(accountId: string, id: string): Promise<boolean>;
   endAll(accountId: string): Promise<void>;
@@ -28,6 +28,6 @@ export type ProgramSessions = {
 export async function listPrograms(
   kinds: readonly Pick<ProgramSessions, 'list'>[],
   account: { id: string; epoch: number },
-): Promise<ProgramSession[]> {
+): Promise<ListedSession[]> {
   return (await Promise.all(kinds.map(({ list }) => list(account)))).flat();
 }

@@ -4,9 +4,10 @@ import { type Content, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
 import { htmlDocument } from '../../pages/document.ts';
 
-/** What surrounds every account page. */
+/** What surrounds every account page. `notice` says what has just been done. */
 export type AccountFrame = {
   username: string;
+  notice?: string | undefined;
   signOut: PageForm;
   links: { profile: string; password: string; applications: string; sessions: string };
 };
@@ -18,11 +19,10 @@ const NAVIGATION: [page: keyof AccountFrame['links'], name: string][] = [
   ['sessions', 'Sessions'],
 ];
 
-/** An account page with its navigation; `notice` says what has just been done. */
+/** An account page with its navigation. */
 export function accountDocument(page: {
   title: string;
   failed?: boolean;
-  notice: string | undefined;
   frame: AccountFrame;
   current: keyof AccountFrame['links'];
   body: Content;
@@ -43,7 +43,7 @@ ${form(frame.signOut, html`<button>Sign out</button>`)}</header>
 <div class="columns">
 <nav aria-label="Your account"><ul>${items}</ul></nav>
 <main id="main" tabindex="-1"><h1>${page.title}</h1>
-${notice(page.notice)}
+${notice(frame.notice)}
 ${page.body}</main>
 </div>
 </body>`,

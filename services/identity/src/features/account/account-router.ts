@@ -1,4 +1,5 @@
 import { isConfirmed } from '@gatehouse/web/confirmation';
+import type { PageForm } from '@gatehouse/web/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
@@ -23,13 +24,24 @@ export const ACCOUNT_PAGES = {
 export const END_CREDENTIALS = '/account/applications/end-credentials';
 
 /** What every account page needs. */
-export type AccountPage = { signedIn: SignedIn; frame: AccountFrame; csrf: string };
+export type AccountPage = {
+  signedIn: SignedIn;
+  frame: AccountFrame;
+  form(action: string, hidden?: PageForm['hidden']): PageForm;
+};
 
 /** Routes that only somebody who is signed in can use. */
 export type AccountRouter = {
   router: Router;
-  /** A page; anybody who is not signed in is sent to sign in first. `notice` names what has just been done. */
-  get(path: string, show: (ctx: Context, page: AccountPage, notice: unknown) => Promise<void> | void): void;
+  /**
+   * A page; anybody who is not signed in is sent to sign in first. `notices` are what it says of what has just been done, by
+   * the name of that in the query.
+   */
+  get(
+    path: string,
+    show: (ctx: Context, page: AccountPage) => Promise<void> | void,
+    notices?: Readonly<Record<string, string>>,
+  ): void;
   /** A form. `action` returns the page to go to, or undefined when it has answered itself. */
   post(
     path: string,
@@ -98,24 +110,25 @@ export function createAccountRouter(options: {
     return signedIn;
   }
 
-  function page(ctx: Context, signedIn: SignedIn): AccountPage {
-    const csrf = forms.token(ctx, contextOf(signedIn));
-    const signOut = { action: '/account/sign-out', csrf };
-    return {
-      signedIn,
-      csrf,
-      frame: { username: signedIn.account.username, signOut, links: ACCOUNT_PAGES },
-    };
+  function page(ctx: Context, signedIn: SignedIn, notice?: string): AccountPage {
+    const form: AccountPage['form'] = (action, hidden = {}) =>
+      forms.form(ctx, { action, hidden, context: contextOf(signedIn) });
+    const { username } = signedIn.account;
+    const frame = { username, notice, signOut: form('/account/sign-out'), links: ACCOUNT_PAGES };
+    return { signedIn, form, frame };
   }
 
   const pages: AccountRouter = {
     router,
     page,
-    get(path, show) {
+    get(path, show, notices = {}) {
       router.get(path, async (ctx) => {
         const signedIn = await sessions.find(ctx);
         if (signedIn === undefined) askToSignIn(ctx, path);
-        else await show(ctx, page(ctx, signedIn), ctx.query.done);
+        else {
+          const name = String(ctx.query.done);
+          await show(ctx, page(ctx, signedIn, Object.hasOwn(notices, name) ? notices[name] : undefined));
+        }
       });
     },
     post(path, action) {
@@ -127,8 +140,8 @@ export function createAccountRouter(options: {
       });
     },
     confirmed(path, current, ask) {
-      const show = (ctx: Context, { frame, csrf }: AccountPage, question: Question, refused: boolean) => {
-        const html = accountQuestionPage({ question, frame, current, refused, form: { action: path, csrf } });
+      const show = (ctx: Context, { frame, form }: AccountPage, question: Question, refused: boolean) => {
+        const html = accountQuestionPage({ question, frame, current, refused, form: form(path) });
         sendPage(ctx, html, { status: refused ? 400 : 200 });
       };
       pages.get(path, async (ctx, shown) => show(ctx, shown, await ask(ctx, shown.signedIn), false));

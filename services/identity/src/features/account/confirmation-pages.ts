@@ -22,7 +22,6 @@ export function accountQuestionPage(
   return accountDocument({
     title: question.title,
     failed: refused,
-    notice: undefined,
     frame,
     current,
     body: confirmation(question, form, refused),
@@ -35,6 +34,6 @@ export function standaloneQuestionPage({ question, form, refused }: QuestionMode
   return standalonePage({
     title,
     failed: refused,
-    body: html`<h1>${title}</h1>${confirmation(question, form, refused)}`,
+    body: html`${confirmation(question, form, refused)}`,
   });
 }

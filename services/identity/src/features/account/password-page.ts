@@ -19,7 +19,6 @@ export type PasswordModel = {
   problems?: readonly FieldProblem[] | undefined;
   /** Seconds to wait when the current password was wrong too often. */
   retryAfter?: number | undefined;
-  notice?: 'saved' | undefined;
   /** The page that asks whether to end them; offered after a change to somebody who has applications of their own. */
   endCredentials?: string | undefined;
 };
@@ -46,7 +45,6 @@ export function passwordPage(model: PasswordModel): string {
   return accountDocument({
     title: 'Password',
     failed: problems.length > 0 || retryAfter !== undefined,
-    notice: model.notice && 'Your new password is saved. All other devices and applications are signed out.',
     frame: model.frame,
     current: 'password',
     body: html`${model.endCredentials !== undefined && offerToEndCredentials(html`<p class="buttons"><a class="danger" href="${model.endCredentials}">End all secrets and keys</a></p>`)}

@@ -3,7 +3,8 @@ import { field, form, type PageForm, problemOf, problemSummary } from '@gatehous
 import { html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
-const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
+/** The fields of the form that are part of the account. */
+export const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
 
 export type ProfileModel = {
   frame: AccountFrame;
@@ -15,17 +16,6 @@ export type ProfileModel = {
   /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
   problems?: readonly FieldProblem[] | undefined;
-  notice?: ProfileNotice | undefined;
-};
-
-/** `saved_and_link_sent`: the email address is a new one. */
-export type ProfileNotice = 'saved' | 'saved_and_link_sent' | 'link_sent';
-
-const NOTICES: Record<ProfileNotice, string> = {
-  saved: 'Your profile is saved.',
-  saved_and_link_sent:
-    'Your profile is saved. To confirm your email address, open the link that we have sent to it.',
-  link_sent: 'We have sent a link to your email address. Open the link to confirm the address.',
 };
 
 export function profilePage(model: ProfileModel): string {
@@ -40,7 +30,6 @@ export function profilePage(model: ProfileModel): string {
   return accountDocument({
     title: 'Profile',
     failed: problems.length > 0,
-    notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'profile',
     body: html`${problemSummary(problems, [...FIELDS, 'current_password'])}

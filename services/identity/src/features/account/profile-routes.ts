@@ -4,16 +4,26 @@ import type { Context } from 'koa';
 import type { AccountChanges } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
 import type { OwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES, type AccountPage, type AccountRouter, END_CREDENTIALS } from './account-router.ts';
 import type { AccountService } from './account-service.ts';
 import { passwordPage } from './password-page.ts';
-import { type ProfileNotice, profilePage } from './profile-page.ts';
+import { FIELDS, profilePage } from './profile-page.ts';
 
-const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
 /** Those that cannot be removed, only changed. */
 const REQUIRED = new Set<string>(['username', 'email', 'name']);
+/** What has just been done; `saved_and_link_sent` if the email address is a new one. */
+const PROFILE_NOTICES = {
+  saved: 'Your profile is saved.',
+  saved_and_link_sent:
+    'Your profile is saved. To confirm your email address, open the link that we have sent to it.',
+  link_sent: 'We have sent a link to your email address. Open the link to confirm the address.',
+};
+const PASSWORD_NOTICES = {
+  saved: 'Your new password is saved. All other devices and applications are signed out.',
+};
 /** Errors that are shown in the form, as the person can correct them. */
 const CORRECTABLE = new Set(['invalid', 'conflict', 'forbidden', 'rate_limited']);
 
@@ -26,26 +36,22 @@ export function addProfileRoutes(
 
   function showProfile(
     ctx: Context,
-    { signedIn: { account }, frame, csrf }: AccountPage,
-    more: { notice?: ProfileNotice | undefined; values?: Record<string, string>; error?: ServiceError } = {},
+    { signedIn: { account }, frame, form }: AccountPage,
+    more: { values?: Record<string, string>; error?: ServiceError } = {},
   ): void {
-    const { error, notice } = more;
+    const { error } = more;
     const html = profilePage({
       frame,
-      form: { action: ACCOUNT_PAGES.profile, csrf },
+      form: form(ACCOUNT_PAGES.profile),
       values: { ...account, ...more.values },
       email: account.email === null ? 'none' : account.email_verified ? 'verified' : 'unverified',
-      sendLinkAgain: { action: '/account/verification', csrf },
-      problems: error && (error.details ?? [{ field: 'form', message: error.message }]),
-      notice,
+      sendLinkAgain: form('/account/verification'),
+      problems: error && formProblems(error),
     });
     sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
-  get(ACCOUNT_PAGES.profile, (ctx, page, done) => {
-    const notices: readonly ProfileNotice[] = ['saved', 'saved_and_link_sent', 'link_sent'];
-    showProfile(ctx, page, { notice: notices.find((name) => name === done) });
-  });
+  get(ACCOUNT_PAGES.profile, (ctx, page) => showProfile(ctx, page), PROFILE_NOTICES);
 
   post(ACCOUNT_PAGES.profile, async (ctx, signedIn, fields) => {
     const { account } = signedIn;
@@ -81,14 +87,14 @@ export function addProfileRoutes(
     return `${ACCOUNT_PAGES.profile}?done=link_sent`;
   });
 
-  async function showPassword(ctx: Context, page: AccountPage, done: unknown, error?: ServiceError) {
-    const { frame, csrf, signedIn } = page;
-    const offers = done === 'saved' && (await own.list(signedIn.account.id, originOf(ctx))).length > 0;
+  async function showPassword(ctx: Context, page: AccountPage, error?: ServiceError) {
+    const { frame, form, signedIn } = page;
+    const offers =
+      frame.notice !== undefined && (await own.list(signedIn.account.id, originOf(ctx))).length > 0;
     const limited = error?.kind === 'rate_limited';
     const html = passwordPage({
       frame,
-      form: { action: ACCOUNT_PAGES.password, csrf },
-      notice: done === 'saved' ? 'saved' : undefined,
+      form: form(ACCOUNT_PAGES.password),
       endCredentials: offers ? END_CREDENTIALS : undefined,
       retryAfter: limited ? Number(error.headers['retry-after']) : undefined,
       problems: error === undefined || limited ? undefined : passwordProblems(error),
@@ -96,7 +102,7 @@ export function addProfileRoutes(
     sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
-  get(ACCOUNT_PAGES.password, showPassword);
+  get(ACCOUNT_PAGES.password, (ctx, page) => showPassword(ctx, page), PASSWORD_NOTICES);
 
   post(ACCOUNT_PAGES.password, async (ctx, signedIn, fields) => {
     const passwords = {
@@ -109,7 +115,7 @@ export function addProfileRoutes(
       return `${ACCOUNT_PAGES.password}?done=saved`;
     } catch (error) {
       if (!(error instanceof ServiceError) || !CORRECTABLE.has(error.kind)) throw error;
-      await showPassword(ctx, page(ctx, signedIn), undefined, error);
+      await showPassword(ctx, page(ctx, signedIn), error);
       return undefined;
     }
   });
@@ -127,9 +133,5 @@ function requireCountryCode(phone: string | null | undefined): void {
 
 function passwordProblems(error: ServiceError) {
   if (error.kind === 'forbidden') return [{ field: 'current_password', message: 'is not right' }];
-  const problems = error.details ?? [{ field: 'form', message: error.message }];
-  return problems.map(({ field, message }) => ({
-    field: field === 'password' ? 'new_password' : field,
-    message,
-  }));
+  return formProblems(error, (field) => (field === 'password' ? 'new_password' : field));
 }

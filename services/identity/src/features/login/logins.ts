@@ -1,7 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import type { Origin } from '../../core/audit/audit.ts';
 import type { RevocationEntry } from '../../core/revocations/revocations.ts';
-import type { ProgramSession, ProgramSessions } from '../../core/sessions/program-sessions.ts';
+import type { ListedSession, ProgramSessions } from '../../core/sessions/program-sessions.ts';
 
 /** The client_id of tokens that are issued by a login at the API. */
 export const LOGIN_CLIENT = 'gatehouse-login';
@@ -17,7 +17,8 @@ const MAX_LISTED = 200;
  * are revoked together. Its address is where it was last renewed from, or made; requests to other services are not seen as
  * uses until the token is renewed.
  */
-export type Login = ProgramSession & {
+export type Login = ListedSession & {
+  address: string;
   accountId: string;
   /** The `jti` of the only token that can be renewed. */
   tokenId: string;

@@ -5,7 +5,11 @@ import { type Static, type TSchema, Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
-import { listPrograms, type ProgramSessions } from '../../core/sessions/program-sessions.ts';
+import {
+  type ListedSession,
+  listPrograms,
+  type ProgramSessions,
+} from '../../core/sessions/program-sessions.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
@@ -82,24 +86,17 @@ export function sessionRoutes(options: {
     kinds: ['not_found'],
     async handle({ caller, person, query }) {
       const account = await accountOf(person, query);
-      const inBrowsers = (await sessions.list(account.id)).map(({ uid, device, signedInAt, lastSeenAt }) => ({
-        id: uid,
-        type: 'browser',
-        client: device?.userAgent ?? null,
-        address: device?.address ?? null,
-        created_at: signedInAt,
-        last_used_at: lastSeenAt,
-        current: false,
-      }));
-      const atTheApi = (await listPrograms(programs, account)).map((login) => ({
-        id: login.id,
-        type: 'login',
-        client: login.userAgent ?? null,
-        address: login.address,
-        created_at: login.createdAt,
-        last_used_at: login.lastUsedAt,
-        current: login.id === caller.grantId,
-      }));
+      const viewAs = (type: 'browser' | 'login') => (it: ListedSession) => ({
+        id: it.id,
+        type,
+        client: it.userAgent ?? null,
+        address: it.address ?? null,
+        created_at: it.createdAt,
+        last_used_at: it.lastUsedAt,
+        current: it.id === caller.grantId,
+      });
+      const inBrowsers = (await sessions.list(account.id)).map(viewAs('browser'));
+      const atTheApi = (await listPrograms(programs, account)).map(viewAs('login'));
       return { data: [...inBrowsers, ...atTheApi] };
     },
   });

@@ -21,8 +21,8 @@ export function consentPage(model: ConsentModel): string {
   const { application, account, newScopes = [] } = model;
   return standalonePage({
     title: `Allow ${application.name} to use your account?`,
-    body: html`<h1>Allow this application to use your account?</h1>
-${requestingApplication(application)}
+    heading: 'Allow this application to use your account?',
+    body: html`${requestingApplication(application)}
 <p class="account">You are signed in as ${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}.
 <a href="${model.links.useAnotherAccount}">Not you? Use another account</a></p>
 ${newScopes.length > 0 && html`<p>You have allowed some of these permissions before. New permissions are marked <strong class="new">New</strong>.</p>`}

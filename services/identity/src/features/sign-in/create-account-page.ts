@@ -27,8 +27,7 @@ export function createAccountPage(model: CreateAccountModel): string {
   return standalonePage({
     title: 'Create an account',
     failed: problems.length > 0,
-    body: html`<h1>Create an account</h1>
-<p class="before-asking">to continue to</p>${requestingApplication(application)}
+    body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,

@@ -19,7 +19,7 @@ import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { PasswordCheck, Verified } from '../../core/sessions/password-check.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
-import { SignInExpired } from '../../pages/page-errors.ts';
+import { formProblems, SignInExpired } from '../../pages/page-errors.ts';
 import { formTarget, seeOther, sendPage } from '../../pages/page-response.ts';
 import type { RequestingApplication } from '../../pages/requesting-application.ts';
 import { consentPage } from './consent-page.ts';
@@ -99,7 +99,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const hint = details.params.login_hint;
     const username = shown.username ?? (typeof hint === 'string' ? hint.slice(0, 254) : undefined);
     const html = signInPage({
-      form: { action: pathOf(details), csrf: forms.token(ctx, details.uid) },
+      form: forms.form(ctx, { action: pathOf(details), context: details.uid }),
       application,
       username,
       signedInAs: account?.username,
@@ -176,10 +176,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const application = await applicationOf(details);
     const { values, error } = shown;
     const html = createAccountPage({
-      form: { action: `${pathOf(details)}/create-account`, csrf: forms.token(ctx, details.uid) },
+      form: forms.form(ctx, { action: `${pathOf(details)}/create-account`, context: details.uid }),
       application,
       values,
-      problems: error && (error.details ?? [{ field: 'form', message: error.message }]),
+      problems: error && formProblems(error),
       links: { signIn: pathOf(details) },
     });
     const formTargets = formTarget(redirectUriOf(details));
@@ -237,7 +237,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const role = await options.roleIn(String(details.params.client_id), account);
     const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
-      form: { action: `/consent/${details.uid}`, csrf: forms.token(ctx, details.uid), hidden: { role } },
+      form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden: { role } }),
       application,
       account: {
         username: account.username,

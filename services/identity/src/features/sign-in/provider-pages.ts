@@ -22,7 +22,7 @@ export function createProviderPages(options: {
       const account = await accounts.find(session?.accountId ?? '').catch(() => undefined);
       const { postLogoutRedirectUri } = (session?.state ?? {}) as { postLogoutRedirectUri?: string };
       const html = signOutPage({
-        form: { action, csrf: forms.token(ctx, 'sign out'), hidden: { xsrf } },
+        form: forms.form(ctx, { action, context: 'sign out', hidden: { xsrf } }),
         username: account?.username,
         application: client?.clientName,
       });

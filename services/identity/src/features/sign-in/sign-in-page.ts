@@ -33,8 +33,7 @@ export function signInPage(model: SignInModel): string {
   return standalonePage({
     title,
     failed: problem !== undefined,
-    body: html`<h1>${title}</h1>
-<p class="before-asking">to continue to</p>${requestingApplication(application)}
+    body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
 ${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password again.</p>`}
 ${problem && problemBox(problem)}
 ${form(

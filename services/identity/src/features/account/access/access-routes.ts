@@ -8,12 +8,12 @@ import { type BrowserSessions, MAX_LISTED } from '../../../core/sessions/browser
 import { listPrograms, type ProgramSessions } from '../../../core/sessions/program-sessions.ts';
 import type { KeptSession, SessionEnds } from '../../../core/sessions/session-ends.ts';
 import { sendPage } from '../../../pages/page-response.ts';
-import { ACCOUNT_PAGES, type AccountRouter, END_CREDENTIALS } from '../account-router.ts';
+import { ACCOUNT_PAGES, type AccountPage, type AccountRouter, END_CREDENTIALS } from '../account-router.ts';
 import { endCredentialsQuestion, endOthersQuestion } from './access-questions.ts';
 import { applicationsPage } from './applications-page.ts';
 import type { AuthorizedApplications } from './authorized-applications.ts';
 import type { OwnApplications } from './own-applications.ts';
-import { type DeviceView, sessionsPage } from './sessions-page.ts';
+import { type DeviceView, type SessionView, sessionsPage } from './sessions-page.ts';
 
 const END_OTHERS = '/account/sessions/end-others';
 
@@ -32,20 +32,20 @@ export function addAccessRoutes(
   const { applications, own, sessions, sessionEnds, programs, audit } = options;
   const ended = (ctx: Context) => ({ action: 'session.ended', origin: originOf(ctx) }) as const;
 
-  get(ACCOUNT_PAGES.applications, async (ctx, { signedIn: { account }, frame, csrf }, done) => {
+  async function showApplications(ctx: Context, { signedIn: { account }, frame, form }: AccountPage) {
     const html = applicationsPage({
       frame,
       role: account.role,
       applications: (await applications.list(account.id)).map(({ clientId, ...application }) => ({
         ...application,
-        revoke: { action: '/account/applications/revoke', csrf, hidden: { client_id: clientId } },
+        revoke: form('/account/applications/revoke', { client_id: clientId }),
       })),
       own: await own.list(account.id, originOf(ctx)),
       endCredentials: END_CREDENTIALS,
-      notice: (['revoked', 'credentials_ended'] as const).find((name) => name === done),
     });
     sendPage(ctx, html);
-  });
+  }
+  get(ACCOUNT_PAGES.applications, showApplications, APPLICATION_NOTICES);
 
   post('/account/applications/revoke', async (ctx, { account }, fields) => {
     const client = fields.get('client_id') ?? '';
@@ -67,20 +67,19 @@ export function addAccessRoutes(
     },
   }));
 
-  get(ACCOUNT_PAGES.sessions, async (ctx, { signedIn: { account, session }, frame, csrf }, done) => {
+  async function showSessions(ctx: Context, { signedIn: { account, session }, frame, form }: AccountPage) {
     const list = await sessions.list(account.id);
-    const views = list.map(({ uid, device, ...times }) => ({
-      name: describeUserAgent(device?.userAgent),
+    const views = list.map((it) => ({
+      name: describeUserAgent(it.userAgent),
       use: {
-        ...times,
-        address: device?.address ?? 'unknown',
-        current: uid === session.uid,
-        end: { action: '/account/sessions/end', csrf, hidden: { session: uid } },
+        ...it,
+        current: it.id === session.uid,
+        end: form('/account/sessions/end', { session: it.id }),
       },
     }));
-    const uses = (await listPrograms(programs, account)).map((login) => ({
-      name: describeProgram(login.userAgent),
-      use: { ...login, end: { action: '/account/logins/end', csrf, hidden: { login: login.id } } },
+    const uses = (await listPrograms(programs, account)).map((it) => ({
+      name: describeProgram(it.userAgent),
+      use: { ...it, current: false, end: form('/account/logins/end', { login: it.id }) },
     }));
     const html = sessionsPage({
       frame,
@@ -88,18 +87,14 @@ export function addAccessRoutes(
       // This device comes first.
       devices: byName(
         views.toSorted((a, b) => Number(b.use.current) - Number(a.use.current)),
-        (device) => ({ action: '/account/sessions/end-device', csrf, hidden: { device } }),
+        (device) => form('/account/sessions/end-device', { device }),
       ),
-      programs: byName(uses, (program) => ({
-        action: '/account/logins/end-program',
-        csrf,
-        hidden: { program },
-      })),
+      programs: byName(uses, (program) => form('/account/logins/end-program', { program })),
       endOthers: END_OTHERS,
-      notice: NOTICES.find((name) => name === done),
     });
     sendPage(ctx, html);
-  });
+  }
+  get(ACCOUNT_PAGES.sessions, showSessions, SESSION_NOTICES);
 
   post('/account/sessions/end', async (ctx, signedIn, fields) => {
     const { account, session } = signedIn;
@@ -137,9 +132,9 @@ export function addAccessRoutes(
   });
 
   confirmed(END_OTHERS, 'sessions', async (ctx, { account, session }) => {
-    const others = (await sessions.list(account.id)).filter(({ uid }) => uid !== session.uid);
+    const others = (await sessions.list(account.id)).filter(({ id }) => id !== session.uid);
     const logins = await listPrograms(programs, account);
-    const uses = [...others.map((it) => it.lastSeenAt), ...logins.map((it) => it.lastUsedAt)];
+    const uses = [...others, ...logins].map((it) => it.lastUsedAt);
     const counts = {
       sessions: others.length,
       logins: logins.length,
@@ -161,13 +156,23 @@ export function addAccessRoutes(
   });
 }
 
-const NOTICES = ['ended', 'device_ended', 'login_ended', 'program_ended', 'others_ended'] as const;
+const APPLICATION_NOTICES = {
+  revoked: 'The application no longer has access to your account.',
+  credentials_ended: 'The secrets and keys of your own applications no longer work.',
+};
+const SESSION_NOTICES = {
+  ended: 'The session has ended.',
+  device_ended: 'The sessions have ended.',
+  login_ended: 'The login has ended.',
+  program_ended: 'The logins have ended.',
+  others_ended: 'All other sessions and logins have ended.',
+};
 
 /** Uses of the same name together, in the order of the first of each. */
-function byName<T>(
-  uses: readonly { name: string; use: T }[],
+function byName(
+  uses: readonly { name: string; use: SessionView }[],
   endAll: (name: string) => PageForm,
-): DeviceView<T>[] {
+): DeviceView[] {
   return [...Map.groupBy(uses, ({ name }) => name)].map(([name, those]) => {
     return { name, uses: those.map(({ use }) => use), endAll: endAll(name) };
   });

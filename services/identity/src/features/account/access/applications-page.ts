@@ -40,19 +40,12 @@ export type ApplicationsModel = {
   own: readonly OwnApplicationView[];
   /** The page that asks whether to take from all own applications what they can authenticate by. */
   endCredentials: string;
-  notice?: keyof typeof NOTICES | undefined;
-};
-
-const NOTICES = {
-  revoked: 'The application no longer has access to your account.',
-  credentials_ended: 'The secrets and keys of your own applications no longer work.',
 };
 
 export function applicationsPage(model: ApplicationsModel): string {
   const { applications, role, own } = model;
   return accountDocument({
     title: 'Applications',
-    notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'applications',
     body: html`${

@@ -1,54 +1,48 @@
 import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, hostname } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import type { ListedSession } from '../../../core/sessions/program-sessions.ts';
 import { type AccountFrame, accountDocument } from '../account-document.ts';
 
-export type SessionView = {
-  /** The IP address. */
-  address: string;
-  signedInAt: Date;
-  lastSeenAt: Date;
+/** A session in a browser, or a login at the API. */
+export type SessionView = Pick<ListedSession, 'address' | 'createdAt' | 'lastUsedAt'> & {
   /** Whether it is the session in which the page is shown. */
   current: boolean;
   end: PageForm;
 };
 
-/** A login at the API. */
-export type LoginView = {
-  address: string;
-  createdAt: Date;
-  lastUsedAt: Date;
-  end: PageForm;
-};
-
 /** Sessions in browsers, or logins of programs, that claim to be of the same device or program. */
-export type DeviceView<T> = {
+export type DeviceView = {
   /** As in "Firefox on Windows". */
   name: string;
   /** The one that the page is shown in comes first. */
-  uses: readonly T[];
+  uses: readonly SessionView[];
   /** Ends them all, except the session that the page is shown in. */
   endAll: PageForm;
 };
 
 export type SessionsModel = {
   frame: AccountFrame;
-  devices: readonly DeviceView<SessionView>[];
+  devices: readonly DeviceView[];
   /** False when there are too many to list. */
   isComplete: boolean;
-  programs: readonly DeviceView<LoginView>[];
+  programs: readonly DeviceView[];
   /** The page that asks whether to end all of both kinds but the current session. */
   endOthers: string;
-  notice?: 'ended' | 'device_ended' | 'login_ended' | 'program_ended' | 'others_ended' | undefined;
 };
 
-const NOTICES = {
-  ended: 'The session has ended.',
-  device_ended: 'The sessions have ended.',
-  login_ended: 'The login has ended.',
-  program_ended: 'The logins have ended.',
-  others_ended: 'All other sessions and logins have ended.',
+type Level = 'h2' | 'h3' | 'h4';
+/** What the page calls uses of a kind. */
+type Kind = { id: string; level: 'h2' | 'h3'; several: string; since: string; end: string };
+
+const SESSIONS: Kind = {
+  id: 'device',
+  level: 'h2',
+  several: 'sessions',
+  since: 'Signed in',
+  end: 'End session',
 };
+const LOGINS: Kind = { id: 'login', level: 'h3', several: 'logins', since: 'Logged in', end: 'End login' };
 
 export function sessionsPage(model: SessionsModel): string {
   const { devices, isComplete, programs } = model;
@@ -56,60 +50,38 @@ export function sessionsPage(model: SessionsModel): string {
   const others = sessions.some(({ current }) => !current) || programs.length > 0;
   return accountDocument({
     title: 'Sessions',
-    notice: model.notice && NOTICES[model.notice],
     frame: model.frame,
     current: 'sessions',
     body: html`<p>These are the sessions of your account. If you do not recognise a session, end it, then change your password.</p>
 ${others && html`<p class="buttons"><a class="danger" href="${model.endOthers}">Sign out of all other sessions</a></p>`}
-${devices.map((device, index) => {
-  const isHere = device.uses.some(({ current }) => current);
-  return group(device, {
-    id: `device-${index + 1}`,
-    level: 'h2',
-    several: 'sessions',
-    isHere,
-    card: sessionCard,
-  });
-})}
+${devices.map((device, index) => group(SESSIONS, device, index))}
 ${!isComplete && html`<p>Only the ${sessions.length} most recently used sessions are listed.</p>`}
 ${
   programs.length > 0 &&
   html`<h2>Logins of programs</h2>
 <p>These programs logged in at the API with your username and password.</p>
-${programs.map((program, index) =>
-  group(program, {
-    id: `login-${index + 1}`,
-    level: 'h3',
-    several: 'logins',
-    isHere: false,
-    card: loginCard,
-  }),
-)}`
+${programs.map((program, index) => group(LOGINS, program, index))}`
 }
 `,
   });
 }
 
-type Card<T> = (use: T, heading: { id: string; name: string; level: 'h2' | 'h3' | 'h4' }) => Html;
-
 /** One use is a card by itself; several have a heading, and a button that ends them all. */
-function group<T>(
-  { name, uses, endAll }: DeviceView<T>,
-  about: { id: string; level: 'h2' | 'h3'; several: 'sessions' | 'logins'; isHere: boolean; card: Card<T> },
-): Html {
-  const { id, level, several, isHere, card } = about;
+function group(kind: Kind, { name, uses, endAll }: DeviceView, index: number): Html {
+  const { level, several } = kind;
+  const id = `${kind.id}-${index + 1}`;
+  const isHere = uses.some(({ current }) => current);
   const [only] = uses;
   if (only !== undefined && uses.length === 1)
-    return html`<ul class="cards"><li class="card">${card(only, { id, name, level })}</li></ul>`;
+    return html`<ul class="cards">${card(kind, only, { id, name, level })}</ul>`;
   const below = level === 'h2' ? 'h3' : 'h4';
-  const cards = uses.map((use, index) => {
-    const heading = {
-      id: `${id}-${index + 1}`,
-      name: `${name}, ${index + 1} of ${uses.length}`,
+  const cards = uses.map((use, number) =>
+    card(kind, use, {
+      id: `${id}-${number + 1}`,
+      name: `${name}, ${number + 1} of ${uses.length}`,
       level: below,
-    } as const;
-    return html`<li class="card">${card(use, heading)}</li>`;
-  });
+    }),
+  );
   const title = html`${name}: ${uses.length} ${several}`;
   return html`${heading(level, id, title)}
 <ul class="cards">${cards}</ul>
@@ -120,25 +92,18 @@ ${form(
 )}`;
 }
 
-function heading(level: 'h2' | 'h3' | 'h4', id: string, content: Html): Html {
+function heading(level: Level, id: string, content: Html): Html {
   if (level === 'h2') return html`<h2 id="${id}">${content}</h2>`;
   return level === 'h3' ? html`<h3 id="${id}">${content}</h3>` : html`<h4 id="${id}">${content}</h4>`;
 }
 
-const loginCard: Card<LoginView> = (login, { id, name, level }) =>
-  html`${heading(level, id, html`${name}`)}
+function card(kind: Kind, use: SessionView, { id, name, level }: { id: string; name: string; level: Level }) {
+  const { address = 'unknown', createdAt, lastUsedAt, current, end } = use;
+  return html`<li class="card">${heading(level, id, html`${name}${current && html` <span class="tag">This device</span>`}`)}
 <dl class="card-facts">
-<div><dt>Address</dt><dd>${hostname(login.address)}</dd></div>
-<div><dt>Logged in</dt><dd>${dateAndTime(login.createdAt)}</dd></div>
-<div><dt>Last seen</dt><dd>${dateAndTime(login.lastUsedAt)}</dd></div>
+<div><dt>Address</dt><dd>${hostname(address)}</dd></div>
+<div><dt>${kind.since}</dt><dd>${dateAndTime(createdAt)}</dd></div>
+<div><dt>Last seen</dt><dd>${dateAndTime(lastUsedAt)}</dd></div>
 </dl>
-${form(login.end, html`<button class="secondary" aria-describedby="${id}">End login</button>`)}`;
-
-const sessionCard: Card<SessionView> = (session, { id, name, level }) =>
-  html`${heading(level, id, html`${name}${session.current && html` <span class="tag">This device</span>`}`)}
-<dl class="card-facts">
-<div><dt>Address</dt><dd>${hostname(session.address)}</dd></div>
-<div><dt>Signed in</dt><dd>${dateAndTime(session.signedInAt)}</dd></div>
-<div><dt>Last seen</dt><dd>${dateAndTime(session.lastSeenAt)}</dd></div>
-</dl>
-${form(session.end, html`<button class="secondary" aria-describedby="${id}">${session.current ? 'Sign out here' : 'End session'}</button>`)}`;
+${form(end, html`<button class="secondary" aria-describedby="${id}">${current ? 'Sign out here' : kind.end}</button>`)}</li>`;
+}

@@ -14,8 +14,7 @@ export type EmailVerifyModel = {
 export function emailVerifyPage(model: EmailVerifyModel): string {
   return standalonePage({
     title: 'Confirm your email address',
-    body: html`<h1>Confirm your email address</h1>
-<p>Is ${named(model.email)} your address, and is ${named(model.username)} your account?</p>
+    body: html`<p>Is ${named(model.email)} your address, and is ${named(model.username)} your account?</p>
 ${form(model.form, html`<div class="buttons"><button class="primary">Confirm this address</button></div>`)}
 <p class="hint">If this is not your account, close this page. Somebody may have mistyped an email address.</p>`,
   });
@@ -31,8 +30,7 @@ export type EmailOfOtherAccountModel = {
 export function emailOfOtherAccountPage(model: EmailOfOtherAccountModel): string {
   return standalonePage({
     title: 'This link is for another account',
-    body: html`<h1>This link is for another account</h1>
-<p>You are signed in as ${named(model.username)}. The email address was not confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.</p>
+    body: html`<p>You are signed in as ${named(model.username)}. The email address was not confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.</p>
 <p>If you have no other account, close this page. Somebody may have mistyped an email address.</p>
 ${form(model.signOut, html`<div class="buttons"><button class="primary">Sign out</button></div>`)}`,
   });
@@ -44,8 +42,7 @@ export function emailVerifiedPage(model: EmailVerifiedModel): string {
   const { account } = model.links;
   return standalonePage({
     title: 'Your email address is confirmed',
-    body: html`<h1>Your email address is confirmed</h1>
-<p>From now on you can also sign in with ${named(model.email)}.</p>
+    body: html`<p>From now on you can also sign in with ${named(model.email)}.</p>
 ${account !== undefined && html`<p class="buttons"><a class="primary" href="${account}">Go to your account</a></p>`}`,
   });
 }
@@ -61,8 +58,7 @@ export type UndoEmailChangeModel = {
 export function undoEmailChangePage(model: UndoEmailChangeModel): string {
   return standalonePage({
     title: 'Restore your email address',
-    body: html`<h1>Restore your email address</h1>
-<p>This restores the email address ${named(model.email)} of the account ${named(model.username)}. All sessions of the account end, its password stops working, and you choose a new password.</p>
+    body: html`<p>This restores the email address ${named(model.email)} of the account ${named(model.username)}. All sessions of the account end, its password stops working, and you choose a new password.</p>
 ${form(model.form, html`<div class="buttons"><button class="primary">Restore this address</button></div>`)}
 <p class="hint">If you changed the address yourself, close this page.</p>`,
   });
@@ -82,8 +78,7 @@ export function linkInvalidPage(model: LinkInvalidModel): string {
   }[model.purpose];
   return standalonePage({
     title: 'This link no longer works',
-    body: html`<h1>This link no longer works</h1>
-<p>The link has already been used, was replaced by a newer link, or has expired. If you copied the link, part of it may be missing.</p>
+    body: html`<p>The link has already been used, was replaced by a newer link, or has expired. If you copied the link, part of it may be missing.</p>
 <p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
   });
 }

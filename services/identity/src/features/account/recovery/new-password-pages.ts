@@ -28,8 +28,7 @@ export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
   return standalonePage({
     title: 'Forgotten your password?',
     failed: retryAfter !== undefined,
-    body: html`<h1>Forgotten your password?</h1>
-<p>Enter your username or email address. We will send a link to the confirmed email address of the account. The link lets you choose a new password.</p>
+    body: html`<p>Enter your username or email address. We will send a link to the confirmed email address of the account. The link lets you choose a new password.</p>
 ${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${form(
   model.form,
@@ -46,8 +45,7 @@ export type ForgottenPasswordSentModel = { minutes: number; links: { signIn: str
 export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): string {
   return standalonePage({
     title: 'Check your mail',
-    body: html`<h1>Check your mail</h1>
-<p>If the account exists and its email address is confirmed, we have sent a link to that address. The link works once, for ${duration(model.minutes * 60)}.</p>
+    body: html`<p>If the account exists and its email address is confirmed, we have sent a link to that address. The link works once, for ${duration(model.minutes * 60)}.</p>
 <h2>No mail?</h2>
 <p>Wait a few minutes, and check your spam folder. This page does not say whether an account exists, because strangers can see it, too.</p>
 <ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
@@ -69,8 +67,7 @@ export function newPasswordPage(model: NewPasswordModel): string {
   return standalonePage({
     title: 'Choose a new password',
     failed: problems.length > 0,
-    body: html`<h1>Choose a new password</h1>
-${restoredEmail !== undefined && html`<p class="notice" role="status">The email address ${named(restoredEmail)} is restored. All sessions of the account have ended, and the old password no longer works.</p>`}
+    body: html`${restoredEmail !== undefined && html`<p class="notice" role="status">The email address ${named(restoredEmail)} is restored. All sessions of the account have ended, and the old password no longer works.</p>`}
 <p>The new password is for the account ${named(model.username)}. All other sessions of the account will end.</p>
 ${problemSummary(problems, ['new_password'])}
 ${form(
@@ -91,8 +88,7 @@ export type NewPasswordDoneModel = {
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
-    body: html`<h1>Your new password is saved</h1>
-<p>You are signed out everywhere. Sign in with the new password, or go back to your application.</p>
+    body: html`<p>You are signed out everywhere. Sign in with the new password, or go back to your application.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
 ${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">End all secrets and keys</button>`))}`,
   });
@@ -101,8 +97,7 @@ ${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCred
 export function credentialsEndedPage(model: { links: { signIn: string } }): string {
   return standalonePage({
     title: 'The secrets and keys have ended',
-    body: html`<h1>The secrets and keys have ended</h1>
-<p>The secrets and keys of your applications no longer work. Sign in to see your applications.</p>
+    body: html`<p>The secrets and keys of your applications no longer work. Sign in to see your applications.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
   });
 }

@@ -10,6 +10,7 @@ import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
 import type { BrowserCookie } from '../../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
+import { formProblems } from '../../../pages/page-errors.ts';
 import { sendPage } from '../../../pages/page-response.ts';
 import { endCredentialsQuestion } from '../access/access-questions.ts';
 import type { OwnApplications } from '../access/own-applications.ts';
@@ -50,7 +51,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
     const { login, error } = more;
     const html = forgottenPasswordPage({
-      form: { action: FORGOTTEN, csrf: forms.token(ctx, FORGOTTEN) },
+      form: forms.form(ctx, { action: FORGOTTEN }),
       login,
       retryAfter: error && Number(error.headers['retry-after']),
       links: { signIn: ACCOUNT },
@@ -97,13 +98,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   ): void {
     const html = newPasswordPage({
       restoredEmail,
-      form: { action: NEW_PASSWORD, csrf: forms.token(ctx, NEW_PASSWORD), hidden: { token } },
+      form: forms.form(ctx, { action: NEW_PASSWORD, hidden: { token } }),
       username: account.username,
-      problems:
-        error &&
-        (error.details?.map(({ message }) => ({ field: 'new_password', message })) ?? [
-          { field: 'form', message: error.message },
-        ]),
+      problems: error && formProblems(error, () => 'new_password'),
     });
     sendPage(ctx, html, { status: error?.status ?? 200 });
   }
@@ -154,7 +151,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       epoch: account.sign_in_epoch,
       seconds: NEW_PASSWORD_SECONDS,
     });
-    return { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+    return forms.form(ctx, { action: END_CREDENTIALS, hidden: { token } });
   }
 
   router.post(END_CREDENTIALS, async (ctx) => {
@@ -167,7 +164,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const question = endCredentialsQuestion(username, await own.list(id, origin), ACCOUNT);
     const response = fields.get('confirmation');
     if (!isConfirmed(response, question)) {
-      const form = { action: END_CREDENTIALS, csrf: forms.token(ctx, END_CREDENTIALS), hidden: { token } };
+      const form = forms.form(ctx, { action: END_CREDENTIALS, hidden: { token } });
       const refused = response !== undefined;
       const html = standaloneQuestionPage({ question, form, refused });
       return sendPage(ctx, html, { status: refused ? 400 : 200 });
@@ -189,7 +186,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const found = await undoable(token);
     if (found === undefined) return refuseLink(ctx, 'undo');
     const { link, account } = found;
-    const form = { action: UNDO_EMAIL_CHANGE, csrf: forms.token(ctx, UNDO_EMAIL_CHANGE), hidden: { token } };
+    const form = forms.form(ctx, { action: UNDO_EMAIL_CHANGE, hidden: { token } });
     sendPage(ctx, undoEmailChangePage({ form, email: link.email, username: account.username }));
   });
 

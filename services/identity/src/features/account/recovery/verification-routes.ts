@@ -52,7 +52,7 @@ export function addVerificationRoutes(
     seeOther(ctx, PATH);
   });
 
-  get(PATH, async (ctx, { signedIn: { account }, frame, csrf }) => {
+  get(PATH, async (ctx, { signedIn: { account }, frame, form }) => {
     const token = ctx.cookies.get(COOKIE) ?? '';
     const link = await links.peek(PURPOSE, token);
     if (link === undefined) return refuse(ctx);
@@ -61,8 +61,8 @@ export function addVerificationRoutes(
       return sendPage(ctx, emailOfOtherAccountPage({ username, signOut }), { status: 403 });
     }
     if (!isCurrentLink(link, account)) return refuse(ctx);
-    const form = { action: PATH, csrf, hidden: { token } };
-    sendPage(ctx, emailVerifyPage({ form, email: link.email, username: account.username }));
+    const { username } = account;
+    sendPage(ctx, emailVerifyPage({ form: form(PATH, { token }), email: link.email, username }));
   });
 
   post(PATH, async (ctx, { account }, fields) => {
