@@ -16,8 +16,8 @@ export type JobQueueOptions = {
 };
 
 /**
- * A durable queue of jobs, each worked on at least once. Jobs come from the outbox of the documents that cause them: a
- * queue is the transport of a createOutboxPublisher, and outboxEvent(queue.subject('high', 'email'), data) is a job.
+ * A durable queue of jobs, each worked on at least once. A document says which jobs there are, and createJobPublisher
+ * publishes them: outboxEvent(queue.subject('high', 'email'), data) is a job.
  */
 export type JobQueue = EventTransport & {
   readonly name: string;

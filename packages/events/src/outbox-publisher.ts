@@ -1,9 +1,9 @@
 import type { Logger } from '@gatehouse/core/logger';
-import { continueTrace, during } from '@gatehouse/core/tracing';
 import { type OutboxEvent, TOMBSTONES } from '@gatehouse/data/outbox';
 import type { EventTransport } from './local-events.ts';
 import type { OutboxCollection } from './outbox-lane.ts';
 import { createOutboxRelay } from './outbox-relay.ts';
+import { publishTraced } from './publish-traced.ts';
 
 /** A write of the document that has the id given first, or of a new document, whose aggregate is given. */
 type Write = (target: never, ...rest: never[]) => Promise<unknown>;
@@ -47,14 +47,8 @@ export function createOutboxPublisher(options: {
     collection,
     ...(Object.keys(receivers).length === 0 ? {} : { lane: laneOf }),
     async deliver(event) {
-      const receive = receivers[laneOf(event)];
-      const { id, subject } = event;
-      const span = continueTrace(event.traceparent, `publish ${subject}`, {
-        kind: 'producer',
-        attributes: { 'messaging.destination.name': subject, 'messaging.message.id': id },
-      });
-      const caused = span === undefined ? event : { ...event, traceparent: span.traceparent };
-      await during(span, async () => (receive === undefined ? transport?.publish(caused) : receive(caused)));
+      const receive = receivers[laneOf(event)] ?? transport?.publish;
+      await publishTraced(event, async (caused) => receive?.(caused));
     },
     logger,
     ...(tombstones ? { tombstone: TOMBSTONES } : {}),

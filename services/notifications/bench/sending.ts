@@ -5,23 +5,24 @@
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
+import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
+import { outboxEvent } from '@gatehouse/data/outbox';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import type { Channel } from '../src/notifications/channels/channel.ts';
 import { createNotificationService } from '../src/notifications/notification-service.ts';
-import { createSenderTurns } from '../src/notifications/sender-turns.ts';
+import { createSenderTurns, type JobEventOf } from '../src/notifications/sender-turns.ts';
 import { createSender } from '../src/notifications/sending.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
-import { COLLECTION, OPEN_INDEX } from '../src/notifications/store/notification-document.ts';
-import { createNotificationStore, type JobEventOf } from '../src/notifications/store/notification-store.ts';
+import { COLLECTION, type NotificationDocument } from '../src/notifications/store/notification-document.ts';
+import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const COUNT = 1000;
@@ -72,12 +73,20 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
     ...{ id: `${id}-${job}`, subject: queue.subject(priority, type), data: { notification: id, job } },
   });
-  const store = createNotificationStore(connection, { jobEvent, logger });
-  const publisher = createOutboxPublisher({
-    ...{ collection: connection.collection(COLLECTION), logger, transport: queue },
+  const jobs = createJobPublisher<NotificationDocument>({
+    ...{ queue, collection: connection.collection(COLLECTION), logger },
+    projection: { job: 1, type: 1, priority: 1 },
+    eventOf: ({ _id: id, ...job }) => ({ ...jobEvent({ ...job, id }), at: new Date() }),
+  });
+  const store = createNotificationStore(connection, {
+    publish(notification) {
+      const { subject, data, id } = jobEvent(notification);
+      jobs.publish(outboxEvent(subject, data, id));
+    },
+    logger,
   });
   const service = createNotificationService({
-    store: publisher.publishing(store, ['add', 'update']),
+    store,
     userExists: async () => true,
     types: new Set(['sms']),
   });
@@ -103,8 +112,8 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   });
   await database.start();
   const collection = connection.collection<{ _id: string }>('raw');
-  for (const { fields, options } of [OUTBOX_INDEX, OPEN_INDEX]) await collection.createIndex(fields, options);
-  for (const part of [publisher, worker, reader]) part.start();
+  await collection.createIndex(OPEN_JOBS_INDEX.fields, OPEN_JOBS_INDEX.options);
+  for (const part of [jobs, worker, reader]) part.start();
   await until(
     () =>
       events.publish(outboxEvent('raw.first', {})).then(
@@ -155,7 +164,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
       `${`${kind}${unit}`.padEnd(11)} insert and publish ${column('raw')}   notifications ${column('notifications')}   ratio ${ratio}\n`,
     );
   }
-  for (const part of [worker, reader, publisher]) await part.stop();
+  for (const part of [worker, reader, jobs]) await part.stop();
   await database.stop();
   await broadcast.stop();
 }

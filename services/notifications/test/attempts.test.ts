@@ -8,13 +8,8 @@ import { change, type Notification } from '../src/notifications/notification.ts'
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 
-const jobEvent = ({ id, job }: Pick<Notification, 'id' | 'job'>) => ({
-  id: `${id}-${job}`,
-  subject: 'jobs',
-  data: { notification: id, job },
-});
 const { store, connection } = await startTestDatabase(t, {
-  define: (connection) => createNotificationStore(connection, { jobEvent, logger }),
+  define: (connection) => createNotificationStore(connection, { publish() {}, logger }),
 });
 /** Two processes. */
 const [one, other] = [createNotificationAttempts(connection), createNotificationAttempts(connection)];
@@ -203,15 +198,4 @@ t.test('a replay counts from 1 again, and keeps what was', async (t) => {
   await one.reset(reference);
   t.match(await one.begin(reference, LEASE), { state: 'begun', held: { attempt: 1 } });
   t.same(await outcomes(notification), ['sending', 'failed', 'running']);
-});
-
-t.test('what should have ended is found by an index, and not again at once', async (t) => {
-  const notification = await add();
-  const later = new Date(Date.now() + 1000);
-  t.ok((await one.overdue(later, 1000, 1000)).some(({ id }) => id === notification.id));
-  t.same(await one.overdue(new Date(Date.now() - 1000), 1000, 1000), []);
-  const unended = await one.countOpen();
-  const own = await held(one, referenceOf(notification));
-  await one.end(own, { outcome: 'accepted', error: null, providerId: null });
-  t.equal(await one.countOpen(), unended - 1);
 });

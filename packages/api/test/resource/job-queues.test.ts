@@ -1,9 +1,10 @@
 import { createResourceService } from '@gatehouse/api/resource/create-resource-service';
 import { defineCollection } from '@gatehouse/data/collection';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
+import { type JobDocument, OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
+import { outboxEvent } from '@gatehouse/data/outbox';
 import type { Job } from '@gatehouse/events/job';
 import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
-import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
@@ -29,18 +30,17 @@ async function jobOfDocument(t: Test, natsUrl?: string): Promise<void> {
     natsUrl === undefined ? { broadcast: issuer.broadcast } : {},
     ({ connection, queues }) => {
       const queue = queues({ name: 'assembly', lanes: ['all'], ledger: createJobLedger(connection) });
-      const things = defineCollection(connection, 'things', [OUTBOX_INDEX]);
-      const publisher = createOutboxPublisher({
-        collection: connection.collection('things'),
-        logger,
-        transport: queue,
+      const things = defineCollection<JobDocument>(connection, 'things', [OPEN_JOBS_INDEX]);
+      const publisher = createJobPublisher({
+        ...{ queue, collection: connection.collection('things'), projection: {}, logger },
+        eventOf: ({ _id: id }) => outboxEvent(queue.subject('high', 'all'), { id }, `job-${id}`),
       });
       const handler = (job: Job) => void jobs.push(job);
       return {
         routes() {},
         async prepare() {
-          const outbox = [outboxEvent(queue.subject('high', 'all'), { id: 'thing' })];
-          await things.insertOne({ _id: 'thing', outbox });
+          // As a process leaves it that is killed before it publishes the job.
+          await things.insertOne({ _id: 'thing', created_at: new Date(), check_at: new Date() });
         },
         background: [queue.work({ lane: 'all', handler, slots: 1, timeoutMs: 1000 }), publisher],
         expiring: [JOB_ATTEMPTS],

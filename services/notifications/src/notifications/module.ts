@@ -1,6 +1,7 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
-import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { outboxEvent } from '@gatehouse/data/outbox';
+import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import { createAttemptLedger } from './attempt-ledger.ts';
 import { createChannels } from './channels/create-channels.ts';
@@ -13,13 +14,12 @@ import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resour
 import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
 import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
-import { createRepublisher } from './republishing.ts';
-import { createSenderTurns } from './sender-turns.ts';
+import { createSenderTurns, type JobEventOf } from './sender-turns.ts';
 import { ATTEMPT_MS, createSender, RESPONSE_MS, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
 import { createNotificationCounts } from './store/notification-counts.ts';
-import { COLLECTION } from './store/notification-document.ts';
-import { createNotificationStore, type JobEventOf } from './store/notification-store.ts';
+import { COLLECTION, type NotificationDocument } from './store/notification-document.ts';
+import { createNotificationStore } from './store/notification-store.ts';
 
 export { NOTIFICATION_PATHS, PUSH_PATHS };
 
@@ -65,14 +65,27 @@ export function createNotificationsModule(
     data: { notification: id, job },
   });
 
-  const store = createNotificationStore(connection, { jobEvent, logger });
-  const publisher = createOutboxPublisher({
+  const jobs = createJobPublisher<NotificationDocument>({
+    queue,
     collection: connection.collection(COLLECTION),
+    projection: { job: 1, type: 1, priority: 1, traceparent: 1 },
+    eventOf: ({ _id: id, traceparent, ...job }) => ({
+      ...jobEvent({ ...job, id }),
+      at: new Date(),
+      ...(traceparent && { traceparent }),
+    }),
     logger,
-    transport: queue,
+    ...sending.republishing,
+  });
+  const store = createNotificationStore(connection, {
+    publish(notification) {
+      const { subject, data, id } = jobEvent(notification);
+      jobs.publish(outboxEvent(subject, data, id));
+    },
+    logger,
   });
   const notifications = createNotificationService({
-    store: publisher.publishing(store, ['add', 'update']),
+    store,
     userExists: recipients.exists,
     types: new Set(channels.keys()),
   });
@@ -89,7 +102,6 @@ export function createNotificationsModule(
       paused: () => lanes.isPaused(QUEUE, lane) || channel.isOpen(),
     }),
   );
-  const republisher = createRepublisher({ attempts, queue, jobEvent, logger, ...sending.republishing });
   const stopChannels = {
     start() {},
     async stop() {
@@ -117,7 +129,7 @@ export function createNotificationsModule(
     // Stopped in the reverse order: the channels when no worker uses them any more.
     onRevocation: revokedSubscriptions.add,
     background: [
-      ...[stopChannels, publisher, revokedSubscriptions, endedSubscriptions, store.keySweeper, republisher],
+      ...[stopChannels, jobs, revokedSubscriptions, endedSubscriptions, store.keySweeper],
       ...workers,
     ],
   };

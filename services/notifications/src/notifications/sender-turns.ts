@@ -1,7 +1,13 @@
 import type { Job, Priority } from '@gatehouse/events/job';
 import type { Notification, NotificationType } from './notification.ts';
 import type { NotificationAttempts } from './store/notification-attempts.ts';
-import type { JobEventOf } from './store/notification-store.ts';
+
+/** The event that is the current job of a notification; its id is the same whenever it is made. */
+export type JobEventOf = (notification: Pick<Notification, 'id' | 'job' | 'type' | 'priority'>) => {
+  subject: string;
+  data: Record<string, unknown>;
+  id: string;
+};
 
 /** How long it is not looked for others while all that waits is of one sender. */
 const ALONE_MS = 250;

@@ -1,14 +1,15 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { outboxEvent } from '@gatehouse/data/outbox';
 import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
-import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { createDelegationClient } from './delegation-client.ts';
 import { eraseReports, expireReport } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';
 import { mountReports, PREFIXES } from './report-routes.ts';
 import { createReportService } from './report-service.ts';
-import { createReportStore, newJobId, REPORTS } from './report-store.ts';
+import { createReportStore, newJobId, REPORTS, type ReportDocument } from './report-store.ts';
 import { createReportHandler, removeUnused, reportLedger } from './report-worker.ts';
 
 /** The paths of this room, with the error bodies of what is below them. */
@@ -25,8 +26,6 @@ const SLOTS = 2;
 const TIMEOUT_MS = 3_600_000;
 const MAX_ATTEMPTS = 5;
 const SWEEP_MS = 30_000;
-/** After this time without progress, the job of a report is published again. */
-const SILENCE_MS = 10 * 60_000;
 
 /** Reports: their types, generating and downloading them. */
 export function createReportsModule(
@@ -54,10 +53,16 @@ export function createReportsModule(
     lanes: [LANE],
     ledger: reportLedger(createJobLedger(connection), told),
   });
-  const store = createReportStore(connection, { jobSubject: queue.subject('normal', LANE) });
-  const publisher = createOutboxPublisher({ collection: store.collection, logger, transport: queue });
+  const store = createReportStore(connection);
+  const subject = queue.subject('normal', LANE);
+  const jobs = createJobPublisher<ReportDocument>({
+    ...{ queue, collection: store.collection, logger },
+    projection: { job_id: 1 },
+    eventOf: ({ _id: report, job_id: id }) => ({ id, subject, at: new Date(), data: { report } }),
+  });
   const reports = createReportService({
-    ...{ store: publisher.publishing(store, ['insert']), files, newJobId },
+    ...{ store, files, newJobId },
+    publish: ({ id: report, jobId: id }) => jobs.publish(outboxEvent(subject, { report }, id)),
     usageDays: config.usageDays,
   });
   const handler = createReportHandler({
@@ -67,7 +72,6 @@ export function createReportsModule(
   const sweeper = createPeriodicTask({
     everyMs: () => SWEEP_MS,
     async run() {
-      await store.republish(new Date(Date.now() - SILENCE_MS));
       for (const id of await store.expiredBy(new Date())) {
         await expireReport(id, store, files);
       }
@@ -85,7 +89,7 @@ export function createReportsModule(
       mountReports(app, { reports, files, delegate: delegations.create, mountOptions });
     },
     erase: (userId, requestedAt) => eraseReports(userId, requestedAt, store, files),
-    background: [publisher, sweeper, worker],
+    background: [jobs, sweeper, worker],
     expiring: [REPORTS, JOB_ATTEMPTS],
   };
   return { parts, operated: { queue, lanes: [LANE] } };

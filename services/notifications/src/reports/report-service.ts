@@ -44,10 +44,12 @@ export function createReportService(options: {
   store: ReportStore;
   files: Pick<ReportFileStore, 'removeOthers'>;
   newJobId: () => string;
+  /** Publishes the job of a report that was stored. */
+  publish: (report: Report) => void;
   /** How many days back a report of values by day may go. */
   usageDays: number;
 }): ReportService {
-  const { store, files, usageDays } = options;
+  const { store, files, publish, usageDays } = options;
 
   async function read(id: string, requester: Requester): Promise<Report> {
     requireStaff(requester);
@@ -84,11 +86,14 @@ export function createReportService(options: {
         ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
         ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
       };
-      if (await store.insert(report)) return report;
-      throw new ServiceError(
-        'conflict',
-        `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,
-      );
+      if (!(await store.insert(report))) {
+        throw new ServiceError(
+          'conflict',
+          `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,
+        );
+      }
+      publish(report);
+      return report;
     },
 
     read,

@@ -4,7 +4,7 @@ import type { IndexDefinition, StoredDocument } from '@gatehouse/data/collection
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
-import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
+import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { Connection } from 'mongoose';
@@ -23,7 +23,7 @@ import {
 
 export const REPORTS = 'reports';
 
-type ReportDocument = VersionedDocument & {
+export type ReportDocument = VersionedDocument & {
   requester: string;
   role?: Report['role'];
   /** Its place among those of the requester that have not ended. */
@@ -48,8 +48,8 @@ type ReportDocument = VersionedDocument & {
   started_at: Date | null;
   completed_at: Date | null;
   file_expires_at: Date | null;
-  /** When it was last heard of what makes it, while it has not ended. */
-  heard_at?: Date;
+  /** When it is checked whether its job is still there, while it has not ended. */
+  check_at?: Date;
   /** When the report itself is forgotten. */
   expires_at: Date;
 };
@@ -69,13 +69,11 @@ const UNFINISHED = ['queued', 'running'] as const;
 /** How long a report is remembered after its end or that of its file, and one that never ends. */
 const KEPT_MS = 90 * 86_400_000;
 
+/** After this time without progress, the job of a report is published again. */
+const SILENCE_MS = 10 * 60_000;
 /** What one sweep takes care of; the next one does the rest. */
 const SWEEP_LIMIT = 100;
 
-const HEARD_INDEX = {
-  fields: { heard_at: 1 },
-  options: { name: 'heard_at', partialFilterExpression: { heard_at: { $gt: new Date(0) } } },
-} as const;
 const FILE_INDEX = {
   fields: { file_expires_at: 1 },
   options: { name: 'file_expires_at', partialFilterExpression: { file_expires_at: { $gt: new Date(0) } } },
@@ -90,16 +88,15 @@ const MAKING_INDEX: IndexDefinition = {
 };
 const EXPIRY_INDEX = { fields: { expires_at: 1 }, options: { name: 'expires_at' } } as const;
 
-/** Reports in MongoDB; defines its collection on the connection. `jobSubject` is that of the jobs that make them. */
+/** Reports in MongoDB; defines its collection on the connection. */
 export function createReportStore(
   connection: Connection,
-  { jobSubject }: { jobSubject: string },
 ): ReportStore & { collection: ReturnType<Connection['collection']> } {
   const store = createDocumentStore(connection, {
     name: REPORTS,
     noun: 'report',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, HEARD_INDEX, FILE_INDEX, UNFINISHED_INDEX, MAKING_INDEX, EXPIRY_INDEX],
+    indexes: [OPEN_JOBS_INDEX, FILE_INDEX, UNFINISHED_INDEX, MAKING_INDEX, EXPIRY_INDEX],
     projection: {
       ...{ requester: 1, role: 1, delegation: 1, job_id: 1, type: 1, format: 1, from: 1, to: 1, filters: 1 },
       ...{ status: 1, progress: 1, rows: 1, bytes: 1, file_id: 1, error: 1 },
@@ -110,12 +107,8 @@ export function createReportStore(
     duplicate: () => new ServiceError('conflict', 'This report already exists.'),
   });
   const reports = connection.collection<StoredDocument>(REPORTS);
-  const jobEvent = (id: string, jobId: string): OutboxEvent => ({
-    id: jobId,
-    subject: jobSubject,
-    at: new Date(),
-    data: { report: id },
-  });
+  /** Unless it is advanced until then, the job of a report that is made is published again. */
+  const checkedLater = () => ({ check_at: new Date(Date.now() + SILENCE_MS) });
 
   /** One conditional write, which raises the version. */
   async function change(
@@ -142,7 +135,7 @@ export function createReportStore(
     ...{ delegation: null, unfinished: null, making: null },
     expires_at: new Date(Date.now() + KEPT_MS),
   });
-  const silent = { $unset: { heard_at: '' } };
+  const unchecked = { $unset: { check_at: '' } };
 
   return {
     collection: connection.collection(REPORTS),
@@ -152,7 +145,7 @@ export function createReportStore(
     within: store.within,
     findById: store.findById,
     async insert(report) {
-      const { id, requester, version, updatedAt, jobId } = report;
+      const { id, requester, version, updatedAt } = report;
       return insertInSlot({
         limit: MAX_UNFINISHED,
         field: 'unfinished.requester',
@@ -164,9 +157,8 @@ export function createReportStore(
         insert: (slot) =>
           reports.insertOne({
             ...write(report),
-            ...{ _id: id, version, updated_at: updatedAt, heard_at: updatedAt },
+            ...{ _id: id, version, updated_at: updatedAt, check_at: updatedAt },
             unfinished: { requester, slot },
-            outbox: [jobEvent(id, jobId)],
           } as unknown as StoredDocument),
       });
     },
@@ -175,7 +167,7 @@ export function createReportStore(
       if (found === null) return undefined;
       try {
         return await change(id, UNFINISHED, {
-          ...{ status: 'running', started_at: new Date(), heard_at: new Date() },
+          ...{ status: 'running', started_at: new Date(), ...checkedLater() },
           ...{ progress: 0, rows: 0, making: String(found.requester) },
         });
       } catch (error) {
@@ -189,7 +181,7 @@ export function createReportStore(
     async advance(id, progress, rows) {
       const { matchedCount } = await reports.updateOne(
         { _id: id, status: 'running' },
-        { $set: { progress, rows, heard_at: new Date() } },
+        { $set: { progress, rows, ...checkedLater() } },
         // What is lost in a crash is made anew.
         { writeConcern: { w: 1, journal: false } },
       );
@@ -202,19 +194,19 @@ export function createReportStore(
         // Not before its file is removed, which is found by the report.
         expires_at: new Date(expiresAt.getTime() + KEPT_MS),
       };
-      return (await change(id, ['running'], { ...fields, status: 'completed' }, silent)) !== undefined;
+      return (await change(id, ['running'], { ...fields, status: 'completed' }, unchecked)) !== undefined;
     },
     async fail(id, error) {
       // The delegation is kept: it may be made after all.
       const { delegation: _, ...fields } = ended();
-      return (await change(id, UNFINISHED, { ...fields, status: 'failed', error }, silent)) !== undefined;
+      return (await change(id, UNFINISHED, { ...fields, status: 'failed', error }, unchecked)) !== undefined;
     },
     async requeue(id) {
-      const fields = { status: 'queued', error: null, progress: 0, rows: 0, heard_at: new Date() } as const;
+      const fields = { status: 'queued', error: null, progress: 0, rows: 0, check_at: new Date() } as const;
       return (await change(id, ['failed'], fields)) !== undefined;
     },
     cancel: async (id) =>
-      (await change(id, [...UNFINISHED, 'failed'], { ...ended(), status: 'cancelled' }, silent)) !==
+      (await change(id, [...UNFINISHED, 'failed'], { ...ended(), status: 'cancelled' }, unchecked)) !==
       undefined,
     async expire(id) {
       await change(id, ['completed'], { status: 'expired', file_expires_at: new Date() });
@@ -233,18 +225,6 @@ export function createReportStore(
     listingUsers: (before) => idsOf({ type: 'users', status: 'completed', started_at: { $lt: before } }),
     async remove(id) {
       await reports.deleteOne({ _id: id });
-    },
-    async republish(since) {
-      const found = reports.find(
-        { heard_at: { $lt: since } },
-        { projection: { job_id: 1, heard_at: 1 }, limit: SWEEP_LIMIT },
-      );
-      for await (const { _id, job_id, heard_at } of found) {
-        // Conditional, so that of several replicas one does it.
-        await reports.updateOne({ _id, heard_at }, {
-          $set: { heard_at: new Date(), outbox: [jobEvent(_id, String(job_id))] },
-        } as never);
-      }
     },
   };
 }

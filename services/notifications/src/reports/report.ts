@@ -83,8 +83,6 @@ export type ReportStore = ListSource<ReportField, Report> & {
   listingUsers(before: Date): Promise<string[]>;
   /** Forgets a report. */
   remove(id: string): Promise<void>;
-  /** Publishes the jobs again of those that have not ended, and of which nothing has been heard since. */
-  republish(since: Date): Promise<void>;
 };
 
 /** The files of reports, where every replica sees them. */

@@ -14,7 +14,7 @@ import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
 import { createReportHandler, removeUnused, reportLedger } from '../../src/reports/report-worker.ts';
 
 const { store, connection } = await startTestDatabase(t, {
-  define: (connection) => createReportStore(connection, { jobSubject: 'jobs' }),
+  define: createReportStore,
 });
 const files = createReportFileStore(connection);
 

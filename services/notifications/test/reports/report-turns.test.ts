@@ -5,7 +5,7 @@ import type { Report } from '../../src/reports/report.ts';
 import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
 
 const { store } = await startTestDatabase(t, {
-  define: (connection) => createReportStore(connection, { jobSubject: 'jobs' }),
+  define: createReportStore,
 });
 
 async function add(requester: string): Promise<string> {

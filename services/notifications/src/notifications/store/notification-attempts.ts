@@ -6,7 +6,6 @@ import {
   COLLECTION,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
-  OPEN_INDEX,
   readNotification,
   SENDERS_INDEX,
 } from './notification-document.ts';
@@ -164,34 +163,6 @@ export function createNotificationAttempts(connection: Connection) {
       if (typeof found?.sender !== 'string') return undefined;
       const { _id: id, job, created_at: createdAt, sender, traceparent } = found;
       return { sender, notification: { id, job, createdAt }, traceparent };
-    },
-
-    /** How many have not ended. */
-    countOpen: () => collection.countDocuments(OPEN_INDEX.options.partialFilterExpression),
-
-    /**
-     * Those that were to be checked at this time, `limit` at most. They are to be checked again after half of their age, and
-     * after `maxPauseMs` at the latest.
-     */
-    async overdue(at: Date, limit: number, maxPauseMs: number): Promise<Notification[]> {
-      const now = new Date();
-      const found = await collection
-        .find(
-          { check_at: { $gt: new Date(0), $lte: at } },
-          {
-            projection: { ...NOTIFICATION_FIELDS, updated_at: 1, version: 1 },
-            sort: { check_at: 1 },
-            limit,
-            hint: OPEN_INDEX.options.name,
-          },
-        )
-        .toArray();
-      const ids = found.map(({ _id }) => _id);
-      const halfOfAge = { $max: [0, { $divide: [{ $subtract: [now, '$created_at'] }, 2] }] };
-      await collection.updateMany({ _id: { $in: ids }, check_at: { $gt: new Date(0) } }, [
-        { $set: { check_at: { $add: [now, { $min: [maxPauseMs, halfOfAge] }] } } },
-      ]);
-      return found.map(readNotification);
     },
   };
 }

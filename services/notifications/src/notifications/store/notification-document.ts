@@ -61,12 +61,6 @@ export const NOTIFICATION_FIELDS = {
   job: 1,
 } as const;
 
-/** The index of the notifications that have not ended; it is partial and contains no others. */
-export const OPEN_INDEX = {
-  fields: { check_at: 1 },
-  options: { name: 'unended', partialFilterExpression: { check_at: { $gt: new Date(0) } } },
-} as const satisfies IndexDefinition;
-
 /** The index of what waits, by its sender; it is partial and contains no others. */
 export const SENDERS_INDEX = {
   fields: { type: 1, priority: 1, sender: 1, due_at: 1 },

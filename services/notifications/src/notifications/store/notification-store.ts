@@ -9,7 +9,7 @@ import { createDocumentStore } from '@gatehouse/data/document-store';
 import { inBatches } from '@gatehouse/data/erasures';
 import { insertNew } from '@gatehouse/data/insert-new';
 import { createListPlan } from '@gatehouse/data/list-plan';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
+import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import type { Connection } from 'mongoose';
 import {
   asAccepted,
@@ -25,7 +25,6 @@ import {
   COLLECTION,
   NOTIFICATION_FIELDS,
   type NotificationDocument,
-  OPEN_INDEX,
   readNotification,
   SENDERS_INDEX,
 } from './notification-document.ts';
@@ -45,23 +44,21 @@ const LISTS = createListPlan<NotificationField>({
 /** Notifications that are inserted with one command. */
 const MAX_BATCH = 100;
 
-/** The event that is the current job of a notification; its id is the same whenever it is made. */
-export type JobEventOf = (notification: Pick<Notification, 'id' | 'job' | 'type' | 'priority'>) => {
-  subject: string;
-  data: Record<string, unknown>;
-  id: string;
-};
-
 /** Notifications in MongoDB; defines their collection on the connection. */
 export function createNotificationStore(
   connection: Connection,
-  { jobEvent, logger }: { jobEvent: JobEventOf; logger: Logger },
+  options: {
+    /** Publishes the current job of a notification that was written. */
+    publish: (notification: Notification) => void;
+    logger: Logger;
+  },
 ) {
+  const { publish, logger } = options;
   const store = createDocumentStore<NotificationField, Notification, NotificationDocument>(connection, {
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [OUTBOX_INDEX, OPEN_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [OPEN_JOBS_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: NOTIFICATION_FIELDS,
     read: readNotification,
     write: (notification) => writeChange(notification) as NotificationDocument,
@@ -88,18 +85,17 @@ export function createNotificationStore(
     },
 
     async add(notification, { sender, key }) {
-      const { subject, data, id } = jobEvent(notification);
       const traceparent = currentTraceparent();
       const document = {
         ...writeNew(notification),
         sender,
         ...idempotencyFields(key),
         ...(traceparent && { traceparent }),
-        outbox: [outboxEvent(subject, data, id)],
       };
       if (!(await insert(document))) {
         throw new ServiceError('conflict', 'This notification already exists.');
       }
+      publish(notification);
     },
 
     async update(id, decide, ifVersion) {
@@ -110,11 +106,11 @@ export function createNotificationStore(
           current = found;
           const next = decide(found);
           if (next === found) return undefined;
-          const events = next.job === found.job ? [] : [jobEvent(next)];
-          return { next: { ...next, ...revision }, events };
+          return { next: { ...next, ...revision } };
         },
         ifVersion,
       );
+      if (change !== undefined && change.next.job !== current?.job) publish(change.next);
       return change?.next ?? (current as unknown as Notification);
     },
 
@@ -141,8 +137,10 @@ const ANONYMOUS = [
 
 /** What a change by a person stores. */
 function writeChange({ priority, status, job }: Notification) {
-  const ended = status === 'cancelled' ? { check_at: null, sender: null, reason: null } : {};
-  return { priority, status, job, ...ended };
+  // A new job is published after the write, or by the next sweep.
+  const rest =
+    status === 'cancelled' ? { check_at: null, sender: null, reason: null } : { check_at: new Date() };
+  return { priority, status, job, ...rest };
 }
 
 function writeNew(notification: Notification): NotificationDocument {

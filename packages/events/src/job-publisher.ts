@@ -1,0 +1,137 @@
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import type { Database } from '@gatehouse/data/database';
+import { type JobDocument, OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
+import { createFailureLog } from './failure-log.ts';
+import type { JobQueue } from './job-queue.ts';
+import { publishTraced } from './publish-traced.ts';
+
+const EVERY_MS = 30_000;
+/** How long a document may be overdue before its job is taken for lost. */
+const OVERDUE_MS = 30_000;
+/** The number of jobs that one sweep publishes: more when more are missing from the queue. */
+const BATCH = { min: 500, max: 20_000 };
+/** The longest time between two checks whether the job of a document is still there. */
+const MAX_PAUSE_MS = 3_600_000;
+/** Jobs that a sweep publishes at a time. */
+const CONCURRENCY = 50;
+/** The pause after the queue could not be reached. */
+const RETRY_MS = 2000;
+/** Publications under way above which jobs wait, and waiting jobs above which they are left to the sweep. */
+const MAX_IN_FLIGHT = 256;
+const MAX_WAITING = 10_000;
+
+export type JobPublisher = {
+  /** Publishes what was left by processes that were killed, now, and what is overdue in intervals. */
+  start(): void;
+  /** Lets the publications under way end, and begins no other. */
+  stop(): Promise<void>;
+  /** To be called when the document of a job has been written; it is not waited for. */
+  publish(event: OutboxEvent): void;
+};
+
+/**
+ * Publishes the jobs of a collection: each right after the write that causes it, and again while the document says that it
+ * should have ended. So it does not matter whether the process died in between, or the queue has lost the job with its store.
+ * A job that is in the queue is recognized by its id there, or by its document when it is worked on.
+ *
+ * @param options.collection with the OPEN_JOBS_INDEX
+ * @param options.projection the fields that `eventOf` needs
+ * @param options.eventOf the event that is the job of a document; its id is always the same
+ */
+export function createJobPublisher<D extends JobDocument>(options: {
+  queue: Pick<JobQueue, 'publish' | 'depth'>;
+  collection: ReturnType<Database['connection']['collection']>;
+  projection: Readonly<Partial<Record<keyof D, 1>>>;
+  eventOf: (document: D) => OutboxEvent;
+  logger: Logger;
+  everyMs?: number | undefined;
+  overdueMs?: number | undefined;
+}): JobPublisher {
+  const { queue, collection, eventOf, logger, everyMs = EVERY_MS, overdueMs = OVERDUE_MS } = options;
+  const stopping = new AbortController();
+  const logFailure = createFailureLog(logger, 'a job could not be published; trying again', stopping.signal);
+  const inFlight = new Set<Promise<void>>();
+  let waiting: OutboxEvent[] = [];
+  let retrying: NodeJS.Timeout | undefined;
+  let isFirstSweep = true;
+
+  function wait(event: OutboxEvent): void {
+    if (waiting.length < MAX_WAITING) waiting.push(event);
+    retrying ??= setTimeout(retry, RETRY_MS).unref();
+  }
+
+  function publish(event: OutboxEvent): void {
+    if (stopping.signal.aborted) return;
+    if (inFlight.size >= MAX_IN_FLIGHT) {
+      wait(event);
+      return;
+    }
+    const publication = publishTraced(event, queue.publish)
+      .catch((error: unknown) => {
+        logFailure(error, { job: event.id });
+        wait(event);
+      })
+      .finally(() => inFlight.delete(publication));
+    inFlight.add(publication);
+  }
+
+  function retry(): void {
+    retrying = undefined;
+    const events = waiting;
+    waiting = [];
+    for (const event of events) publish(event);
+  }
+
+  /** The events of those that were to be checked at this time. They are checked again after half of their age. */
+  async function overdue(at: Date, limit: number): Promise<OutboxEvent[]> {
+    const now = new Date();
+    const projection = { ...options.projection };
+    const found = await collection
+      .find({ check_at: { $gt: new Date(0), $lte: at } }, { projection, sort: { check_at: 1 }, limit })
+      .hint(OPEN_JOBS_INDEX.options.name)
+      .toArray();
+    const halfOfAge = { $max: [0, { $divide: [{ $subtract: [now, '$created_at'] }, 2] }] };
+    await collection.updateMany(
+      { _id: { $in: found.map(({ _id }) => _id) }, check_at: { $gt: new Date(0) } },
+      [{ $set: { check_at: { $add: [now, { $min: [MAX_PAUSE_MS, halfOfAge] }] } } }],
+    );
+    return found.map((document) => eventOf(document as unknown as D));
+  }
+
+  const sweeping = createPeriodicTask({
+    async run(signal) {
+      const open = await collection.countDocuments(OPEN_JOBS_INDEX.options.partialFilterExpression);
+      const depth = open === 0 ? [] : await queue.depth();
+      const queued = depth.reduce((sum, part) => sum + part.waiting + part.inFlight, 0);
+      const missing = open - queued;
+      const limit = Math.min(Math.max(missing, BATCH.min), BATCH.max);
+      // When fewer jobs are there than documents, those that were to be checked later may be lost, too.
+      const lateMs = isFirstSweep ? 0 : overdueMs;
+      const aheadMs = missing > BATCH.min ? MAX_PAUSE_MS : -lateMs;
+      const events = open === 0 ? [] : await overdue(new Date(Date.now() + aheadMs), limit);
+      for (let i = 0; i < events.length && !signal.aborted; i += CONCURRENCY) {
+        await Promise.all(events.slice(i, i + CONCURRENCY).map(queue.publish));
+      }
+      isFirstSweep = false;
+      if (events.length > 0) {
+        logger.info({ count: events.length, open, queued }, 'jobs that are overdue were published again');
+      }
+    },
+    everyMs: () => (isFirstSweep ? Math.min(RETRY_MS, everyMs) : everyMs),
+    immediately: true,
+    onError: (error) => logFailure(error),
+  });
+
+  return {
+    start: sweeping.start,
+    async stop() {
+      stopping.abort();
+      clearTimeout(retrying);
+      await sweeping.stop();
+      await Promise.all(inFlight);
+    },
+    publish,
+  };
+}
