@@ -1,4 +1,4 @@
-// `node deploy/local/bootstrap.mjs SCRIPT [ARGS]` runs SCRIPT with Node 24 on a machine that may have
+// `node deploy/local/bootstrap.mjs [OPTIONS] SCRIPT [ARGS]` runs SCRIPT with Node 24, and its options, on a machine that may have
 // only an older Node (18 or newer) and npm, and installs the dependencies first when they are missing.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ const passedAt = new Map();
 let child;
 
 if (major < 18) fail(`Node ${process.versions.node} is too old: install Node 18 or newer, best 24.`);
-if (process.argv.length < 3) fail('Usage: node deploy/local/bootstrap.mjs SCRIPT [ARGS]');
+if (process.argv.length < 3) fail('Usage: node deploy/local/bootstrap.mjs [OPTIONS] SCRIPT [ARGS]');
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => passOn(signal));
 const parent = process.ppid;
 const watch = setInterval(() => {

@@ -306,7 +306,10 @@ t.test('a Node that is too old says so in a sentence', parallel(), async (t) => 
 
 t.test('without a script it says how it is used', parallel(), async (t) => {
   const result = await run(checkout(t), []);
-  t.same([result.code, result.stderr], [1, 'Usage: node deploy/local/bootstrap.mjs SCRIPT [ARGS]\n']);
+  t.same(
+    [result.code, result.stderr],
+    [1, 'Usage: node deploy/local/bootstrap.mjs [OPTIONS] SCRIPT [ARGS]\n'],
+  );
 });
 
 t.test('it names the Node that package.json brings', parallel(), async (t) => {
