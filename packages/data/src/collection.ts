@@ -7,7 +7,13 @@ export type DocumentCollection = Collection<StoredDocument>;
 
 export type IndexDefinition = {
   fields: Readonly<Record<string, 1 | -1>>;
-  options: { name: string; unique?: boolean; partialFilterExpression?: Readonly<Record<string, unknown>> };
+  options?: {
+    /** By default that which MongoDB gives it, such as `owner_1__id_1`. */
+    name?: string;
+    unique?: boolean;
+    sparse?: boolean;
+    partialFilterExpression?: Readonly<Record<string, unknown>>;
+  };
 };
 
 /**

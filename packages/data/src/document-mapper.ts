@@ -14,9 +14,9 @@ export type DocumentMapper<F extends Fields> = {
   projection: Readonly<Record<string, 1>>;
   /** The entity of a document. What a projection has left out is undefined, or has its default. */
   read(document: StoredOf<F>): EntityOf<F>;
-  /** The fields of a document but for its id. Those of a group that is absent are null. */
+  /** The fields of a document but for its id. Those of a group that is null are null. */
   write(entity: EntityOf<F>): Omit<StoredOf<F>, '_id'>;
-  /** The update that makes these changes: `undefined` removes a field. */
+  /** The update that makes these changes: `undefined` removes a field that may be. */
   update(changes: Partial<EntityOf<F>>): { $set: Partial<StoredOf<F>>; $unset?: Record<string, 1> };
   /** The names in documents of a property's fields. */
   storedAs(property: string): readonly string[];
@@ -46,12 +46,11 @@ export function createDocumentMapper<const F extends Fields>(fields: F): Documen
     read: compileRead(columns) as DocumentMapper<F>['read'],
     write: (entity) => writeColumns(written, entity) as Omit<StoredOf<F>, '_id'>,
     update(changes) {
-      const changed = written.filter(({ name }) => Object.hasOwn(changes, name));
-      const removed = changed.filter(({ name }) => changes[name] === undefined);
-      const $set = writeColumns(
-        changed.filter((column) => !removed.includes(column)),
-        changes,
-      ) as Partial<StoredOf<F>>;
+      const changed = written.filter(({ name }) => changes[name] !== undefined);
+      const removed = written.filter(
+        ({ name, isOptional }) => isOptional && Object.hasOwn(changes, name) && changes[name] === undefined,
+      );
+      const $set = writeColumns(changed, changes) as Partial<StoredOf<F>>;
       if (removed.length === 0) return { $set };
       return { $set, $unset: Object.fromEntries(storedNames(removed).map((name) => [name, 1])) };
     },
@@ -94,9 +93,10 @@ function writeColumns(
 ): Record<string, unknown> {
   for (const { name, stored, group, isOptional, write } of columns) {
     const value = (entity as Record<string, unknown> | null | undefined)?.[name];
+    if (value === undefined && isOptional) continue;
     if (group !== undefined) writeColumns(group, value as object | null | undefined, document);
-    else if (value !== undefined) document[stored] = write ? write(value as never) : value;
-    else if (!isOptional) document[stored] = null;
+    else if (value === undefined) document[stored] = null;
+    else document[stored] = write ? write(value as never) : value;
   }
   return document;
 }
@@ -110,8 +110,10 @@ function compileRead(columns: readonly Column[]): (document: object) => object {
   const constant = (value: unknown) => `constants[${constants.push(value) - 1}]`;
 
   function propertyOf({ stored, group, isOptional, fallback, read }: Column): string {
-    const absent = isOptional ? 'undefined' : fallback === undefined ? undefined : constant(fallback);
     const own = `document[${JSON.stringify(stored)}]`;
+    const absent = isOptional ? 'undefined' : fallback === undefined ? undefined : constant(fallback);
+    // It may be null, which is not the same as undefined.
+    if (isOptional && fallback === null) return own;
     if (group !== undefined) {
       const [first] = storedNames(group);
       const whole = objectOf(group);

@@ -57,13 +57,16 @@ export type ListPlan<Field extends string> = {
   prefixOf(within: string | undefined): Filter;
 };
 
+/** An index that queries name. */
+type NamedIndex = IndexDefinition & { options: { name: string } };
+
 /** Plans the lists of a collection from a table of its fields, so that every list is read by an index. */
 export function createListPlan<Field extends string>(table: ListTable<Field>): ListPlan<Field> {
   const { fields, prefix, notDeleted } = table;
   const hasTombstones = notDeleted !== undefined;
   const names = Object.keys(fields) as Field[];
 
-  function indexOf(field: ListField, isWithin: boolean): IndexDefinition {
+  function indexOf(field: ListField, isWithin: boolean): NamedIndex {
     // The id is the tie-breaker, so that a page can begin among documents with equal values.
     const key = [field.stored, ...(isUnique(field) ? [] : ['_id'])];
     const path = isWithin && prefix !== undefined ? [prefix, ...key] : key;

@@ -23,7 +23,9 @@ export type Field<
   /** Gives it another name in documents. */
   stored<N extends string>(name: N): Field<T, Stored, N, Absent, Listed>;
   /** What it is where a document lacks it; with null, it may be null. */
-  default<const D extends T | null>(value: D): Field<T | D, Stored | (D & null), Name, true, Listed>;
+  default<const D extends T | null>(
+    value: D,
+  ): Field<T | Extract<D, null>, Stored | Extract<D, null>, Name, true, Listed>;
   /** It is undefined where a document lacks it. */
   optional(): Field<T | undefined, Stored, Name, true, Listed>;
   /** Lists are filtered and sorted by it. */

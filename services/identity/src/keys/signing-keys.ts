@@ -1,5 +1,6 @@
 import { newId } from '@gatehouse/core/ids';
 import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
+import { date, type EntityOf, listOf, number, oneOf, text } from '@gatehouse/domain/fields';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import {
   type PrivateKeys,
@@ -16,30 +17,34 @@ export function createSigningKeySealer(masterKeys: KeyList): Sealer {
  * `current` signs. `next` is published, and signs after the next rotation, when every verifier knows it. `previous` no
  * longer signs, and is published until what it signed has expired.
  */
-export type KeyState = 'current' | 'next' | 'previous';
+const KEY_STATES = ['current', 'next', 'previous'] as const;
+export type KeyState = (typeof KEY_STATES)[number];
 
-/** A key as stored: the private part sealed under the master key. */
-export type StoredKey = {
-  kid: string;
-  state: KeyState;
-  sealed: string;
-  createdAt: Date;
+const KEY = {
+  kid: text(),
+  state: oneOf(KEY_STATES),
+  /** The private part, sealed under the master key. */
+  sealed: text(),
+  createdAt: date(),
   /** When it became current; null before. */
-  activatedAt: Date | null;
+  activatedAt: date().default(null),
   /** When it became previous; null before. */
-  retiredAt: Date | null;
+  retiredAt: date().default(null),
 };
+/** A key as stored. */
+export type StoredKey = EntityOf<typeof KEY>;
 
 /** The keys of one algorithm: one current, one next, any number of previous ones. Changed and read as a whole. */
-export type KeyRing = {
-  algorithm: SigningAlgorithm;
+export const KEY_RING = {
+  algorithm: oneOf(SIGNING_ALGORITHMS).stored('_id'),
   /** Incremented by each change. */
-  version: number;
-  keys: StoredKey[];
+  version: number(),
+  keys: listOf(KEY),
   /** Compromised keys, for as long as a token that they signed may exist. */
-  dropped: DroppedKey[];
+  dropped: listOf({ kid: text(), droppedAt: date() }),
 };
-export type DroppedKey = { kid: string; droppedAt: Date };
+export type KeyRing = EntityOf<typeof KEY_RING>;
+export type DroppedKey = KeyRing['dropped'][number];
 
 export type SigningKeyStore = {
   all(): Promise<KeyRing[]>;

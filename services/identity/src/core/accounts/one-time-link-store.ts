@@ -1,39 +1,33 @@
+import { defineCollection } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { type Connection, type InferSchemaType, Schema } from 'mongoose';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Connection } from 'mongoose';
 import {
+  LINK,
   LINK_PURPOSES,
   type LinkPurpose,
-  type OneTimeLink,
   type OneTimeLinkStore,
+  STORED_LINK,
   type StoredLink,
 } from './one-time-link.ts';
 
 const COLLECTION = 'one_time_links';
 
 /** One document for each person and purpose, so that a new link replaces the earlier one (see idOf). */
-const schema = new Schema(
-  {
-    _id: { type: String, required: true },
-    purpose: { type: String, required: true },
-    user_id: { type: String, required: true },
-    email: { type: String, required: true },
-    epoch: { type: Number, required: true },
-    token_hash: { type: String, required: true },
-    expires_at: { type: Date, required: true },
-  },
-  { versionKey: false, strict: 'throw' },
-);
-type LinkDocument = InferSchemaType<typeof schema>;
-schema.index({ token_hash: 1 }, { unique: true });
-schema.index({ expires_at: 1 });
+type LinkDocument = StoredOf<typeof STORED_LINK> & { _id: string };
+const { read } = createDocumentMapper(LINK);
+const { write } = createDocumentMapper(STORED_LINK);
 
-/** One-time links in MongoDB; defines its model on the connection. */
+/** One-time links in MongoDB; defines its collection on the connection. */
 export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore {
-  const links = connection.model<LinkDocument>('OneTimeLink', schema, COLLECTION);
+  const links = defineCollection<LinkDocument>(connection, COLLECTION, [
+    { fields: { token_hash: 1 }, options: { unique: true } },
+    { fields: { expires_at: 1 } },
+  ]);
 
   async function put(link: StoredLink): Promise<void> {
-    const { _id, ...fields } = documentOf(link);
-    await links.updateOne({ _id }, { $set: fields }, { upsert: true });
+    await links.updateOne({ _id: idOf(link) }, { $set: write(link) }, { upsert: true });
   }
 
   /** The sweeper comes late: what has expired does not count. */
@@ -53,16 +47,18 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
       });
     },
     async restore(link) {
-      const { _id, ...fields } = documentOf(link);
-      await links.updateOne({ _id }, { $setOnInsert: fields }, { upsert: true }).catch((error: unknown) => {
+      const update = { $setOnInsert: write(link) };
+      await links.updateOne({ _id: idOf(link) }, update, { upsert: true }).catch((error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
       });
     },
     async find(purpose, tokenHash) {
-      return linkOf(await links.findOne(unexpired(purpose, tokenHash)).lean());
+      const found = await links.findOne(unexpired(purpose, tokenHash));
+      return found === null ? undefined : read(found);
     },
     async take(purpose, tokenHash) {
-      return linkOf(await links.findOneAndDelete(unexpired(purpose, tokenHash)).lean());
+      const taken = await links.findOneAndDelete(unexpired(purpose, tokenHash));
+      return taken === null ? undefined : read(taken);
     },
     async removeAllOf(userId) {
       for (const purpose of LINK_PURPOSES) {
@@ -87,23 +83,4 @@ const idsByAddress = (purpose: LinkPurpose, userId: string) => ({
 function idOf({ purpose, userId, email }: StoredLink): string {
   const prefix = idPrefix(purpose, userId);
   return purpose === 'undo_email_change' ? `${prefix}:${email}` : prefix;
-}
-
-function documentOf(link: StoredLink): LinkDocument {
-  const { purpose, userId, email, epoch, tokenHash, expiresAt } = link;
-  return {
-    _id: idOf(link),
-    purpose,
-    user_id: userId,
-    email,
-    epoch,
-    token_hash: tokenHash,
-    expires_at: expiresAt,
-  };
-}
-
-function linkOf(document: LinkDocument | null): OneTimeLink | undefined {
-  if (document === null) return undefined;
-  const { user_id, email, epoch, expires_at } = document;
-  return { userId: user_id, email, epoch, expiresAt: expires_at };
 }

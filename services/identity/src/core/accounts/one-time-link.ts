@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { date, type EntityOf, number, oneOf, text } from '@gatehouse/domain/fields';
 
 /** What a link is for; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
 export const LINK_PURPOSES = [
@@ -13,17 +14,19 @@ export type LinkPurpose = (typeof LINK_PURPOSES)[number];
  * What a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`
  * with the account's: a change voids the link.
  */
-export type OneTimeLink = {
-  userId: string;
+export const LINK = {
+  userId: text(),
   /** The address it was sent to. */
-  email: string;
+  email: text(),
   /** The account's sign_in_epoch when it was made. */
-  epoch: number;
-  expiresAt: Date;
+  epoch: number(),
+  expiresAt: date(),
 };
+export type OneTimeLink = EntityOf<typeof LINK>;
 
 /** A link as it is stored: by the hash of its token. */
-export type StoredLink = OneTimeLink & { purpose: LinkPurpose; tokenHash: string };
+export const STORED_LINK = { ...LINK, purpose: oneOf(LINK_PURPOSES), tokenHash: text() };
+export type StoredLink = EntityOf<typeof STORED_LINK>;
 
 export type OneTimeLinkStore = {
   collection: string;

@@ -1,19 +1,14 @@
 import { hash } from 'node:crypto';
-import { type Connection, Schema } from 'mongoose';
+import { defineCollection } from '@gatehouse/data/collection';
+import type { Connection } from 'mongoose';
 
 const COLLECTION = 'seen';
 
 type SeenDocument = { _id: string; expires_at: Date };
 
-const schema = new Schema<SeenDocument>(
-  { _id: { type: String, required: true }, expires_at: { type: Date, required: true } },
-  { versionKey: false, strict: 'throw' },
-);
-schema.index({ expires_at: 1 });
-
-/** Remembers for some time what has been seen, for all replicas; defines its model on the connection. */
+/** Remembers for some time what has been seen, for all replicas; defines its collection on the connection. */
 export function createSeenStore(connection: Connection) {
-  const seen = connection.model<SeenDocument>('Seen', schema, COLLECTION);
+  const seen = defineCollection<SeenDocument>(connection, COLLECTION, [{ fields: { expires_at: 1 } }]);
   return {
     collection: COLLECTION,
     /** Whether this is seen for the first time in `seconds`, from the last time on. Of concurrent calls, one gets true. */

@@ -1,5 +1,19 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { newId } from '@gatehouse/core/ids';
+import {
+  boolean,
+  date,
+  defaultsOf,
+  type EntityOf,
+  group,
+  id,
+  listOf,
+  number,
+  object,
+  oneOf,
+  text,
+  value,
+} from '@gatehouse/domain/fields';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 
@@ -23,73 +37,82 @@ export type PublicKey = { kty: string } & Partial<
   Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'kid' | 'alg' | 'use', string>
 >;
 
-/** What OAuth calls a client, with what else we need to know of it. */
-export type Application = {
-  /** The client_id. */
-  id: string;
-  name: string;
-  type: ApplicationType;
-  /** The user who owns it; null for one that the operator set up. */
-  owner: string | null;
-  /** Marked by an admin: it acts as a machine in its own right, not under its owner's role. */
-  trusted: boolean;
-  /** Of a trusted application. */
-  trust: Trust | undefined;
-  /** What it may ask for. */
-  scopes: readonly string[];
-  redirectUris: readonly string[];
-  postLogoutRedirectUris: readonly string[];
-  profiles: Profiles;
-  /** Whether it may use the implicit flow, which exists for old applications only. */
-  legacyImplicit: boolean;
-  /** With keys it authenticates by private_key_jwt, and its secrets are not accepted. */
-  jwks: PublicKeySet | undefined;
-  /** Where it is notified that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
-  backchannelLogoutUri: string | undefined;
-  /** Whether all its access tokens must be bound to a key (RFC 9449 §5.2). */
-  dpopBound: boolean;
-  /** Whether its authorization requests must be pushed (RFC 9126 §6). */
-  requirePushedRequests: boolean;
-  /** What its ID tokens and logout tokens are signed with (OpenID Connect Registration §2). */
-  idTokenAlgorithm: IdTokenAlgorithm;
-  /** What else it is held to. */
-  securityProfile: SecurityProfile | undefined;
-  /** Two can be valid at a time, so that one can be replaced without downtime. */
-  secrets: readonly ClientSecret[];
-  /** When it was given tokens last, or used an API key. */
-  lastUse: LastUse | null;
-  /** Tokens with a lower one are invalid. */
-  epoch: number;
-  /** Raised when it gets another owner: what people have allowed it with a lower one has ended. */
-  consentEpoch: number;
-  createdAt: Date;
-  updatedAt: Date;
+/** When something was used last, to the minute, and from which IP address, if that is known. */
+const LAST_USE = {
+  at: date().stored('last_used_at'),
+  address: text().stored('last_used_address').default(null),
 };
+export type LastUse = EntityOf<typeof LAST_USE>;
+/** The field that says so, of what has one. */
+export const lastUse = () => group(LAST_USE).default(null);
 
 /** Who granted an application its trust and the scopes that it has by it, and on what that rests. */
-export type Trust = {
+const TRUST = {
   /** The id of the admin; null when it was the operator, or is not known. */
-  by: string | null;
-  at: Date;
+  by: text().default(null),
+  at: date(),
   /** The role of the owner at that time: the trust ends when the owner has a lower one. */
-  ownerRole: 'user' | 'editor' | 'admin';
+  ownerRole: oneOf(['user', 'editor', 'admin']),
 };
-
-/** When something was used last, to the minute, and from which IP address, if that is known. */
-export type LastUse = { at: Date; address: string | null };
+export type Trust = EntityOf<typeof TRUST>;
 
 /** The hash of a client secret; the secret itself is shown once and not stored. */
-export type ClientSecret = {
-  id: string;
-  hash: string;
+export const SECRET = {
+  id: text(),
+  hash: text(),
   /** What its owner calls it. */
-  label: string | null;
+  label: text().default(null),
   /** Its last characters, by which it can be told from others; null for one of an earlier version, or of the operator. */
-  lastFour: string | null;
-  createdAt: Date;
-  expiresAt: Date | null;
-  lastUse: LastUse | null;
+  lastFour: text().default(null),
+  createdAt: date(),
+  expiresAt: date().default(null),
+  lastUse: lastUse(),
 };
+export type ClientSecret = EntityOf<typeof SECRET>;
+
+/** What OAuth calls a client, with what else we need to know of it. */
+export const APPLICATION = {
+  /** The client_id. */
+  id: id(),
+  name: text(),
+  type: oneOf(APPLICATION_TYPES),
+  /** The user who owns it; null for one that the operator set up. */
+  owner: text().default(null),
+  /** Marked by an admin: it acts as a machine in its own right, not under its owner's role. */
+  trusted: boolean(),
+  /** Of a trusted application. */
+  trust: object(TRUST).optional(),
+  /** What it may ask for. */
+  scopes: value<readonly string[]>(),
+  redirectUris: value<readonly string[]>().default([]),
+  postLogoutRedirectUris: value<readonly string[]>().default([]),
+  profiles: value<Profiles>().default({}),
+  /** Whether it may use the implicit flow, which exists for old applications only. */
+  legacyImplicit: boolean().default(false),
+  /** With keys it authenticates by private_key_jwt, and its secrets are not accepted. */
+  jwks: value<PublicKeySet>().optional(),
+  /** Where it is notified that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
+  backchannelLogoutUri: text().optional(),
+  /** Whether all its access tokens must be bound to a key (RFC 9449 §5.2). */
+  dpopBound: boolean().default(false),
+  /** Whether its authorization requests must be pushed (RFC 9126 §6). */
+  requirePushedRequests: boolean().default(false),
+  /** What its ID tokens and logout tokens are signed with (OpenID Connect Registration §2). */
+  idTokenAlgorithm: oneOf(ID_TOKEN_ALGORITHMS).default('RS256'),
+  /** What else it is held to. */
+  securityProfile: oneOf(SECURITY_PROFILES).optional(),
+  /** Two can be valid at a time, so that one can be replaced without downtime. */
+  secrets: listOf(SECRET),
+  /** When it was given tokens last, or used an API key. */
+  lastUse: lastUse(),
+  /** Tokens with a lower one are invalid. */
+  epoch: number(),
+  /** Raised when it gets another owner: what people have allowed it with a lower one has ended. */
+  consentEpoch: number().default(0),
+  createdAt: date(),
+  updatedAt: date(),
+};
+export type Application = EntityOf<typeof APPLICATION>;
 
 /** What can be changed in an application; `undefined` removes what may be absent. */
 export type ApplicationChanges = Partial<
@@ -183,21 +206,6 @@ export const MAX_SECRETS = 2;
 /** For each person. */
 export const MAX_APPLICATIONS = 100;
 
-/** The settings of an application that are optional. */
-export const DEFAULTS = {
-  trusted: false,
-  redirectUris: [],
-  postLogoutRedirectUris: [],
-  profiles: {},
-  legacyImplicit: false,
-  jwks: undefined,
-  backchannelLogoutUri: undefined,
-  dpopBound: false,
-  requirePushedRequests: false,
-  idTokenAlgorithm: 'RS256',
-  securityProfile: undefined,
-} satisfies ApplicationChanges;
-
 type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &
   ApplicationChanges & { trust?: Trust };
 
@@ -205,13 +213,12 @@ type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &
 export function newApplication(draft: Draft, secret?: ClientSecret): Application {
   const now = new Date();
   return {
-    ...DEFAULTS,
+    ...defaultsOf(APPLICATION),
+    trusted: false,
     ...draft,
     trust: draft.trusted === true ? (draft.trust ?? operatorsTrust(now)) : undefined,
     secrets: secret === undefined ? [] : [secret],
-    lastUse: null,
     epoch: 0,
-    consentEpoch: 0,
     createdAt: now,
     updatedAt: now,
   };

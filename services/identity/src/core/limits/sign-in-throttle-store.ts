@@ -1,38 +1,35 @@
 import { randomUUID } from 'node:crypto';
+import { defineCollection } from '@gatehouse/data/collection';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { type Collection, type Connection, type InferSchemaType, Schema } from 'mongoose';
+import type { Connection } from 'mongoose';
 import type { Outcome, SignInCounters, ThrottlePolicy } from './sign-in-throttle.ts';
 
 const COLLECTION = 'sign_in_counters';
 
-const schema = new Schema(
-  {
-    /** A keyed hash of what is counted, such as an address. */
-    _id: { type: String, required: true },
-    count: { type: Number, required: true },
-    settled: { type: Number, required: true },
-    last_at: { type: Date, required: true },
-    /** The end of the window, when counting starts over. */
-    expires_at: { type: Date, required: true },
-    /** A random id of the attempt that was admitted last. */
-    by: { type: String, required: true },
-  },
-  { versionKey: false, strict: 'throw' },
-);
-type CounterDocument = InferSchemaType<typeof schema>;
-schema.index({ expires_at: 1 });
-// When there are too many, those with few failures go first.
-schema.index({ count: 1, expires_at: 1 });
+type CounterDocument = {
+  /** A keyed hash of what is counted, such as an address. */
+  _id: string;
+  count: number;
+  settled: number;
+  last_at: Date;
+  /** The end of the window, when counting starts over. */
+  expires_at: Date;
+  /** A random id of the attempt that was admitted last. */
+  by: string;
+};
 
 /** Sign-ins do not wait for the journal: a crash of the database may lose the counts of the last moments. */
 const writeConcern = { w: 1, journal: false } as const;
 /** Of two that create a counter at the same moment, one gets a duplicate key error and tries again. */
 const MAX_TRIES = 3;
 
-/** The counters in MongoDB, one document each; defines its model on the connection. */
+/** The counters in MongoDB, one document each; defines its collection on the connection. */
 export function createSignInThrottleStore(connection: Connection): SignInCounters {
-  const model = connection.model<CounterDocument>('SignInCounter', schema, COLLECTION);
-  const counters = model.collection as unknown as Collection<CounterDocument>;
+  const counters = defineCollection<CounterDocument>(connection, COLLECTION, [
+    { fields: { expires_at: 1 } },
+    // When there are too many, those with few failures go first.
+    { fields: { count: 1, expires_at: 1 } },
+  ]);
 
   async function take(key: string, policy: ThrottlePolicy, now: number, tries: number): Promise<Outcome> {
     const by = randomUUID();

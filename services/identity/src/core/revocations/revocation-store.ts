@@ -1,13 +1,21 @@
-import { type Connection, type InferSchemaType, Schema } from 'mongoose';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { defineCollection } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { date, type EntityOf, number, type StoredOf, text } from '@gatehouse/domain/fields';
+import type { Connection } from 'mongoose';
 
-export type StoredRevocation = {
-  kind: string;
-  id: string;
-  epoch: number | undefined;
-  expiresAt: Date;
-  updatedAt: Date;
-  revision: number;
+const REVOCATION = {
+  kind: text(),
+  id: text().stored('ref'),
+  epoch: number().optional(),
+  /** When the last token it can affect has expired. */
+  expiresAt: date(),
+  /** By the database's clock, which all replicas share. */
+  updatedAt: date(),
+  /** Counts the writes, so that announcing an earlier one does not pass for announcing a later one. */
+  revision: number(),
 };
+export type StoredRevocation = EntityOf<typeof REVOCATION>;
 
 export type RevocationStore = {
   collection: string;
@@ -34,71 +42,55 @@ const COLLECTION = 'revocations';
 const BATCH = 500;
 
 /** One document for each thing that is revoked. */
-const schema = new Schema(
-  {
-    _id: { type: String, required: true },
-    kind: { type: String, required: true },
-    ref: { type: String, required: true },
-    epoch: { type: Number, default: null },
-    /** When the last token it can affect has expired. */
-    expires_at: { type: Date, required: true },
-    /** By the database's clock, which all replicas share. */
-    updated_at: { type: Date, required: true },
-    /** Counts the writes, so that announcing an earlier one does not pass for announcing a later one. */
-    revision: { type: Number, required: true },
-    /** 1 until it has been announced. */
-    pending: { type: Number },
-  },
-  { versionKey: false, strict: 'throw' },
-);
-type RevocationDocument = InferSchemaType<typeof schema>;
-schema.index({ expires_at: 1 });
-schema.index({ updated_at: 1, _id: 1 });
-schema.index({ pending: 1 }, { sparse: true });
+type RevocationDocument = StoredOf<typeof REVOCATION> & {
+  _id: string;
+  /** 1 until it has been announced. */
+  pending?: 1;
+};
+const { read } = createDocumentMapper(REVOCATION);
 
 /** A single document. */
-const issued = new Schema(
-  { _id: { type: String, required: true }, last_expiry: { type: Date, required: true } },
-  { versionKey: false, strict: 'throw' },
-);
+type IssuedTokens = { _id: string; last_expiry: Date };
 const ISSUED_ID = 'access_tokens';
 
-/** The revocations in MongoDB; defines its models on the connection. */
+/** The revocations in MongoDB; defines its collections on the connection. */
 export function createRevocationStore(connection: Connection): RevocationStore {
-  const model = connection.model<RevocationDocument>('Revocation', schema, COLLECTION);
-  const issuedTokens = connection.model('IssuedTokens', issued, 'issued_tokens');
+  const revocations = defineCollection<RevocationDocument>(connection, COLLECTION, [
+    { fields: { expires_at: 1 } },
+    { fields: { updated_at: 1, _id: 1 } },
+    { fields: { pending: 1 }, options: { sparse: true } },
+  ]);
+  const issuedTokens = defineCollection<IssuedTokens>(connection, 'issued_tokens', []);
   return {
     collection: COLLECTION,
     async put({ kind, id, epoch, expiresAt }) {
-      const document = await model
-        .findOneAndUpdate(
-          { _id: `${kind}:${id}` },
-          {
-            $set: { kind, ref: id, pending: 1 },
-            $max: { epoch: epoch ?? null, expires_at: expiresAt },
-            $currentDate: { updated_at: true },
-            $inc: { revision: 1 },
-          },
-          { upsert: true, returnDocument: 'after' },
-        )
-        .lean();
-      return stored(document as RevocationDocument);
+      const document = await revocations.findOneAndUpdate(
+        { _id: `${kind}:${id}` },
+        {
+          $set: { kind, ref: id, pending: 1 },
+          $max: { expires_at: expiresAt, ...omitUndefined({ epoch }) },
+          $currentDate: { updated_at: true },
+          $inc: { revision: 1 },
+        },
+        { upsert: true, returnDocument: 'after' },
+      );
+      return read(document as RevocationDocument);
     },
     async pending() {
-      const documents = await model.find({ pending: 1 }).sort({ pending: 1 }).limit(BATCH).lean();
-      return documents.map(stored);
+      const pending = revocations.find({ pending: 1 }, { sort: { pending: 1 }, limit: BATCH });
+      return (await pending.toArray()).map(read);
     },
     async announced({ kind, id, revision }) {
-      await model.updateOne({ _id: `${kind}:${id}`, revision }, { $unset: { pending: 1 } });
+      await revocations.updateOne({ _id: `${kind}:${id}`, revision }, { $unset: { pending: 1 } });
     },
     async issuingUntil(time) {
       await issuedTokens.updateOne({ _id: ISSUED_ID }, { $max: { last_expiry: time } }, { upsert: true });
     },
     async lastExpiry() {
-      return (await issuedTokens.findById(ISSUED_ID).lean())?.last_expiry;
+      return (await issuedTokens.findOne({ _id: ISSUED_ID }))?.last_expiry;
     },
     async page({ from, after, limit }) {
-      const documents = await model
+      const documents = await revocations
         .find({
           ...(from === undefined ? {} : { updated_at: { $gte: from } }),
           ...(after === undefined ? {} : laterThan(after)),
@@ -106,11 +98,14 @@ export function createRevocationStore(connection: Connection): RevocationStore {
         })
         .sort({ updated_at: 1, _id: 1 })
         .limit(limit)
-        .lean();
-      return documents.map(stored);
+        .toArray();
+      return documents.map(read);
     },
     async lastUpdate() {
-      const last = await model.findOne({}, { updated_at: 1 }).sort({ updated_at: -1, _id: -1 }).lean();
+      const last = await revocations.findOne(
+        {},
+        { projection: { updated_at: 1 }, sort: { updated_at: -1, _id: -1 } },
+      );
       return last?.updated_at;
     },
   };
@@ -120,15 +115,4 @@ function laterThan({ kind, id, updatedAt }: Pick<StoredRevocation, 'kind' | 'id'
   return {
     $or: [{ updated_at: { $gt: updatedAt } }, { updated_at: updatedAt, _id: { $gt: `${kind}:${id}` } }],
   };
-}
-
-function stored({
-  kind,
-  ref,
-  epoch,
-  expires_at,
-  updated_at,
-  revision,
-}: RevocationDocument): StoredRevocation {
-  return { kind, id: ref, epoch: epoch ?? undefined, expiresAt: expires_at, updatedAt: updated_at, revision };
 }

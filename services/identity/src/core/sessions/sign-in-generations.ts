@@ -1,5 +1,6 @@
 import { newId } from '@gatehouse/core/ids';
-import { type Connection, Schema } from 'mongoose';
+import { defineCollection } from '@gatehouse/data/collection';
+import type { Connection } from 'mongoose';
 
 const COLLECTION = 'sign_in_generations';
 /** Longer than a sign-in that has begun can be finished: an interaction lives for an hour. */
@@ -19,22 +20,14 @@ export type SignInGenerations = {
 
 type GenerationDocument = { _id: string; generation: string; expires_at: Date };
 
-const schema = new Schema<GenerationDocument>(
-  {
-    _id: { type: String, required: true },
-    generation: { type: String, required: true },
-    expires_at: { type: Date, required: true },
-  },
-  { versionKey: false, strict: 'throw' },
-);
-schema.index({ expires_at: 1 });
-
-/** In MongoDB; defines its model on the connection. */
+/** In MongoDB; defines its collection on the connection. */
 export function createSignInGenerations(connection: Connection): SignInGenerations {
-  const generations = connection.model<GenerationDocument>('SignInGeneration', schema, COLLECTION);
+  const generations = defineCollection<GenerationDocument>(connection, COLLECTION, [
+    { fields: { expires_at: 1 } },
+  ]);
   return {
     collection: COLLECTION,
-    current: async (accountId) => (await generations.findById(accountId).lean())?.generation,
+    current: async (accountId) => (await generations.findOne({ _id: accountId }))?.generation,
     async next(accountId) {
       const changes = { generation: newId('gen'), expires_at: new Date(Date.now() + KEEP_MS) };
       await generations.updateOne({ _id: accountId }, { $set: changes }, { upsert: true });

@@ -1,44 +1,35 @@
+import { defineCollection } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { insertInSlot } from '@gatehouse/data/slots';
-import { type Connection, type InferSchemaType, Schema } from 'mongoose';
-import { type ApiKey, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Connection } from 'mongoose';
+import { API_KEY, type ApiKeyStore, MAX_KEYS } from './api-key.ts';
 
 const COLLECTION = 'api_keys';
 
-const schema = new Schema(
-  {
-    _id: { type: String, required: true },
-    client_id: { type: String, required: true },
-    owner: { type: String },
-    /** From 0 to MAX_KEYS - 1, unique within an application, which limits its keys. Absent once the key is revoked. */
-    slot: { type: Number },
-    name: { type: String, required: true },
-    scopes: { type: [String], required: true },
-    hash: { type: String, required: true },
-    last_four: { type: String, default: null },
-    lifetime: { type: Number, default: null },
-    created_at: { type: Date, required: true },
-    expires_at: { type: Date, default: null },
-    last_used_at: { type: Date, default: null },
-    last_used_address: { type: String, default: null },
-    rotated_to: { type: String, default: null },
-    /** 1 from when it is revoked until the revocation has been written. */
-    revocation_due: { type: Number },
-  },
-  { versionKey: false, strict: 'throw' },
-);
-type ApiKeyDocument = InferSchemaType<typeof schema>;
-schema.index({ client_id: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $gte: 0 } } });
-schema.index({ hash: 1 }, { unique: true });
-schema.index({ expires_at: 1 });
-schema.index({ revocation_due: 1 }, { sparse: true });
+type ApiKeyDocument = StoredOf<typeof API_KEY> & {
+  /** From 0 to MAX_KEYS - 1, unique within an application, which limits its keys. Absent once the key is revoked. */
+  slot?: number;
+  /** 1 from when it is revoked until the revocation has been written. */
+  revocation_due?: 1;
+};
+const { read, write } = createDocumentMapper(API_KEY);
 
 /** How many revoked keys one query returns. */
 const BATCH = 100;
 const NOT_REVOKED = { slot: { $gte: 0 } };
 
-/** API keys in MongoDB; defines its model on the connection. */
+/** API keys in MongoDB; defines its collection on the connection. */
 export function createApiKeyStore(connection: Connection): ApiKeyStore & { collection: string } {
-  const keys = connection.model<ApiKeyDocument>('ApiKey', schema, COLLECTION);
+  const keys = defineCollection<ApiKeyDocument>(connection, COLLECTION, [
+    {
+      fields: { client_id: 1, slot: 1 },
+      options: { unique: true, partialFilterExpression: { slot: { $gte: 0 } } },
+    },
+    { fields: { hash: 1 }, options: { unique: true } },
+    { fields: { expires_at: 1 } },
+    { fields: { revocation_due: 1 }, options: { sparse: true } },
+  ]);
 
   const isUnexpired = ({ expires_at }: ApiKeyDocument) => expires_at == null || expires_at > new Date();
 
@@ -52,27 +43,27 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
       return insertInSlot({
         limit: MAX_KEYS,
         field: 'client_id',
-        taken: () => keys.find(ofApplication, { slot: 1 }).lean(),
-        insert: (slot) => keys.create({ ...documentOf(key), slot }),
+        taken: () => keys.find(ofApplication, { projection: { slot: 1 } }).toArray(),
+        insert: (slot) => keys.insertOne({ _id: key.id, ...write(key), slot }),
       });
     },
 
     async list(clientId) {
-      const documents = await keys.find({ client_id: clientId, ...NOT_REVOKED }).lean();
+      const documents = await keys.find({ client_id: clientId, ...NOT_REVOKED }).toArray();
       return documents
         .filter(isUnexpired)
-        .map(keyOf)
+        .map(read)
         .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
 
     async find(clientId, id) {
-      const document = await keys.findOne({ _id: id, client_id: clientId, ...NOT_REVOKED }).lean();
-      return document !== null && isUnexpired(document) ? keyOf(document) : undefined;
+      const document = await keys.findOne({ _id: id, client_id: clientId, ...NOT_REVOKED });
+      return document !== null && isUnexpired(document) ? read(document) : undefined;
     },
 
     async findByHash(hash) {
-      const document = await keys.findOne({ hash, ...NOT_REVOKED }).lean();
-      return document !== null && isUnexpired(document) ? keyOf(document) : undefined;
+      const document = await keys.findOne({ hash, ...NOT_REVOKED });
+      return document !== null && isUnexpired(document) ? read(document) : undefined;
     },
 
     async replace(key, successor, expiresAt) {
@@ -98,8 +89,8 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     },
 
     async awaitingRevocation() {
-      const documents = await keys.find({ revocation_due: 1 }, { client_id: 1 }).limit(BATCH).lean();
-      return documents.map(({ _id }) => _id);
+      const revoked = keys.find({ revocation_due: 1 }, { projection: { _id: 1 }, limit: BATCH });
+      return (await revoked.toArray()).map(({ _id }) => _id);
     },
 
     async removeAll(clientId) {
@@ -112,42 +103,5 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
         { $set: { last_used_at: at, last_used_address: address } },
       );
     },
-  };
-}
-
-function documentOf(key: ApiKey): ApiKeyDocument {
-  return {
-    _id: key.id,
-    client_id: key.clientId,
-    ...(key.owner === undefined ? {} : { owner: key.owner }),
-    name: key.name,
-    scopes: [...key.scopes],
-    hash: key.hash,
-    last_four: key.lastFour,
-    lifetime: key.lifetime,
-    created_at: key.createdAt,
-    expires_at: key.expiresAt,
-    last_used_at: key.lastUse?.at ?? null,
-    last_used_address: key.lastUse?.address ?? null,
-    rotated_to: key.rotatedTo,
-  };
-}
-
-function keyOf(document: ApiKeyDocument): ApiKey {
-  return {
-    id: document._id,
-    clientId: document.client_id,
-    owner: document.owner,
-    name: document.name,
-    scopes: document.scopes,
-    hash: document.hash,
-    lastFour: document.last_four ?? null,
-    lifetime: document.lifetime ?? null,
-    createdAt: document.created_at,
-    expiresAt: document.expires_at ?? null,
-    lastUse: document.last_used_at
-      ? { at: document.last_used_at, address: document.last_used_address ?? null }
-      : null,
-    rotatedTo: document.rotated_to ?? null,
   };
 }

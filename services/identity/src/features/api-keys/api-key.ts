@@ -1,28 +1,30 @@
-import type { LastUse } from '../../core/applications/application.ts';
+import { date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
+import { type LastUse, lastUse } from '../../core/applications/application.ts';
 
 /** A key with which an application calls the API without requesting tokens. */
-export type ApiKey = {
+export const API_KEY = {
   /** The part of the key that identifies it; not secret. */
-  id: string;
-  clientId: string;
+  id: id(),
+  clientId: text(),
   /**
    * Whose application it was when the key was made: it is for no other owner. Undefined for a key of an earlier version.
    */
-  owner: string | null | undefined;
-  name: string;
-  scopes: readonly string[];
+  owner: text().default(null).optional(),
+  name: text(),
+  scopes: value<readonly string[]>(),
   /** SHA-256 of the whole key, base64url. */
-  hash: string;
+  hash: text(),
   /** Its last characters; null for a key of an earlier version. */
-  lastFour: string | null;
+  lastFour: text().default(null),
   /** In seconds; null for a key that never expires. */
-  lifetime: number | null;
-  createdAt: Date;
-  expiresAt: Date | null;
-  lastUse: LastUse | null;
+  lifetime: number().default(null),
+  createdAt: date(),
+  expiresAt: date().default(null),
+  lastUse: lastUse(),
   /** The id of the key that replaced it. */
-  rotatedTo: string | null;
+  rotatedTo: text().default(null),
 };
+export type ApiKey = EntityOf<typeof API_KEY>;
 
 /** A key as it is stored, from what is kept of its text. Its lifetime begins now. */
 export function apiKeyOf(

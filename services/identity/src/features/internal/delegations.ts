@@ -1,16 +1,24 @@
 import { hash, randomBytes } from 'node:crypto';
+import { date, type EntityOf, group, number, oneOf, text, value } from '@gatehouse/domain/fields';
 import type { Caller } from '@gatehouse/tokens/caller';
-import { apiAudience } from '@gatehouse/tokens/scopes';
+import { apiAudience, ROLES } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from '../../core/tokens/token-signer.ts';
 import type { Credential } from './credential-state.ts';
 
 /** What a caller has handed on to a service, which reads for them while they are away: never more than reading. */
-export type Delegation = Pick<Caller, 'subject' | 'clientId' | 'person' | 'grantId' | 'keyId' | 'epoch'> & {
+export const DELEGATION = {
   /** The service that may read. */
-  actor: string;
-  scopes: readonly string[];
-  expiresAt: Date;
+  actor: text(),
+  subject: text(),
+  clientId: text(),
+  person: group({ id: text().stored('person_id'), role: oneOf(ROLES) }).optional(),
+  grantId: text().optional(),
+  keyId: text().optional(),
+  epoch: group({ client: number().stored('client_epoch'), subject: number().stored('subject_epoch') }),
+  scopes: value<readonly string[]>(),
+  expiresAt: date(),
 };
+export type Delegation = EntityOf<typeof DELEGATION>;
 
 /** What identity needs of a store of delegations. They are found by the hash of their handle. */
 export type DelegationStore = {

@@ -1,7 +1,8 @@
 import { newId } from '@gatehouse/core/ids';
+import { date, type EntityOf, id, number, text } from '@gatehouse/domain/fields';
 import type { Origin } from '../../core/audit/audit.ts';
 import type { RevocationEntry } from '../../core/revocations/revocations.ts';
-import type { ListedSession, ProgramSessions } from '../../core/sessions/program-sessions.ts';
+import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 
 /** The client_id of tokens that are issued by a login at the API. */
 export const LOGIN_CLIENT = 'gatehouse-login';
@@ -17,16 +18,22 @@ const MAX_LISTED = 200;
  * are revoked together. Its address is where it was last renewed from, or made; requests to other services are not seen as
  * uses until the token is renewed.
  */
-export type Login = ListedSession & {
-  address: string;
-  accountId: string;
+export const LOGIN = {
+  id: id(),
+  accountId: text(),
   /** The `jti` of the only token that can be renewed. */
-  tokenId: string;
+  tokenId: text(),
   /** The account's epoch when that token was issued; with a higher one, the login is over. */
-  epoch: number;
-  renewedAt: Date;
-  expiresAt: Date;
+  epoch: number(),
+  address: text(),
+  userAgent: text().optional(),
+  createdAt: date(),
+  renewedAt: date(),
+  /** To the minute. */
+  lastUsedAt: date(),
+  expiresAt: date(),
 };
+export type Login = EntityOf<typeof LOGIN>;
 
 /** What a new token of a login changes in it. */
 export type Renewal = Pick<Login, 'tokenId' | 'epoch' | 'address' | 'userAgent' | 'renewedAt' | 'lastUsedAt'>;

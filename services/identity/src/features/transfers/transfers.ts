@@ -2,6 +2,7 @@ import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { isId, newId } from '@gatehouse/core/ids';
+import { date, type EntityOf, id, number, text } from '@gatehouse/domain/fields';
 import { ROLES, type Role } from '@gatehouse/tokens/scopes';
 import {
   type Application,
@@ -22,19 +23,20 @@ export type Participant = {
 };
 
 /** An application that somebody has been offered. Nothing moves until they accept. */
-export type PendingTransfer = {
-  id: string;
-  clientId: string;
+export const TRANSFER = {
+  id: id(),
+  clientId: text(),
   /** The offer ends when the application is changed: the recipient accepts what they have seen. */
-  applicationUpdatedAt: Date;
+  applicationUpdatedAt: date(),
   /** The owner, or an admin. */
-  offeredBy: string;
+  offeredBy: text(),
   /** That of the sender's account: what was offered with an earlier password, or in an earlier role, ends with it. */
-  senderEpoch: number;
-  to: string;
-  createdAt: Date;
-  expiresAt: Date;
+  senderEpoch: number(),
+  to: text(),
+  createdAt: date(),
+  expiresAt: date(),
 };
+export type PendingTransfer = EntityOf<typeof TRANSFER>;
 
 /** A pending transfer with what its recipient decides about. */
 export type OfferedTransfer = PendingTransfer & { application: Application; sender: Participant };
