@@ -173,7 +173,9 @@ export async function tokenFrom(identity: string, client: Record<string, string>
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ grant_type: 'client_credentials', ...client }),
   });
-  const { access_token: token } = (await response.json()) as { access_token: string };
+  const text = await response.text();
+  if (!response.ok) throw new Error(`identity: POST /oauth/token: ${response.status} ${text}`);
+  const { access_token: token } = JSON.parse(text) as { access_token: string };
   return token;
 }
 
