@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { continueTrace, during } from '@gatehouse/core/tracing';
+import { countConnections, listen } from '@gatehouse/testing/listen';
 import { recordTraces, SPAN_KINDS } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
@@ -14,20 +15,9 @@ const MIB = 1024 * 1024;
 
 /** A server that tells how many connections it has had, and has. */
 async function serve(t: Test, listener: RequestListener) {
-  const seen = { connections: 0, open: 0 };
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  server.on('connection', (socket) => {
-    seen.connections += 1;
-    seen.open += 1;
-    socket
-      .on('error', () => {})
-      .once('close', () => {
-        seen.open -= 1;
-      });
-  });
-  await once(server, 'listening');
-  t.teardown(() => void server.close().closeAllConnections());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  const server = createServer(listener);
+  const seen = countConnections(server);
+  return { url: `http://127.0.0.1:${await listen(t, server)}`, seen };
 }
 
 const local = { to: 'public', networks: ['127.0.0.1'] } as const;

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLimits } from '@gatehouse/server/connections';
-import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
-import { logger } from '@gatehouse/testing/test-logger';
+import { runServices, service } from '@gatehouse/testing/run-services';
 import t, { type Test } from 'tap';
 
 const LIMITS: ConnectionLimits = {
@@ -32,30 +31,10 @@ const BEHAVIOUR: Record<string, Service['handle']> = {
 const PATIENT = { headersTimeoutSeconds: 60, requestTimeoutSeconds: 60, responseTimeoutSeconds: 60 };
 
 async function serve(t: Test, limits: Partial<ConnectionLimits> = {}): Promise<number> {
-  const running = await run(
-    [
-      {
-        name: 'a',
-        prefixes: ['/a'],
-        handle: (request, response) => BEHAVIOUR[request.url ?? '']?.(request, response),
-        start: async () => {},
-        stop: async () => {},
-        unready: async () => undefined,
-      },
-    ],
-    {
-      port: 0,
-      host: '127.0.0.1',
-      logger,
-      trustedProxies: [],
-      requireHttps: false,
-      drainSeconds: 0,
-      ...LIMITS,
-      ...limits,
-    },
-  );
-  t.teardown(() => running.stop());
-  return running.port;
+  const a = service('a', {
+    handle: (request, response) => BEHAVIOUR[request.url ?? '']?.(request, response),
+  });
+  return (await runServices(t, [a], { ...LIMITS, ...limits })).port;
 }
 
 /** A client; one that allows half-open connections does not close its side when the server does. */

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createFallback } from '@gatehouse/server/fallback';
+import { listen } from '@gatehouse/testing/listen';
 import type { Link } from '@gatehouse/web/pages';
 import t, { type Test } from 'tap';
 
@@ -17,10 +16,7 @@ const NOT_FOUND = { error: { code: 'not_found', message: 'There is nothing here.
 async function serve(t: Test, links: readonly Link[] = LINKS): Promise<string> {
   const fallback = createFallback({ prefixes: PREFIXES, links });
   const server = createServer((request, response) => fallback(request, response, request.url ?? ''));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(t, server)}`;
 }
 
 const ask = (url: string, accept = BROWSER, method = 'GET') => fetch(url, { method, headers: { accept } });

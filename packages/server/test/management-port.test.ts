@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { RunOptions } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
+import { service } from '@gatehouse/testing/run-services';
 import t, { type Test } from 'tap';
-import { holding, serve, service, until } from './serve.ts';
+import { holding, serve, until } from './serve.ts';
 
 const urlOf = (port: number) => `http://127.0.0.1:${port}`;
 

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { service } from '@gatehouse/testing/run-services';
 import t from 'tap';
-import { holding, open, respond, serve, service, until } from './serve.ts';
+import { holding, open, respond, serve, until } from './serve.ts';
 
 /** Whether it settles in a time that is short beside those that the server waits by itself. */
 async function isSoon(promise: Promise<unknown>): Promise<boolean> {

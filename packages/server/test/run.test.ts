@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { requestInfo } from '@gatehouse/server/requests';
+import { service } from '@gatehouse/testing/run-services';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
-import { holding, open, respond, serve, service, until } from './serve.ts';
+import { holding, open, respond, serve, until } from './serve.ts';
 
 t.test('requests go to the service with the longest prefix, by whole segments', async (t) => {
   const { url } = await serve(t, [

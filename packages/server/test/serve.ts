@@ -3,26 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Running, type RunOptions, run } from '@gatehouse/server/run';
+import type { Running, RunOptions } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
+import { runServices, service } from '@gatehouse/testing/run-services';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import type { Test } from 'tap';
 
 export type Line = Record<string, unknown>;
 type Served = { running: Running; url: string; lines: Line[] };
-
-/** A service that answers with its name and the URL it was asked for. */
-export function service(name: string, parts: Partial<Service> = {}): Service {
-  return {
-    name,
-    prefixes: [`/${name}`],
-    handle: (request, response) => void response.end(`${name} ${request.url}`),
-    start: async () => {},
-    stop: async () => {},
-    unready: async () => undefined,
-    ...parts,
-  };
-}
 
 export async function serve(
   t: Test,
@@ -30,17 +18,7 @@ export async function serve(
   options: Partial<RunOptions> = {},
 ): Promise<Served> {
   const { logger, lines } = recordingLogger('debug');
-  const running = await run(services, {
-    port: 0,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 0,
-    ...options,
-  });
-  t.teardown(() => running.stop());
-  return { running, url: `http://127.0.0.1:${running.port}`, lines };
+  return { ...(await runServices(t, services, { logger, ...options })), lines };
 }
 
 /** A service that keeps its requests until they are answered by hand. */

@@ -2,40 +2,26 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '@gatehouse/server/run';
-import { logger } from '@gatehouse/testing/test-logger';
+import { runServices, service } from '@gatehouse/testing/run-services';
 import t from 'tap';
 
 const BYTES = 10_000_000;
 const MEDIUM = 100_000;
 const text = 'x'.repeat(BYTES);
-const running = await run(
-  [
-    {
-      name: 'a',
-      prefixes: ['/a'],
-      handle(request, response) {
-        if (request.url === '/a/small') response.end('small');
-        else if (request.url === '/a/medium') setTimeout(() => response.end(text.slice(0, MEDIUM)), 1);
-        // As text, of which every response has a copy of its own.
-        else response.setHeader('content-length', BYTES).end(text);
-      },
-      start: async () => {},
-      stop: async () => {},
-      unready: async () => undefined,
-    },
-  ],
-  {
-    ...{ port: 0, host: '127.0.0.1', trustedProxies: ['127.0.0.1'], requireHttps: false, drainSeconds: 0 },
-    logger,
+const a = service('a', {
+  handle(request, response) {
+    if (request.url === '/a/small') response.end('small');
+    else if (request.url === '/a/medium') setTimeout(() => response.end(text.slice(0, MEDIUM)), 1);
+    // As text, of which every response has a copy of its own.
+    else response.setHeader('content-length', BYTES).end(text);
   },
-);
-t.teardown(() => running.stop());
+});
+const { port } = await runServices(t, [a], { trustedProxies: ['127.0.0.1'] });
 
 /** Asks for a response of 10 MB, and does not read it. */
 async function ask(address: string, path = '/a/large'): Promise<IncomingMessage> {
   const headers = { 'x-forwarded-for': address };
-  const request = get({ port: running.port, host: '127.0.0.1', path, agent: false, headers });
+  const request = get({ port, host: '127.0.0.1', path, agent: false, headers });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   response.on('error', () => {});
   t.teardown(() => response.destroy());
@@ -63,7 +49,7 @@ t.test('of one caller’s responses that are not read, the latest are kept', asy
 });
 
 t.test('responses that wait behind others of their connection are counted, too', async (t) => {
-  const connections = Array.from({ length: 10 }, () => connect(running.port, '127.0.0.1').pause());
+  const connections = Array.from({ length: 10 }, () => connect(port, '127.0.0.1').pause());
   t.teardown(() => connections.map((socket) => socket.destroy()));
   const request = 'GET /a/medium HTTP/1.1\r\nhost: x\r\nx-forwarded-for: 192.0.2.4\r\n\r\n';
   for (const socket of connections) {

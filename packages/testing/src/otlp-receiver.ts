@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { readSettings } from '@gatehouse/core/config';
 import { createLogger, type Logger } from '@gatehouse/core/logger';
 import { startTracing } from '@gatehouse/server/tracing/start-tracing';
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
+import { listen } from './listen.ts';
 
 type Teardown = { teardown(action: () => unknown): void };
 
@@ -41,13 +40,8 @@ export async function startOtlpReceiver(t: Teardown) {
     if (state.status === undefined) return;
     if (state.status === 200 && request.url === '/v1/traces') bodies.push(body);
     response.writeHead(state.status, { 'content-type': 'application/json' }).end('{}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(t, server);
   return {
     url: `http://127.0.0.1:${port}`,
     state,

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { newId } from '@gatehouse/core/ids';
 import { CLIENT_SERVICES, SERVICE_NAMES } from '@gatehouse/core/services';
@@ -9,6 +8,7 @@ import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import { apiAudience, INTERNAL_SCOPE, internalAudience, type Role } from '@gatehouse/tokens/scopes';
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { listen } from './listen.ts';
 import { createTestBroadcast, type TestBroadcast } from './test-broadcast.ts';
 
 export type TestIssuer = {
@@ -145,9 +145,7 @@ export async function createTestIssuer(
   }
 
   const server = createServer((request, response) => void respond(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => void server.close().closeAllConnections());
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://127.0.0.1:${await listen(t, server)}`;
 
   const sign: TestIssuer['sign'] = (claims = {}, { typ = 'at+jwt' } = {}) => {
     const now = Math.floor(Date.now() / 1000);

@@ -1,9 +1,10 @@
-import { createLogger, type Logger } from '@gatehouse/core/logger';
-import { run } from '@gatehouse/server/run';
+import type { Logger } from '@gatehouse/core/logger';
 import type { Service } from '@gatehouse/server/service';
 import { createOpenApiCheck, createRequestCheck } from './openapi-check.ts';
 import { freePort } from './processes.ts';
+import { runServices } from './run-services.ts';
 import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
+import { logger } from './test-logger.ts';
 import { testDatabase } from './test-mongo.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
@@ -35,7 +36,6 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const mongodbUri = await testDatabase(t);
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const config: TestServiceConfig = {
     publicUrl: issuer.issuer,
     identityUrl: issuer.issuer,
@@ -45,15 +45,7 @@ export async function startTestService<Body>(t: TestScope, name: string, create:
     ownUrl: base,
   };
   const services = create(config, logger, { broadcast: issuer.broadcast });
-  const running = await run([services].flat(), {
-    port,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 1,
-  });
-  t.teardown(() => running.stop());
+  const { running } = await runServices(t, [services].flat(), { port, drainSeconds: 1 });
   await running.started;
   const { call, document } = await createCheckedCall<Body>(base, name);
   return { issuer, mongodbUri, base, call, document };

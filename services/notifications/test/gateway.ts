@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listen } from '@gatehouse/testing/listen';
 
 type Teardown = { teardown(fn: () => unknown): void };
 type Mode = 'accept' | 'reject' | 'throttle' | 'fail' | 'silence';
@@ -43,8 +43,6 @@ export async function startGateway(t: Teardown) {
   }
 
   const server = createServer((request, response) => void respond(request, response));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  t.teardown(() => void server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(t, server);
   return { received, state, url: `http://AC1:t0ken@127.0.0.1:${port}/2010-04-01/Accounts/AC1/Messages.json` };
 }

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { listen } from '@gatehouse/testing/listen';
 import t, { type Test } from 'tap';
 import { createSmtpProvider } from '../src/notifications/channels/smtp-provider.ts';
 import { build } from './build.ts';
@@ -48,10 +48,8 @@ async function startServer(t: Test, replies: Replies) {
       }
     });
     reply('GREETING');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  });
+  const port = await listen(t, server);
   const smtpUrl = `smtp://127.0.0.1:${port}`;
   const provider = createSmtpProvider({ smtpUrl, from: 'a@example.org', domain: 'example.org' });
   t.teardown(() => provider.stop());

@@ -1,8 +1,8 @@
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { listen } from '@gatehouse/testing/listen';
 import { selfSigned } from './self-signed.ts';
 
 type Teardown = { teardown(fn: () => unknown): void };
@@ -30,9 +30,7 @@ export async function startPushService(t: Teardown) {
       .writeHead(status, status === 201 ? { location: `${origin}/message/${received.length}` } : {})
       .end();
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  t.teardown(() => void server.close().closeAllConnections());
-  const origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const origin = `https://localhost:${await listen(t, server)}`;
 
   /** A new subscription, as a browser hands it to its page. */
   function subscribe() {

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { countConnections, listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { createSmsProvider } from '../src/notifications/channels/sms-provider.ts';
@@ -11,22 +10,12 @@ const MESSAGE = { id: 'ntf_1', text: 'Hello', isUrgent: false };
 
 /** A gateway that answers every message like this, and tells how many connections it has. */
 async function startGateway(t: Test, reply: (response: ServerResponse) => void) {
-  const seen = { open: 0, messages: 0 };
   const server = createServer((request, response) => {
     seen.messages += 1;
     request.resume().once('end', () => reply(response));
-  }).listen(0, '127.0.0.1');
-  server.on('connection', (socket) => {
-    seen.open += 1;
-    socket
-      .on('error', () => {})
-      .once('close', () => {
-        seen.open -= 1;
-      });
   });
-  await once(server, 'listening');
-  t.teardown(() => void server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const seen = Object.assign(countConnections(server), { messages: 0 });
+  const port = await listen(t, server);
   const provider = createSmsProvider({ url: `http://AC1:t0ken@127.0.0.1:${port}/`, from: '+15005550006' });
   const send = (ms = 10_000) => provider.send(MESSAGE, '+49 30 1234567', AbortSignal.timeout(ms));
   return { seen, send };

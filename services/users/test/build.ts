@@ -1,5 +1,5 @@
 import type { EventTransport } from '@gatehouse/events/local-events';
-import { run } from '@gatehouse/server/run';
+import { runServices } from '@gatehouse/testing/run-services';
 import { createTestIssuer, type TestIssuer } from '@gatehouse/testing/test-issuer';
 import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -84,19 +84,10 @@ export async function build(
     logger,
     { broadcast: issuer.broadcast, ...(events === undefined ? {} : { events }) },
   );
-  const running = await run([service], {
-    port: 0,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 1,
-  });
-  t.teardown(() => running.stop());
+  const { running, url: base } = await runServices(t, [service], { drainSeconds: 1 });
   // It waits for identity, however long that takes.
   running.started.catch(() => {});
   if (!identityIsAway) await running.started;
-  const base = `http://127.0.0.1:${running.port}`;
   const { call } = await createCheckedCall<Body>(base, 'users');
 
   /** A token as identity signs it for itself, with these claims over its own. */

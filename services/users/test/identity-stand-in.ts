@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from '@gatehouse/testing/listen';
 import type { TestIssuer } from '@gatehouse/testing/test-issuer';
 import { internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
@@ -56,10 +57,8 @@ export async function createIdentityStandIn(t: { teardown(fn: () => void): void 
   const server = createServer((request, response) => {
     respond(request, response).catch(() => response.writeHead(401).end());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => void server.close().closeAllConnections());
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(t, server)}`,
     /** What it has taken, in this order. */
     changes,
     leave(how: 'closed' | 'silent') {

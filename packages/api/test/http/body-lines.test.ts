@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http';
 import { type BodyLine, readLines } from '@gatehouse/api/http/body-lines';
 import { checkAfterBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
+import { listen } from '@gatehouse/testing/listen';
 import fc from 'fast-check';
 import t from 'tap';
 
@@ -26,10 +27,7 @@ const server = createServer(async (incoming, response) => {
 });
 const told = ({ number, problem, isLast }: Extract<BodyLine, { isLast: boolean }>) =>
   `${number}:${isLast ? 'end' : 'refused'} ${problem.kind}`;
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-t.teardown(() => server.close());
-const { port } = server.address() as { port: number };
+const port = await listen(t, server);
 
 function begin(chunks: readonly string[]) {
   ended = Promise.withResolvers();

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { checkAfterBody, hasBody, readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
+import { listen } from '@gatehouse/testing/listen';
 import t from 'tap';
 
 /** What readBody() made of the last request: its text, or its error. */
@@ -29,10 +30,7 @@ const server = createServer(async (incoming, response) => {
     response.writeHead(status, headers).end();
   }
 });
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-t.teardown(() => server.close());
-const { port } = server.address() as { port: number };
+const port = await listen(t, server);
 
 async function send(method: string, headers: Record<string, string>, ...chunks: string[]) {
   last = Promise.withResolvers();

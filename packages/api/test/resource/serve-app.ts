@@ -1,36 +1,17 @@
 import { upperCaseCodeBody, v2Body } from '@gatehouse/api/http/error-bodies';
 import { type AppOptions, createApp, handlerOf } from '@gatehouse/api/resource/app';
 import { unavailable } from '@gatehouse/core/errors';
-import { type RunOptions, run } from '@gatehouse/server/run';
+import type { RunOptions } from '@gatehouse/server/run';
+import { runServices, service } from '@gatehouse/testing/run-services';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import type { FastifyInstance } from 'fastify';
 
 type TestScope = { teardown(fn: () => unknown): void };
 
 /** Serves an app on a port of its own until the test ends. */
-export async function serveApp(
-  t: TestScope,
-  app: FastifyInstance,
-  options: Pick<RunOptions, 'logger'> & Partial<RunOptions>,
-) {
-  const service = {
-    name: 'test',
-    prefixes: [''],
-    handle: handlerOf(app),
-    start: async () => {},
-    stop: () => app.close(),
-    unready: async () => undefined,
-  };
-  const running = await run([service], {
-    port: 0,
-    host: '127.0.0.1',
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 0,
-    ...options,
-  });
-  t.teardown(() => running.stop());
-  return { url: `http://127.0.0.1:${running.port}`, port: running.port };
+export async function serveApp(t: TestScope, app: FastifyInstance, options: Partial<RunOptions>) {
+  const parts = { prefixes: [''], handle: handlerOf(app), stop: () => app.close() };
+  return runServices(t, [service('test', parts)], options);
 }
 
 export class DatabaseAway extends Error {}

@@ -2,9 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { metricsText } from '@gatehouse/core/metrics-text';
 import type { CompletedRequest } from '@gatehouse/server/completed-request';
 import { requestInfo } from '@gatehouse/server/requests';
-import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
-import { logger } from '@gatehouse/testing/test-logger';
+import { runServices, service } from '@gatehouse/testing/run-services';
 import t, { type Test } from 'tap';
 
 t.test('the text format', async (t) => {
@@ -47,32 +46,19 @@ c_seconds_count{route="/"} 3
 
 async function serve(t: Test, parts: Partial<Service> = {}) {
   const seen: CompletedRequest[] = [];
-  const shop: Service = {
-    name: 'shop',
-    prefixes: ['/shop'],
+  const shop = service('shop', {
     handle(request: IncomingMessage, response: ServerResponse) {
       const info = requestInfo(request);
       if (request.url !== '/shop/none') info.route = '/shop/:id';
       info.client = 'app_1';
       response.writeHead(request.url === '/shop/broken' ? 500 : 200).end();
     },
-    start: async () => {},
-    stop: async () => {},
-    unready: async () => undefined,
     observe: (request) => void seen.push(request),
     ...parts,
-  };
-  const running = await run([shop], {
-    port: 0,
-    host: '127.0.0.1',
-    logger,
-    trustedProxies: [],
-    requireHttps: false,
-    drainSeconds: 1,
   });
-  t.teardown(() => running.stop());
+  const { running, url } = await runServices(t, [shop], { drainSeconds: 1 });
   const ask = async (path: string, method = 'GET') => {
-    const response = await fetch(`http://127.0.0.1:${running.port}${path}`, { method });
+    const response = await fetch(url + path, { method });
     return { type: response.headers.get('content-type'), text: await response.text() };
   };
   return { running, ask, seen };

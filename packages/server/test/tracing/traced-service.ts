@@ -1,8 +1,8 @@
 import { createLogger } from '@gatehouse/core/logger';
 import { currentTraceparent } from '@gatehouse/core/tracing';
 import { requestInfo } from '@gatehouse/server/requests';
-import { run } from '@gatehouse/server/run';
 import { recordTraces } from '@gatehouse/testing/otlp-receiver';
+import { runServices, service } from '@gatehouse/testing/run-services';
 import type { Test } from 'tap';
 
 /** The traces of this process, and its log. */
@@ -16,25 +16,14 @@ export async function record(t: Test, env: Record<string, string> = {}) {
 
 /** A service that answers with the traceparent of its work, under `/things/{id}`; `/things/fault` is a fault. */
 export async function serve(t: Test, logger: ReturnType<typeof createLogger>): Promise<string> {
-  const running = await run(
-    [
-      {
-        name: 'things',
-        prefixes: ['/things'],
-        async handle(request, response) {
-          requestInfo(request).route = '/things/:id';
-          await new Promise(setImmediate);
-          logger.info('at work');
-          response.statusCode = request.url?.startsWith('/things/fault') ? 500 : 200;
-          response.end(currentTraceparent());
-        },
-        start: async () => {},
-        stop: async () => {},
-        unready: async () => undefined,
-      },
-    ],
-    { port: 0, host: '127.0.0.1', logger, trustedProxies: [], requireHttps: false, drainSeconds: 0 },
-  );
-  t.teardown(() => running.stop());
-  return `http://127.0.0.1:${running.port}`;
+  const things = service('things', {
+    async handle(request, response) {
+      requestInfo(request).route = '/things/:id';
+      await new Promise(setImmediate);
+      logger.info('at work');
+      response.statusCode = request.url?.startsWith('/things/fault') ? 500 : 200;
+      response.end(currentTraceparent());
+    },
+  });
+  return (await runServices(t, [things], { logger })).url;
 }

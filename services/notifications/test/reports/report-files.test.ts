@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
 import type { Job, JobLedger } from '@gatehouse/events/job';
+import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
@@ -29,10 +28,8 @@ const commerce = createServer((request, response) => {
   }
   asked.push(() => response.end(JSON.stringify({ data: [{ id: 'ord_1' }], links: {}, meta: {} })));
   arrived.resolve();
-}).listen(0, '127.0.0.1');
-await once(commerce, 'listening');
-t.teardown(() => commerce.close());
-const origin = `http://127.0.0.1:${(commerce.address() as AddressInfo).port}`;
+});
+const origin = `http://127.0.0.1:${await listen(t, commerce)}`;
 
 /** A process that makes reports. */
 function processWith(changed: Partial<ReportStore> = {}) {
