@@ -42,6 +42,12 @@ export type ApiKey = Credential & {
   rotated_to: string | null;
 };
 export type ApplicationPage = ApiPage<ApiApplication>;
+/** An application with the id by which its page is found. */
+export type Application = ApiApplication & { id: string };
+
+export const withId = (application: ApiApplication): Application => {
+  return { ...application, id: application.client_id };
+};
 
 /** Whether it can keep a secret. */
 export function isConfidential({ type }: Pick<ApiApplication, 'type'>): boolean {
@@ -50,7 +56,7 @@ export function isConfidential({ type }: Pick<ApiApplication, 'type'>): boolean 
 
 const SIGNS_IN: readonly AppType[] = ['web', 'spa', 'native'];
 /** The settings that only some types of applications have, by their names in the API. */
-const OFFERED = {
+const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   redirect_uris: SIGNS_IN,
   post_logout_redirect_uris: SIGNS_IN,
   backchannel_logout_uri: SIGNS_IN,
@@ -61,11 +67,11 @@ const OFFERED = {
   legacy_implicit: ['web', 'spa'],
   jwks: ['web', 'machine', 'resource'],
   security_profile: ['web', 'machine'],
-} satisfies Record<string, readonly AppType[]>;
+};
 
 /** Whether applications of a type have a setting. */
-export function hasSetting(type: AppType, name: keyof typeof OFFERED): boolean {
-  return (OFFERED[name] as readonly AppType[]).includes(type);
+export function hasSetting(type: AppType, name: string): boolean {
+  return OFFERED[name]?.includes(type) ?? true;
 }
 
 /** The path of an application in the API. */

@@ -65,22 +65,3 @@ export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
     },
   );
 }
-
-const CLIENT_ID = /^[\w.-]+$/;
-
-/** A page of the applications with a name, which begins with the one that has this client id. */
-export async function findApplications(
-  api: Api,
-  { q, owner, cursor }: { q: string; owner: string; cursor: string },
-): Promise<ApplicationPage> {
-  const query = { cursor, q: q || undefined, owner: owner || undefined };
-  const mayBeId = CLIENT_ID.test(q) && cursor === '';
-  const [page, exact] = await Promise.all([
-    api.get<ApplicationPage>('/api/v1/applications', query),
-    mayBeId ? api.get<ApiApplication>(applicationPath(q)).catch(() => undefined) : undefined,
-  ]);
-  if (exact === undefined || (owner !== '' && exact.owner !== owner)) return page;
-  const others = page.data.filter(({ client_id: id }) => id !== exact.client_id);
-  const total = (page.meta?.totalItems ?? 0) + (others.length === page.data.length ? 1 : 0);
-  return { ...page, data: [exact, ...others], meta: { ...page.meta, totalItems: total } };
-}

@@ -15,6 +15,8 @@ export type Column<T> = {
   /** The lowest role that sees it. */
   role?: Role;
   show(row: T, names: Names): Content;
+  /** In the first column of a list: what stands below the link to the row's page. */
+  below?(row: T): Content;
 };
 
 /** One field of the search above a list: a choice where it has options, else a date or a text. */

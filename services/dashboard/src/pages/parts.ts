@@ -143,6 +143,16 @@ export function tabs(
   )}</nav>`;
 }
 
+/** Links to what can be chosen or done, each with a sentence about it. */
+export function choiceLinks(
+  entries: readonly { href: string; title: string; text: string; hint?: string }[],
+): Html {
+  return html`<ul class="choices">${entries.map(
+    ({ href, title, text, hint }) =>
+      html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${text}</span>${hint !== undefined && html`<span class="hint">${hint}</span>`}</a></li>`,
+  )}</ul>`;
+}
+
 /** A link to a person, by name if it is known; somebody whose account is deleted has no page. */
 export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
   if (id === DELETED_USER_ID) return html`deleted account`;

@@ -1,64 +1,92 @@
 import { form, type PageForm } from '@gatehouse/web/form';
-import { type Html, html } from '@gatehouse/web/html';
-import type { ApiError } from '../api/api-error.ts';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
 import { formProblem } from '../pages/fields.ts';
-import { type FormField, formField } from '../pages/form-field.ts';
+import { type FormField, formField, YES } from '../pages/form-field.ts';
 import type { Visit } from '../routes/dashboard-router.ts';
 
 /** A field of the form of a resource. */
 export type ResourceField = FormField & {
   /** What a new form has. */
   initial?: string | ((visit: Visit) => string);
+  /** What a text in JSON must be, for the error about one that is no object. */
+  json?: string;
 };
 
-/** A field by itself, or several beside each other. */
-export type FormRow = ResourceField | readonly ResourceField[];
+/** Rows that belong together: under a legend, or folded until one of them was changed or is wrong. */
+type FormGroup = { fields: readonly FormRow[]; legend?: string; folded?: string };
+
+/** A field by itself, several beside each other, or a group. */
+export type FormRow = ResourceField | readonly ResourceField[] | FormGroup;
 
 /** The fields of a form as texts, by their names. */
 export type FormValues = Readonly<Record<string, string>>;
 
-const fieldsOf = (rows: readonly FormRow[]): readonly ResourceField[] => rows.flat();
+function fieldsOf(rows: readonly FormRow[]): readonly ResourceField[] {
+  return rows.flatMap((row) => ('fields' in row ? fieldsOf(row.fields) : row));
+}
 
-const namesOf = (rows: readonly FormRow[]) => fieldsOf(rows).map(({ name }) => name);
+/** A value for each field, by its name. */
+function valuesBy<V>(rows: readonly FormRow[], value: (field: ResourceField) => V): Record<string, V> {
+  return Object.fromEntries(fieldsOf(rows).map((field) => [field.name, value(field)]));
+}
 
 /** What a new form is filled with. */
 export function initialValues(rows: readonly FormRow[], visit: Visit): FormValues {
-  const entries = fieldsOf(rows).map(({ name, initial = '' }) => [
-    name,
-    typeof initial === 'string' ? initial : initial(visit),
-  ]);
-  return Object.fromEntries(entries);
+  return valuesBy(rows, ({ initial = '' }) => (typeof initial === 'string' ? initial : initial(visit)));
 }
 
 /** What was sent; a password with the spaces around it. */
 export function sentValues(rows: readonly FormRow[], fields: Fields): FormValues {
-  const entries = fieldsOf(rows).map(({ name, type }) => [
-    name,
-    type === 'password' ? (fields.all(name)[0] ?? '') : fields.text(name),
-  ]);
-  return Object.fromEntries(entries);
+  return valuesBy(rows, ({ name, type, kind }) => {
+    if (kind === 'several') return textOf(kind, fields.all(name));
+    return type === 'password' ? (fields.all(name)[0] ?? '') : fields.text(name);
+  });
 }
 
 /** The fields of a thing as it is. */
-export function currentValues(rows: readonly FormRow[], value: object): Record<string, unknown> {
-  const all = new Map(Object.entries(value));
-  return Object.fromEntries(namesOf(rows).map((name) => [name, all.get(name)]));
+export function currentValues(rows: readonly FormRow[], thing: object): FormValues {
+  const all = new Map<string, unknown>(Object.entries(thing));
+  return valuesBy(rows, ({ name, kind }) => textOf(kind, all.get(name)));
 }
 
-/** The same as texts. */
-export function textsOf(values: Readonly<Record<string, unknown>>): FormValues {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value ?? '')]));
+function textOf(kind: FormField['kind'], value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (kind === 'lines') return (value as string[]).join('\n');
+  // They have no order.
+  if (kind === 'several') return (value as string[]).toSorted().join(' ');
+  if (kind === 'json') return JSON.stringify(value, null, 2);
+  if (kind === 'flag') return value === true ? YES : '';
+  return String(value);
 }
 
-/** The fields as the API takes them: numbers where it wants them, and null for what is optional and empty. */
+/** The fields as the API takes them, and null for what is optional and empty. Throws ApiError for a text that is no JSON. */
 export function requestBody(rows: readonly FormRow[], values: FormValues): Record<string, unknown> {
-  const entries = fieldsOf(rows).map(({ name, number, required }) => {
-    const text = values[name] ?? '';
-    if (number && /^-?\d+(?:\.\d+)?$/.test(text)) return [name, Number(text)];
-    return [name, text === '' && !required ? null : text];
-  });
-  return Object.fromEntries(entries);
+  return valuesBy(rows, (field) => apiValueOf(field, values[field.name] ?? ''));
+}
+
+function apiValueOf(field: ResourceField, text: string): unknown {
+  const { kind, required } = field;
+  if (kind === 'flag') return text !== '';
+  if (kind === 'lines' || kind === 'several') {
+    const entries = text.split(kind === 'lines' ? '\n' : ' ').map((entry) => entry.trim());
+    return entries.filter((entry) => entry !== '');
+  }
+  if (text === '' && !required) return null;
+  if (kind === 'json') return objectOf(field, text);
+  return kind !== undefined && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function objectOf({ name, label, json = 'an object' }: ResourceField, text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // As below.
+  }
+  const details = [{ field: name, message: `must be ${json}` }];
+  throw new ApiError(400, `${label}: this is not ${json}.`, { details });
 }
 
 /** A form with what is wrong with it, in all and at its fields. */
@@ -68,15 +96,37 @@ export function resourceForm(it: {
   values: FormValues;
   submit: string;
   error: ApiError | undefined;
+  /** Whether the fields are beside each other. */
+  inline?: boolean;
 }): Html {
-  const { target, rows, values, submit, error } = it;
-  const control = ({ initial: _, ...field }: ResourceField) =>
-    formField(field, values[field.name] ?? '', error?.details ?? []);
-  return html`${formProblem(error, namesOf(rows))}
+  const { target, rows, values, submit, error, inline } = it;
+  const problems = error?.details ?? [];
+
+  function view(row: FormRow): Content {
+    if ('fields' in row) return group(row);
+    if (!('name' in row)) return html`<div class="pair">${row.map(view)}</div>`;
+    const { initial: _, json: __, ...field } = row;
+    return formField(field, values[field.name] ?? '', problems);
+  }
+
+  function group({ fields, legend, folded }: FormGroup): Html {
+    const content = fields.map(view);
+    if (folded === undefined) return html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
+    const isOpen = fieldsOf(fields).some(
+      ({ name, initial = '' }) => values[name] !== initial || problems.some(({ field }) => field === name),
+    );
+    return html`<details class="panel advanced"${isOpen && html` open`}><summary>${folded}</summary>
+${content}</details>`;
+  }
+
+  return html`${formProblem(
+    error,
+    fieldsOf(rows).map(({ name }) => name),
+  )}
 ${form(
   target,
-  html`${rows.map((row) => ('name' in row ? control(row) : html`<div class="pair">${row.map(control)}</div>`))}
+  html`${rows.map(view)}
 <div class="buttons"><button class="primary">${submit}</button></div>`,
-  { class: 'wide-form' },
+  { class: inline ? 'inline-form' : 'wide-form' },
 )}`;
 }

@@ -1,28 +1,29 @@
-import { html } from '@gatehouse/web/html';
-import type { ApiError } from '../api/api-error.ts';
+import { type Html, html } from '@gatehouse/web/html';
+import { attempt } from '../api/attempt.ts';
 import { type Names, namesOfUsers } from '../api/names.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import { errorOf } from '../pages/fields.ts';
 import type { Column } from '../pages/list.ts';
-import { capital, entryOf } from '../pages/parts.ts';
+import { capital, choiceLinks, entryOf, notAvailable, tabs } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Section, Visit } from '../routes/dashboard-router.ts';
 import { hasRole } from '../sessions/session.ts';
 import { addConfirmed } from './confirmed.ts';
-import { deletionQuestion, deletionSection } from './deletion.ts';
-import type { Resource, Target } from './resource.ts';
+import type { Kind, RefusedAction, Resource, Target } from './resource.ts';
 import {
   currentValues,
-  type FormValues,
+  type FormRow,
   initialValues,
   requestBody,
   resourceForm,
   sentValues,
-  textsOf,
 } from './resource-form.ts';
 import { listView } from './resource-list.ts';
 
 type Entity = { id: string };
+
+/** What of a form was refused: one that changes the thing, or one of its actions. */
+type Refused = { update?: RefusedForm; action?: RefusedAction };
 
 /** The pages of a resource: its list, one by itself, the forms that create and change one, and its deletion. */
 export function resourcePages<T extends Entity>(options: Resource<T>): Section {
@@ -33,7 +34,7 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
   const list = {
     ...resource,
     title,
-    columns: linked(resource),
+    columns: (visit: Visit) => linked(resource, visit),
     names: (visit: Visit, rows: readonly T[]) => peopleOf(resource, visit, rows),
   };
   return {
@@ -44,7 +45,11 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
       router.get(`/${name}`, (visit) => listView(list, visit));
       resource.routes?.(router);
       addCreation(resource, router);
-      router.get(`/${name}/:id`, async (visit) => detailView(resource, await targetOf(resource, visit)));
+      for (const part of ['', ...Object.keys(resource.parts ?? {})]) {
+        router.get(`/${name}/:id${part && `/${part}`}`, async (visit) =>
+          detailView(resource, await targetOf(resource, visit), part),
+        );
+      }
       addUpdate(resource, router);
       addActions(resource, router);
       addConfirmedActions(resource, router);
@@ -53,11 +58,12 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
 }
 
 /** The columns of its list, of which the first leads to the page of what is in the row. */
-function linked<T extends Entity>(resource: Resource<T>): Column<T>[] {
-  const [first, ...others] = resource.columns;
+function linked<T extends Entity>(resource: Resource<T>, visit: Visit): Column<T>[] {
+  const { columns } = resource;
+  const [first, ...others] = typeof columns === 'function' ? columns(visit) : columns;
   if (first === undefined) return [];
   const show: Column<T>['show'] = (row, names) =>
-    html`<a href="${pathOf(resource, row.id)}">${first.show(row, names)}</a>`;
+    html`<a href="${pathOf(resource, row.id)}">${first.show(row, names)}</a>${first.below?.(row)}`;
   return [{ ...first, show }, ...others];
 }
 
@@ -68,9 +74,14 @@ const trailOf = <T extends Entity>({ name, noun }: Resource<T>) => [
 const pathOf = <T extends Entity>({ name }: Resource<T>, id: string) =>
   `/dashboard/${name}/${encodeURIComponent(id)}`;
 
+const rowsOf = <T extends Entity>({ fields = [] }: Resource<T>, value: T): readonly FormRow[] =>
+  typeof fields === 'function' ? fields(value) : fields;
+
 /** What the path names, as it is now. */
 async function targetOf<T extends Entity>(resource: Resource<T>, visit: Visit): Promise<Target<T>> {
-  const apiPath = `${resource.api}/${visit.id(resource.idPrefix)}`;
+  const { api, idPrefix } = resource;
+  const id = idPrefix === undefined ? encodeURIComponent(visit.param('id')) : visit.id(idPrefix);
+  const apiPath = `${api}/${id}`;
   const versioned = await (resource.read?.(visit, apiPath) ?? visit.api.read<T>(apiPath));
   return { ...versioned, visit, path: pathOf(resource, versioned.value.id), apiPath };
 }
@@ -85,61 +96,102 @@ async function peopleOf<T extends Entity>(
   return namesOfUsers(api, rows.flatMap(people));
 }
 
-function addCreation<T extends Entity>(resource: Resource<T>, { get, post }: DashboardRouter): void {
-  const { name, noun, api, fields: rows, create } = resource;
-  if (create === undefined || rows === undefined) return;
+function addCreation<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
+  const { name, noun, api, fields, create } = resource;
+  if (create === undefined) return;
   const path = `/dashboard/${name}/new`;
-  const { title = `New ${noun[0]}`, submit = `Create ${noun[0]}` } = create;
-  const view = ({ csrf }: Visit, values: FormValues, error?: ApiError): View => ({
+  const { title = `New ${noun[0]}`, submit = `Create ${noun[0]}`, choice } = create;
+  const only = {
+    name: '',
     title,
+    text: '',
+    formTitle: title,
+    fields: typeof fields === 'object' ? fields : [],
+  };
+  const kindsOf = async (visit: Visit): Promise<readonly Kind[]> => choice?.kinds(visit) ?? [only];
+  const isWanted = (given: string) => (kind: Kind) => choice === undefined || kind.name === given;
+  const page = (heading: string, body: Html, failed = false): View => ({
+    title: heading,
     section: name,
     trail: trailOf(resource),
-    failed: error !== undefined,
-    body: resourceForm({ target: { action: path, csrf }, rows, values, submit, error }),
+    failed,
+    body,
   });
 
-  get(`/${name}/new`, (visit) => view(visit, initialValues(rows, visit)));
+  /** The form of the kind that is asked for, or else the choice of one. */
+  async function view(visit: Visit, given: string, refused?: RefusedForm): Promise<View> {
+    const { value: kinds = [], error } = await attempt(kindsOf(visit));
+    if (error !== undefined) return page(title, notAvailable(capital(noun[1]), error, { again: path }));
+    const kind = kinds.find(isWanted(given));
+    if (kind === undefined) {
+      const links = kinds.map((it) => ({ ...it, href: `${path}?type=${it.name}` }));
+      return page(title, html`<p>${choice?.about}</p>\n${choiceLinks(links)}`);
+    }
+    const { fields: rows, about, formTitle } = kind;
+    const hidden: Record<string, string> = choice === undefined ? {} : { type: kind.name };
+    const target = { action: path, csrf: visit.csrf, hidden };
+    const values = refused === undefined ? initialValues(rows, visit) : sentValues(rows, refused.fields);
+    const body = html`${about && html`<p>${about} <a href="${path}">Choose another type</a>.</p>`}
+${resourceForm({ target, rows, values, submit, error: refused?.error })}`;
+    return page(formTitle, body, refused !== undefined);
+  }
 
-  post(`/${name}/new`, async (visit, fields) => {
-    const values = sentValues(rows, fields);
+  router.get(`/${name}/new`, (visit) => view(visit, visit.query('type')));
+
+  router[create.once ? 'postOnce' : 'post'](`/${name}/new`, async (visit, sent) => {
+    const given = sent.text('type');
     try {
-      const { id, done = 'created' } = await (create.send?.(visit, values) ??
-        visit.api.send<Entity & { done?: string }>('POST', api, requestBody(rows, values)));
-      return `${pathOf(resource, id)}?done=${done}`;
+      const kind = (await kindsOf(visit)).find(isWanted(given));
+      if (kind === undefined) return await view(visit, given);
+      const values = sentValues(kind.fields, sent);
+      const created = await (create.send?.(visit, values, kind) ??
+        visit.api.send<Entity & { done?: string }>('POST', api, requestBody(kind.fields, values)));
+      if (typeof created === 'string') return created;
+      return `${pathOf(resource, created.id)}?done=${created.done ?? 'created'}`;
     } catch (error) {
-      return view(visit, values, errorOf(error));
+      return view(visit, given, { fields: sent, error: errorOf(error) });
     }
   });
 }
 
 function addUpdate<T extends Entity>(resource: Resource<T>, { post }: DashboardRouter): void {
-  const { name, fields: rows, update } = resource;
-  if (update === undefined || rows === undefined) return;
+  const { name, update } = resource;
+  if (update === undefined) return;
 
   post(`/${name}/:id`, async (visit, fields) => {
     const target = await targetOf(resource, visit);
     const { value, etag, path, apiPath } = target;
+    const rows = rowsOf(resource, value);
     try {
       const sent = requestBody(rows, sentValues(rows, fields));
-      const changed = changes(fields, sent, currentValues(rows, value));
+      const changed = changes(fields, sent, requestBody(rows, currentValues(rows, value)));
       if (Object.keys(changed).length > 0) {
         await (update.send?.(target, changed) ?? visit.api.send('PUT', apiPath, changed, etag));
       }
       return `${path}?done=saved`;
     } catch (error) {
-      return detailView(resource, target, { update: { fields, error: errorOf(error) } });
+      return detailView(resource, target, '', { update: { fields, error: errorOf(error) } });
     }
   });
 }
 
-function addActions<T extends Entity>(resource: Resource<T>, { post }: DashboardRouter): void {
-  for (const [action, act] of Object.entries(resource.actions ?? {})) {
-    post(`/${resource.name}/:id/${action}`, async (visit, fields) => {
+/** The further page to which an action belongs; empty for the page of the thing itself. */
+function partOf<T extends Entity>({ parts = {} }: Resource<T>, action: string): string {
+  const [part = ''] = action.split('/', 1);
+  return Object.hasOwn(parts, part) ? part : '';
+}
+
+function addActions<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
+  for (const [action, given] of Object.entries(resource.actions ?? {})) {
+    const [add, act] = typeof given === 'function' ? [router.post, given] : [router.postOnce, given.once];
+    const part = partOf(resource, action);
+    add(`/${resource.name}/:id/${action}`, async (visit, fields) => {
       const target = await targetOf(resource, visit);
       try {
-        return await act(target, fields);
+        const outcome = await act(target, fields);
+        return typeof outcome === 'string' ? outcome : pageOf(resource, target, part, outcome);
       } catch (error) {
-        return detailView(resource, target, { action: { fields, error: errorOf(error) } });
+        return detailView(resource, target, part, { action: { action, fields, error: errorOf(error) } });
       }
     });
   }
@@ -148,23 +200,29 @@ function addActions<T extends Entity>(resource: Resource<T>, { post }: Dashboard
 /** What is asked before: the resource's own questions, and whether to delete it. */
 function addConfirmedActions<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
   const { name, title, confirmed, remove } = resource;
-  const trail = trailOf(resource);
   for (const [action, ask] of Object.entries(confirmed ?? {})) {
     addConfirmed(router, `/${name}/:id/${action}`, async (visit, sent) => {
       const target = await targetOf(resource, visit);
-      const { path, value } = target;
-      const above = [...trail, { href: path, title: title(value) }];
-      return { section: name, trail: above, back: path, ...(await ask(target, sent)) };
+      const part = partOf(resource, action);
+      const back = part === '' ? target.path : `${target.path}/${part}`;
+      const trail = [...trailOf(resource), { href: back, title: title(target.value) }];
+      return { section: name, trail, back, ...(await ask(target, sent)) };
     });
   }
   if (remove === undefined) return;
   addConfirmed(router, `/${name}/:id/delete`, async (visit) => {
     const target = await targetOf(resource, visit);
     const { path, apiPath, value } = target;
-    const { noun = resource.noun[0], warning } = remove;
-    const lost = warning === undefined ? remove.lost : html`${remove.lost} ${await warning(target)}`;
+    const { noun = resource.noun[0], lost, warning } = remove;
+    const more = warning && html` ${await warning(target)}`;
     return {
-      ...deletionQuestion({ path, noun, name: title(value), lost, section: name, trail }),
+      section: name,
+      name: title(value),
+      trail: [...trailOf(resource), { href: path, title: title(value) }],
+      back: path,
+      title: `Delete the ${noun} “${title(value)}”?`,
+      lost: html`<p>${lost}${more} This cannot be undone.</p>`,
+      submit: `Delete ${noun}`,
       async act() {
         await visit.api.send('DELETE', apiPath);
         return `/dashboard/${name}?done=deleted`;
@@ -173,42 +231,73 @@ function addConfirmedActions<T extends Entity>(resource: Resource<T>, router: Da
   });
 }
 
+/** The page of one thing, or a further page of it, with links to the others. */
+function pageOf<T extends Entity>(
+  resource: Resource<T>,
+  { visit, value, path }: Target<T>,
+  part: string,
+  content: Html,
+  failed = false,
+): View {
+  const { name, noun, parts, partTitle = '' } = resource;
+  const { notices = resource.notices, title: own = partTitle, charts = false } = parts?.[part] ?? {};
+  const shown = Object.entries(parts ?? {}).filter(([, { isShown }]) => isShown?.(value) ?? true);
+  const links = shown.map(([at, it]) => [`${path}/${at}`, it.title] as const);
+  const current = part === '' ? path : `${path}/${part}`;
+  return {
+    title: resource.title(value),
+    ...(own !== '' && { part: own }),
+    section: name,
+    trail: trailOf(resource),
+    notice: failed ? undefined : entryOf(notices ?? {}, visit.query('done')),
+    failed,
+    charts,
+    body: html`${links.length > 0 && tabs(`This ${noun[0]}`, current, [[path, partTitle], ...links])}
+${content}`,
+  };
+}
+
 async function detailView<T extends Entity>(
   resource: Resource<T>,
   target: Target<T>,
-  refused: { update?: RefusedForm; action?: RefusedForm } = {},
+  part: string,
+  refused: Refused = {},
 ): Promise<View> {
-  const { name, noun, fields: rows = [], update, remove } = resource;
+  const page = { ...target, refused: refused.action };
+  const content = await (resource.parts?.[part]?.view(page) ?? ownView(resource, target, refused));
+  const isRefused = refused.update !== undefined || refused.action !== undefined;
+  return pageOf(resource, target, part, html`${content}`, isRefused);
+}
+
+/** What the page of one thing says of it, with the form and the deletion if they are for the reader. */
+async function ownView<T extends Entity>(resource: Resource<T>, target: Target<T>, refused: Refused) {
+  const { noun, update, remove } = resource;
   const { visit, value, path } = target;
   const { csrf, person } = visit;
+  const rows = rowsOf(resource, value);
   const current = currentValues(rows, value);
-  const isRefused = refused.update !== undefined || refused.action !== undefined;
-  const form = () => {
-    const hidden = shownFields(current, refused.update);
-    const values = refused.update ? sentValues(rows, refused.update.fields) : textsOf(current);
-    return resourceForm({
-      target: { action: path, csrf, hidden },
+  const form = () =>
+    resourceForm({
+      target: { action: path, csrf, hidden: shownFields(requestBody(rows, current), refused.update) },
       rows,
-      values,
+      values: refused.update ? sentValues(rows, refused.update.fields) : current,
       submit: 'Save',
       error: refused.update?.error,
     });
-  };
-  return {
-    title: resource.title(value),
-    section: name,
-    trail: trailOf(resource),
-    notice: isRefused ? undefined : entryOf(resource.notices ?? {}, visit.query('done')),
-    failed: isRefused,
-    body: await resource.view({
-      ...target,
-      people: await peopleOf(resource, visit, [value]),
-      refused: refused.action,
-      form: update && hasRole(person, update.role) && form(),
-      deletion:
-        remove &&
-        hasRole(person, remove.role) &&
-        deletionSection({ path, noun: remove.noun ?? noun[0], lost: remove.lost }),
-    }),
-  };
+  return resource.view({
+    ...target,
+    people: await peopleOf(resource, visit, [value]),
+    refused: refused.action,
+    form: update && hasRole(person, update.role) && form(),
+    deletion:
+      remove &&
+      hasRole(person, remove.role) &&
+      deletionSection({ path, noun: remove.noun ?? noun[0], lost: remove.lost }),
+  });
+}
+
+/** Leads from the page of a thing to the question whether to delete it. */
+function deletionSection({ path, noun, lost }: { path: string; noun: string; lost: string }): Html {
+  return html`<section class="panel danger-zone"><h2>Delete this ${noun}</h2><p>${lost}</p>
+<p><a class="button danger" href="${path}/delete">Delete ${noun}</a></p></section>`;
 }

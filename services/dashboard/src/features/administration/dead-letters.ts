@@ -5,7 +5,7 @@ import { errorOf } from '../../pages/fields.ts';
 import { exactTime } from '../../pages/parts.ts';
 import { addConfirmed } from '../../resources/confirmed.ts';
 import { listView, type ResourceList } from '../../resources/resource-list.ts';
-import type { DashboardRouter } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter, Section } from '../../routes/dashboard-router.ts';
 import type { Lane } from './lanes.ts';
 
 type DeadLetter = {
@@ -62,7 +62,14 @@ const DEAD_LETTERS: ResourceList<DeadLetter> = {
 };
 
 /** Jobs whose attempts all failed, for admins: replaying and removing them. */
-export function addDeadLetterRoutes(router: DashboardRouter): void {
+export const deadLetters: Section = {
+  name: 'dead-letters',
+  title: 'Dead letters',
+  role: 'admin',
+  addRoutes,
+};
+
+function addRoutes(router: DashboardRouter): void {
   const { get, post } = router;
 
   get('/dead-letters', (visit) => listView(DEAD_LETTERS, visit));

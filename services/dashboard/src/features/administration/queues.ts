@@ -7,7 +7,7 @@ import { errorOf, formProblem } from '../../pages/fields.ts';
 import { type Column, table } from '../../pages/list.ts';
 import { entryOf, notAvailable, number, refreshed, statusTag, time } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
-import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter, Section, Visit } from '../../routes/dashboard-router.ts';
 import type { Lane } from './lanes.ts';
 
 const PATH = '/dashboard/queues';
@@ -18,7 +18,9 @@ const NOTICES: Record<string, string> = {
 };
 
 /** The queues of background work, for admins: how full they are, pausing and resuming their lanes. */
-export function addQueueRoutes({ get, post }: DashboardRouter): void {
+export const queues: Section = { name: 'queues', title: 'Queues', role: 'admin', addRoutes };
+
+function addRoutes({ get, post }: DashboardRouter): void {
   get('/queues', (visit) => view(visit));
 
   post('/queues/change', async (visit, fields) => {

@@ -5,7 +5,7 @@ import { table } from '../../pages/list.ts';
 import { entryOf, notAvailable, statusTag, time } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
 import { addConfirmed } from '../../resources/confirmed.ts';
-import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter, Section, Visit } from '../../routes/dashboard-router.ts';
 
 type SigningKey = {
   kid: string;
@@ -32,7 +32,14 @@ const STATES: Record<SigningKey['state'], string> = {
 const STATE_NAMES = Object.keys(STATES) as SigningKey['state'][];
 
 /** The keys that sign tokens, for admins. */
-export function addSigningKeyRoutes(router: DashboardRouter): void {
+export const signingKeys: Section = {
+  name: 'signing-keys',
+  title: 'Signing keys',
+  role: 'admin',
+  addRoutes,
+};
+
+function addRoutes(router: DashboardRouter): void {
   router.get('/signing-keys', view);
 
   addConfirmed(router, '/signing-keys/rotate', async (visit, sent) => {

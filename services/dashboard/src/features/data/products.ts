@@ -73,7 +73,7 @@ ${deletion}`,
   fields: [
     { name: 'name', label: 'Name', required: true, maxlength: 200 },
     [
-      { name: 'price', label: 'Price', required: true, number: 'decimal', hint: PRICE_HINT },
+      { name: 'price', label: 'Price', required: true, kind: 'decimal', hint: PRICE_HINT },
       {
         name: 'currency',
         label: 'Currency',
@@ -84,7 +84,7 @@ ${deletion}`,
       },
     ],
     [
-      { name: 'stock', label: 'Stock', required: true, number: 'integer', initial: '0' },
+      { name: 'stock', label: 'Stock', required: true, kind: 'integer', initial: '0' },
       { name: 'status', label: 'Status', required: true, options: STATUSES, initial: 'active' },
     ],
     [

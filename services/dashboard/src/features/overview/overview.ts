@@ -1,81 +1,63 @@
 import { form } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
-import type { ApplicationPage } from '../../api/application-types.ts';
 import { attempt } from '../../api/attempt.ts';
 import type { ApiPage } from '../../api/pages.ts';
-import { refreshed } from '../../pages/parts.ts';
-import type { DashboardRouter } from '../../routes/dashboard-router.ts';
-import { loadSeries, RANGES, rangeOf } from './analytics.ts';
-import {
-  figures,
-  freshness,
-  type Plot,
-  plotGrid,
-  REQUEST_METRICS,
-  rangePicker,
-  requestFigures,
-  requestPlots,
-  totalText,
-} from './plots.ts';
+import { choiceLinks } from '../../pages/parts.ts';
+import type { View } from '../../pages/view.ts';
+import type { Section, Visit } from '../../routes/dashboard-router.ts';
+import { loadSeries, rangeOf } from './analytics.ts';
+import { type Plot, REQUEST_METRICS, requestFigures, requestPlots, totalText, usageOver } from './plots.ts';
 import { createSampleData } from './sample-data.ts';
 
-const METRICS = [...REQUEST_METRICS, 'logins', 'orders', 'revenue', 'notifications'] as const;
-const OF_EVERYBODY = new Set(['orders', 'revenue', 'notifications']);
+type Measure = {
+  metric: 'logins' | 'orders' | 'revenue' | 'notifications';
+  title: string;
+  unit: Plot['unit'];
+  /** Whether it is of all people, and not for those who see their own data only. */
+  isOfAll?: boolean;
+  isFigure?: boolean;
+};
+
+/** What is shown beside requests. */
+const MEASURES: readonly Measure[] = [
+  { metric: 'logins', title: 'Sign-ins', unit: 'count', isFigure: true },
+  { metric: 'orders', title: 'Orders', unit: 'count', isOfAll: true, isFigure: true },
+  { metric: 'revenue', title: 'Revenue', unit: 'money', isOfAll: true, isFigure: true },
+  { metric: 'notifications', title: 'Notifications', unit: 'count', isOfAll: true },
+];
 
 /** The first page: how things have been going. */
-export function addOverviewRoutes(
-  { get, postOnce }: DashboardRouter,
-  { sampleData = false }: { sampleData?: boolean },
-): void {
-  postOnce('/sample-data', async ({ api, person }) => {
-    await createSampleData(api, person.id);
-    return '/dashboard?done=samples';
-  });
-
-  get('/', async ({ api, person, query, csrf }) => {
+export function overview({ sampleData = false }: { sampleData?: boolean }): Section {
+  async function view({ api, person, query, csrf }: Visit): Promise<View> {
     const range = rangeOf(query('range'));
-    const sees = (metric: string) => person.role !== 'user' || !OF_EVERYBODY.has(metric);
+    const measures = MEASURES.filter(({ isOfAll }) => person.role !== 'user' || !isOfAll);
+    const metrics = [...REQUEST_METRICS, ...measures.map(({ metric }) => metric)];
     const mayFill = sampleData && person.role === 'admin';
     const [series, mine, products] = await Promise.all([
-      loadSeries(api, METRICS.filter(sees), { range }),
-      attempt(api.get<ApplicationPage>('/api/v1/applications', { limit: 1 })),
+      loadSeries(api, metrics, { range }),
+      attempt(api.get<ApiPage<unknown>>('/api/v1/applications', { limit: 1 })),
       mayFill ? attempt(api.get<ApiPage<unknown>>('/v2/products', { limit: 1 })) : undefined,
     ]);
-    const line = (name: string, metric: (typeof METRICS)[number]) => ({ name, outcome: series[metric] });
-    const plots: Plot[] = [
-      ...requestPlots(series),
-      { title: 'Sign-ins', unit: 'count', lines: [line('Sign-ins', 'logins')] },
-      ...(sees('orders')
-        ? ([
-            { title: 'Orders', unit: 'count', lines: [line('Orders', 'orders')] },
-            { title: 'Revenue', unit: 'money', lines: [line('Revenue', 'revenue')] },
-            { title: 'Notifications', unit: 'count', lines: [line('Notifications', 'notifications')] },
-          ] as const)
-        : []),
-    ];
     const isNew = mine.value?.data.length === 0;
-    const isAway = Object.values(series).every(({ error }) => error !== undefined);
-    const whose = person.role === 'user' ? 'Usage of your applications' : 'Usage of all applications';
-    const usage = html`${rangePicker('/dashboard', range)}
-<p>${whose} in the ${RANGES[range].title.toLowerCase()}.</p>
-${refreshed(
-  { id: 'figures', path: `/dashboard?range=${range}`, seconds: 5 },
-  html`${
-    !isAway &&
-    figures([
-      ...requestFigures(series),
-      ['Sign-ins', totalText(series.logins, 'count')],
-      ...(sees('orders')
-        ? ([
-            ['Orders', totalText(series.orders, 'count')],
-            ['Revenue', totalText(series.revenue, 'money')],
-          ] as const)
-        : []),
-    ])
-  }
-${plotGrid(isAway ? plots.slice(0, 1) : plots)}
-${freshness(series.requests)}`,
-)}`;
+    const usage = usageOver(range, {
+      id: 'figures',
+      path: '/dashboard',
+      whose: person.role === 'user' ? 'Usage of your applications' : 'Usage of all applications',
+      isAway: Object.values(series).every(({ error }) => error !== undefined),
+      figures: [
+        ...requestFigures(series),
+        ...measures
+          .filter(({ isFigure }) => isFigure)
+          .map(({ metric, title, unit }) => [title, totalText(series[metric], unit)] as const),
+      ],
+      plots: [
+        ...requestPlots(series),
+        ...measures.map(({ metric, title, unit }) => {
+          return { title, unit, lines: [{ name: title, outcome: series[metric] }] };
+        }),
+      ],
+      requests: series.requests,
+    });
     return {
       title: 'Overview',
       section: 'overview',
@@ -84,20 +66,44 @@ ${freshness(series.requests)}`,
       body: html`${isNew && welcome()}${products?.value?.data.length === 0 && sampleOffer(csrf)}
 ${!(isNew && person.role === 'user') && usage}
 <section><h2>Shortcuts</h2>
-<ul class="choices">${SHORTCUTS.map(([href, title, description]) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${description}</span></a></li>`)}</ul></section>`,
+${choiceLinks(SHORTCUTS)}</section>`,
     };
-  });
+  }
+
+  return {
+    name: 'overview',
+    title: 'Overview',
+    addRoutes({ get, postOnce }) {
+      get('/', view);
+      postOnce('/sample-data', async ({ api, person }) => {
+        await createSampleData(api, person.id);
+        return '/dashboard?done=samples';
+      });
+    },
+  };
 }
 
-const SHORTCUTS: [href: string, title: string, description: string][] = [
-  ['/dashboard/applications/new', 'New application', 'Sign people in, or give a server access to the API.'],
-  [
-    '/dashboard/applications',
-    'Manage credentials',
-    'Client IDs, secrets and API keys, and their rotation without downtime.',
-  ],
-  ['/dashboard/items', 'View data', 'Items, products and orders, as the API returns them.'],
-  ['/docs', 'Read the documentation', 'Guides, and every operation with a request to copy.'],
+const SHORTCUTS = [
+  {
+    href: '/dashboard/applications/new',
+    title: 'New application',
+    text: 'Sign people in, or give a server access to the API.',
+  },
+  {
+    href: '/dashboard/applications',
+    title: 'Manage credentials',
+    text: 'Client IDs, secrets and API keys, and their rotation without downtime.',
+  },
+  {
+    href: '/dashboard/items',
+    title: 'View data',
+    text: 'Items, products and orders, as the API returns them.',
+  },
+  {
+    href: '/docs',
+    title: 'Read the documentation',
+    text: 'Guides, and every operation with a request to copy.',
+  },
 ];
 
 function sampleOffer(csrf: string) {

@@ -1,7 +1,7 @@
 import { moment } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import type { Outcome } from '../../api/attempt.ts';
-import { money, notAvailable } from '../../pages/parts.ts';
+import { money, notAvailable, refreshed } from '../../pages/parts.ts';
 import { RANGES, type Range, type Series } from './analytics.ts';
 
 export type Plot = {
@@ -28,6 +28,34 @@ const UNITS = { count: '', ms: ' ms', money: '' };
 const SECONDS: Readonly<Record<string, number>> = { minute: 60, hour: 3600, day: 86_400 };
 const MAX_CURRENCIES = 3;
 
+/** Figures and plots of a range of time, which are loaded again as they change. */
+export function usageOver(
+  range: Range,
+  it: {
+    /** The id of what is loaded again, and the path of its page. */
+    id: string;
+    path: string;
+    /** Whose usage it is, which begins a sentence. */
+    whose: string;
+    /** Whether no figures can be had, for a reason that one plot says. */
+    isAway: boolean;
+    figures: readonly (readonly [name: string, value: string | undefined])[];
+    plots: readonly Plot[];
+    /** The series that says until when everything is counted. */
+    requests: Outcome<Series>;
+  },
+): Html {
+  const { id, path, whose, isAway, plots } = it;
+  return html`${rangePicker(path, range)}
+<p>${whose} in the ${RANGES[range].title.toLowerCase()}.</p>
+${refreshed(
+  { id, path: `${path}?range=${range}`, seconds: 5 },
+  html`${!isAway && figures(it.figures)}
+${plotGrid(isAway ? plots.slice(0, 1) : plots)}
+${freshness(it.requests)}`,
+)}`;
+}
+
 /** Links to the ranges of time that can be shown. */
 export function rangePicker(path: string, current: Range): Html {
   return html`<nav class="ranges" aria-label="Range of time">${(Object.keys(RANGES) as Range[]).map(
@@ -37,7 +65,7 @@ export function rangePicker(path: string, current: Range): Html {
 }
 
 /** The figures of a range of time in a row, the most telling first; those that cannot be had are left out. */
-export function figures(entries: readonly (readonly [name: string, value: string | undefined])[]): Html {
+function figures(entries: readonly (readonly [name: string, value: string | undefined])[]): Html {
   return html`<dl class="tiles">${entries.map(
     ([name, value]) =>
       value !== undefined && html`<div class="tile"><dt>${name}</dt><dd class="value">${value}</dd></div>`,
@@ -155,7 +183,7 @@ function columnsOf(name: string, series: Series): { name: string; values: Map<st
 }
 
 /** Until when everything is counted. */
-export function freshness(outcome: Outcome<Series>): Html | false {
+function freshness(outcome: Outcome<Series>): Html | false {
   const asOf = outcome.value?.as_of;
   return (
     asOf != null &&

@@ -2,10 +2,9 @@ import { alertBox, form } from '@gatehouse/web/form';
 import { moment } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { queryText } from '../../api/api.ts';
-import type { ApiError } from '../../api/api-error.ts';
-import { formProblem, selectField, textField } from '../../pages/fields.ts';
-import { capital, copyable, facts, number, refreshed, statusTag, time } from '../../pages/parts.ts';
+import { copyable, facts, number, refreshed, statusTag, time } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
+import type { FormRow, ResourceField } from '../../resources/resource-form.ts';
 
 export type Report = {
   id: string;
@@ -31,8 +30,6 @@ export type ReportType = {
   /** The values that each filter allows; none where it allows any. */
   parameters: { filters: Record<string, string[]> };
 };
-/** What the form of a new report is filled with; filters by their names. */
-export type ReportValues = { format: string; from: string; to: string; filters: Record<string, string> };
 
 export const REPORTS = '/dashboard/reports';
 const FILTER_NAMES: Record<string, string> = {
@@ -48,45 +45,38 @@ const FORMATS = [
 /** Whether it is still being made. */
 export const isRunning = ({ status }: Report) => status === 'queued' || status === 'running';
 const filterName = (name: string) => FILTER_NAMES[name] ?? name;
-/** The name that the API gives to a filter in its errors, and the id of its field. */
-export const filterField = (name: string) => `filters.${name}`;
+/** Before the names of filters in the errors of the API, and in the ids of their fields. */
+const FILTER = 'filters.';
+const filterField = (name: string) => FILTER + name;
+/** The name of the filter that a field is for. */
+export const filterOf = (field: string) => field.slice(FILTER.length);
 
-/** What can be reported. */
-export function reportChoice(types: readonly ReportType[]): Html {
-  return html`<p>Reports are made in the background and contain only data that you can see.</p>
-<ul class="choices">${types.map(
-    ({ type, description, columns }) =>
-      html`<li><a class="choice" href="${REPORTS}/new?type=${type}"><strong>${capital(type)}</strong><span>${description}</span><span class="hint">${columns.join(', ')}</span></a></li>`,
-  )}</ul>`;
-}
-
-/** The form of a report of one type. */
-export function reportForm(it: {
-  type: ReportType;
-  csrf: string;
-  values: ReportValues;
-  error?: ApiError | undefined;
-}): Html {
-  const { values, error } = it;
-  const { type, description, formats, parameters } = it.type;
-  const problems = error?.details ?? [];
-  const names = Object.keys(parameters.filters);
-  return html`<p>${description} <a href="${REPORTS}/new">Choose another type</a>.</p>
-${formProblem(error, ['format', 'from', 'to', ...names.map(filterField)])}
-${form(
-  { action: `${REPORTS}/new`, csrf: it.csrf, hidden: { type } },
-  html`${selectField({ name: 'format', label: 'Format', required: true, value: values.format, options: FORMATS.filter(([name]) => formats.includes(name)), problems })}
-<fieldset><legend>Period and filters</legend>
-<div class="pair">${textField({ name: 'from', label: 'From', type: 'date', value: values.from, hint: 'The first day, in UTC.', problems })}
-${textField({ name: 'to', label: 'To', type: 'date', value: values.to, hint: 'The last day, in UTC.', problems })}</div>
-${Object.entries(parameters.filters).map(([name, allowed]) => {
-  const common = { name: filterField(name), label: filterName(name), value: values.filters[name] ?? '' };
-  if (allowed.length === 0) return textField({ ...common, problems });
-  return selectField({ ...common, options: [['', 'Any'], ...allowed], problems });
-})}</fieldset>
-<div class="buttons"><button class="primary">Start the report</button></div>`,
-  { class: 'wide-form' },
-)}`;
+/** The form of a report of one type, filled with what the query of its page says. */
+export function reportFields({ formats, parameters }: ReportType): readonly FormRow[] {
+  const field = (name: string, label: string): ResourceField => {
+    return { name, label, initial: ({ query }) => query(name) };
+  };
+  const filters = Object.entries(parameters.filters).map(([name, allowed]) => ({
+    ...field(filterField(name), filterName(name)),
+    ...(allowed.length > 0 && { options: [['', 'Any'], ...allowed] as const }),
+  }));
+  return [
+    {
+      ...field('format', 'Format'),
+      required: true,
+      options: FORMATS.filter(([name]) => formats.includes(name)),
+    },
+    {
+      legend: 'Period and filters',
+      fields: [
+        [
+          { ...field('from', 'From'), type: 'date', hint: 'The first day, in UTC.' },
+          { ...field('to', 'To'), type: 'date', hint: 'The last day, in UTC.' },
+        ],
+        ...filters,
+      ],
+    },
+  ];
 }
 
 /** The state of a report; loaded again while it is being made. */

@@ -1,25 +1,21 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { html } from '@gatehouse/web/html';
-import type { ApiError } from '../../api/api-error.ts';
-import { attempt } from '../../api/attempt.ts';
 import { filters } from '../../api/pages.ts';
-import { errorOf } from '../../pages/fields.ts';
-import { capital, notAvailable, number, statusTag, time } from '../../pages/parts.ts';
-import type { View } from '../../pages/view.ts';
+import { capital, number, statusTag, time } from '../../pages/parts.ts';
+import type { Kind } from '../../resources/resource.ts';
+import type { FormValues } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
 import {
   endOfDay,
-  filterField,
+  filterOf,
   isRunning,
   period,
   REPORTS,
   type Report,
   type ReportType,
-  type ReportValues,
-  reportChoice,
-  reportForm,
+  reportFields,
   reportPage,
   size,
 } from './report-page.ts';
@@ -57,7 +53,18 @@ export const reports = resourcePages<Report>({
   empty: html`<p><strong>You have not requested any reports yet.</strong> A report collects orders, products, users, notifications or usage over a period as CSV, JSON or PDF.</p>`,
   title: titleOf,
   view: reportPage,
-  create: { invitation: 'Make a report' },
+  create: {
+    invitation: 'Make a report',
+    submit: 'Start the report',
+    choice: {
+      about: 'Reports are made in the background and contain only data that you can see.',
+      kinds: kindsOf,
+    },
+    async send({ api }, values, { name }) {
+      const { id } = await api.send<Report>('POST', `${API}/generate`, bodyOf(name, values));
+      return `${REPORTS}/${encodeURIComponent(id)}`;
+    },
+  },
   routes: addReportRoutes,
 });
 
@@ -65,38 +72,31 @@ function titleOf({ type, format }: Report): string {
   return `${capital(type)}, ${format.toUpperCase()}`;
 }
 
-/** The forms of the types, which the API describes; and what becomes of a report. */
-function addReportRoutes({ get, post, raw }: DashboardRouter): void {
+/** The types of reports, which the API describes. */
+async function kindsOf({ api }: Visit): Promise<readonly Kind[]> {
+  const { data } = await api.get<{ data: ReportType[] }>(API);
+  return data.map((it) => ({
+    name: it.type,
+    title: capital(it.type),
+    text: it.description,
+    hint: it.columns.join(', '),
+    formTitle: `New report: ${it.type}`,
+    about: it.description,
+    fields: reportFields(it),
+  }));
+}
+
+/** What the API takes for a new report: what is given of it. */
+function bodyOf(type: string, { format, from, to = '', ...values }: FormValues): object {
+  const given = (entries: object) =>
+    Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== ''));
+  const filters = Object.entries(values).map(([field, value]) => [filterOf(field), value]);
+  return given({ type, format, from, to: endOfDay(to), filters: given(Object.fromEntries(filters)) });
+}
+
+/** What becomes of a report. */
+function addReportRoutes({ post, raw }: DashboardRouter): void {
   const apiPathOf = ({ id }: Visit) => `${API}/${id('rpt')}`;
-
-  get('/reports/new', (visit) => {
-    const { query } = visit;
-    const values = { format: query('format'), from: query('from'), to: query('to') };
-    return newView(visit, query('type'), { ...values, filters: (name) => query(filterField(name)) });
-  });
-
-  post('/reports/new', async (visit, fields) => {
-    const { text } = fields;
-    const type = text('type');
-    const values = { format: text('format'), from: text('from'), to: text('to') };
-    const filter = (name: string) => text(filterField(name));
-    try {
-      const chosen = await typeOf(visit, type);
-      const given = Object.keys(chosen?.parameters.filters ?? {}).map(
-        (name) => [name, filter(name)] as const,
-      );
-      const body = {
-        type,
-        ...{ ...values, to: endOfDay(values.to) },
-        filters: Object.fromEntries(given.filter(([, value]) => value !== '')),
-      };
-      const sent = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== ''));
-      const { id } = await visit.api.send<Report>('POST', `${API}/generate`, sent);
-      return `${REPORTS}/${encodeURIComponent(id)}`;
-    } catch (error) {
-      return newView(visit, type, { ...values, filters: filter }, errorOf(error));
-    }
-  });
 
   post('/reports/:id/cancel', async (visit) => {
     await visit.api.send('DELETE', apiPathOf(visit));
@@ -117,38 +117,4 @@ function addReportRoutes({ get, post, raw }: DashboardRouter): void {
     visit.ctx.status = 200;
     visit.ctx.body = response.body === null ? '' : Readable.fromWeb(response.body as ReadableStream);
   });
-}
-
-const typesOf = ({ api }: Visit) => api.get<{ data: ReportType[] }>(API);
-
-async function typeOf(visit: Visit, name: string): Promise<ReportType | undefined> {
-  return (await typesOf(visit)).data.find(({ type }) => type === name);
-}
-
-/** The choice of a type, or the form of the one that was chosen. */
-async function newView(
-  visit: Visit,
-  name: string,
-  shown: Omit<ReportValues, 'filters'> & { filters(name: string): string },
-  error?: ApiError,
-): Promise<View> {
-  const { value, error: missing } = await attempt(typesOf(visit));
-  const trail = [{ href: REPORTS, title: 'Reports' }];
-  const common = { section: 'reports', trail, failed: error !== undefined } as const;
-  if (missing !== undefined) {
-    return {
-      ...common,
-      title: 'New report',
-      body: notAvailable('Reports', missing, { again: `${REPORTS}/new` }),
-    };
-  }
-  const type = value.data.find((it) => it.type === name);
-  if (type === undefined) return { ...common, title: 'New report', body: reportChoice(value.data) };
-  const names = Object.keys(type.parameters.filters);
-  const given = Object.fromEntries(names.map((it) => [it, shown.filters(it)]));
-  return {
-    ...common,
-    title: `New report: ${name}`,
-    body: reportForm({ type, csrf: visit.csrf, values: { ...shown, filters: given }, error }),
-  };
 }

@@ -1,46 +1,36 @@
-import { insecure, js, python, type Sample, SECRET, type Snippet, sh } from './sample.ts';
+import { CURL, discovery, FETCH, js, OPENID_CLIENT, PYTHON, python, type Snippet, sh } from './sample.ts';
 
-export function machineCurl({ base, clientId, scope }: Sample): Snippet {
-  return {
-    id: 'curl',
-    title: 'curl',
-    before: SECRET,
-    code: sh`# An access token, for an hour:
+/** Programs that work by themselves. */
+export const MACHINE: readonly Snippet[] = [
+  {
+    ...CURL,
+    code: ({ base, clientId, scope }) => sh`# An access token, for an hour:
 TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
   -d grant_type=client_credentials --data-urlencode scope=${scope} |
   sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
 
 # The first request:
 curl -s ${`${base}/api/v1/items?limit=2`} -H "Authorization: Bearer $TOKEN"`,
-  };
-}
+  },
+  {
+    ...OPENID_CLIENT,
+    code(sample) {
+      const { base, scope } = sample;
+      return js`import * as client from 'openid-client';
 
-export function machineOpenidClient(sample: Sample): Snippet {
-  const { base, clientId, scope } = sample;
-  return {
-    id: 'openid-client',
-    title: 'Node.js with openid-client',
-    before: `npm install openid-client, and ${SECRET.charAt(0).toLowerCase()}${SECRET.slice(1)}`,
-    code: js`import * as client from 'openid-client';
-
-const config = await client.discovery(
-  new URL(${base}), ${clientId}, process.env.CLIENT_SECRET${insecure(sample)});
+${discovery(sample)}
 const { access_token } = await client.clientCredentialsGrant(config, {
   scope: ${scope},
 });
 
 const url = new URL(${`${base}/api/v1/items?limit=2`});
 const answer = await client.fetchProtectedResource(config, access_token, url, 'GET');
-console.log(await answer.json());`,
-  };
-}
-
-export function machineFetch({ base, clientId, scope }: Sample): Snippet {
-  return {
-    id: 'fetch',
-    title: 'JavaScript with fetch',
-    before: SECRET,
-    code: js`const issued = await fetch(${`${base}/oauth2/token`}, {
+console.log(await answer.json());`;
+    },
+  },
+  {
+    ...FETCH,
+    code: ({ base, clientId, scope }) => js`const issued = await fetch(${`${base}/oauth2/token`}, {
   method: 'POST',
   body: new URLSearchParams({
     grant_type: 'client_credentials',
@@ -55,15 +45,10 @@ const answer = await fetch(${`${base}/api/v1/items?limit=2`}, {
   headers: { authorization: \`Bearer \${access_token}\` },
 });
 console.log(await answer.json());`,
-  };
-}
-
-export function machinePython({ base, clientId, scope }: Sample): Snippet {
-  return {
-    id: 'python',
-    title: 'Python',
-    before: SECRET,
-    code: python`import json, os
+  },
+  {
+    ...PYTHON,
+    code: ({ base, clientId, scope }) => python`import json, os
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -77,5 +62,5 @@ token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
 
 request = Request(${`${base}/api/v1/items?limit=2`}, headers={"Authorization": "Bearer " + token})
 print(json.load(urlopen(request)))`,
-  };
-}
+  },
+];

@@ -1,21 +1,16 @@
-import { type Code, js, type Sample, type Snippet } from './sample.ts';
+import { discovery, js, OPENID_CLIENT, type Snippet } from './sample.ts';
 
-/** No secret; and without TLS, as on a developer's own machine, openid-client has to be told so. */
-const publicOptions = (base: string): Code =>
-  base.startsWith('http:')
-    ? js`,\n  client.None(), { execute: [client.allowInsecureRequests] }`
-    : js`, client.None()`;
-
-export function browserOpenidClient(sample: Sample): Snippet {
-  const { base, clientId, redirectUri, scope } = sample;
-  return {
-    id: 'openid-client',
+/** Pages that sign people in without a server. */
+export const BROWSER: readonly Snippet[] = [
+  {
+    ...OPENID_CLIENT,
     title: 'JavaScript with openid-client',
     before: 'npm install openid-client. There is no secret: PKCE takes its place.',
-    code: js`import * as client from 'openid-client';
+    code(sample) {
+      const { redirectUri, scope } = sample;
+      return js`import * as client from 'openid-client';
 
-const config = await client.discovery(
-  new URL(${base}), ${clientId}, undefined${publicOptions(base)});
+${discovery(sample, false)}
 
 export async function signIn() {
   const verifier = client.randomPKCECodeVerifier();
@@ -35,33 +30,32 @@ export async function signedIn() {
   const { verifier, state } = JSON.parse(sessionStorage.getItem('sign-in'));
   const checks = { pkceCodeVerifier: verifier, expectedState: state };
   return client.authorizationCodeGrant(config, new URL(location.href), checks);
-}`,
-  };
-}
-
-export function browserFetch({ base }: Sample): Snippet {
-  return {
+}`;
+    },
+  },
+  {
     id: 'fetch',
     title: 'A request with fetch',
     before: 'Any origin may call the API with an access token.',
-    code: js`const answer = await fetch(${`${base}/userinfo`}, {
+    code: ({ base }) => js`const answer = await fetch(${`${base}/userinfo`}, {
   headers: { authorization: \`Bearer \${tokens.access_token}\` },
 });
 console.log(await answer.json());`,
-  };
-}
+  },
+];
 
-export function nativeOpenidClient({ base, clientId, redirectUri, scope }: Sample): Snippet {
-  return {
-    id: 'openid-client',
-    title: 'Node.js with openid-client',
+/** Programs on a device that sign people in. */
+export const NATIVE: readonly Snippet[] = [
+  {
+    ...OPENID_CLIENT,
     before:
       'npm install openid-client. The program listens on a local port for the response (RFC 8252 §7.3), and prints the URL to open in a browser. There is no secret: PKCE takes its place. People have to allow the application at each sign-in, since any program can listen there (RFC 8252 §8.6).',
-    code: js`import { createServer } from 'node:http';
+    code(sample) {
+      const { redirectUri, scope } = sample;
+      return js`import { createServer } from 'node:http';
 import * as client from 'openid-client';
 
-const config = await client.discovery(
-  new URL(${base}), ${clientId}, undefined${publicOptions(base)});
+${discovery(sample, false)}
 const redirectUri = new URL(${redirectUri});
 const verifier = client.randomPKCECodeVerifier();
 const state = client.randomState();
@@ -84,6 +78,7 @@ const server = createServer(async (request, response) => {
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   }).href);
-});`,
-  };
-}
+});`;
+    },
+  },
+];

@@ -1,6 +1,7 @@
 /** An application as its examples need it. */
 export type Sample = { base: string; clientId: string; redirectUri: string; scope: string };
-export type Snippet = { id: string; title: string; before: string; code: Code };
+/** A program that uses an application, with what to do before it is run. */
+export type Snippet = { id: string; title: string; before: string; code(sample: Sample): Code };
 
 /** Code in which every value is quoted; only the templates below make it. */
 export class Code {
@@ -24,8 +25,25 @@ export const js = language((value) => `'${JSON.stringify(value).slice(1, -1).rep
 /** All that is escaped in JSON is escaped in the same way in Python. */
 export const python = language((value) => JSON.stringify(value));
 
-/** Without TLS, as on a developer's own machine, openid-client has to be told so. */
-export const insecure = ({ base }: Sample): Code =>
-  base.startsWith('http:') ? js`,\n  undefined, { execute: [client.allowInsecureRequests] }` : js``;
+/** The beginning of a program with openid-client, of an application that has a secret or none. */
+export function discovery({ base, clientId }: Sample, hasSecret = true): Code {
+  const secret = hasSecret ? js`process.env.CLIENT_SECRET` : js`undefined`;
+  const authentication = hasSecret ? js`undefined` : js`client.None()`;
+  // Without TLS, as on a developer's own machine, openid-client has to be told so.
+  const insecure = js`,\n  ${authentication}, { execute: [client.allowInsecureRequests] }`;
+  const secure = hasSecret ? js`` : js`, ${authentication}`;
+  return js`const config = await client.discovery(
+  new URL(${base}), ${clientId}, ${secret}${base.startsWith('http:') ? insecure : secure});`;
+}
 
-export const SECRET = 'Put the client secret into the environment variable CLIENT_SECRET first.';
+const SECRET = 'ut the client secret into the environment variable CLIENT_SECRET first.';
+
+/** What is said of a program that has a secret, by its tools. */
+export const CURL = { id: 'curl', title: 'curl', before: `P${SECRET}` };
+export const FETCH = { id: 'fetch', title: 'JavaScript with fetch', before: `P${SECRET}` };
+export const PYTHON = { id: 'python', title: 'Python', before: `P${SECRET}` };
+export const OPENID_CLIENT = {
+  id: 'openid-client',
+  title: 'Node.js with openid-client',
+  before: `npm install openid-client, and p${SECRET}`,
+};

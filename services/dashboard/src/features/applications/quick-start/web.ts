@@ -1,4 +1,14 @@
-import { insecure, js, python, type Sample, SECRET, type Snippet, sh } from './sample.ts';
+import {
+  CURL,
+  discovery,
+  js,
+  OPENID_CLIENT,
+  PYTHON,
+  python,
+  type Sample,
+  type Snippet,
+  sh,
+} from './sample.ts';
 
 const authorizeUrl = ({ base, clientId, redirectUri, scope }: Sample) =>
   `${base}/oauth2/authorize?${new URLSearchParams({
@@ -9,14 +19,14 @@ const authorizeUrl = ({ base, clientId, redirectUri, scope }: Sample) =>
     state: 'something-that-cannot-be-guessed',
   })}`;
 
-export function webCurl(sample: Sample): Snippet {
-  const { base, clientId, redirectUri } = sample;
-  return {
-    id: 'curl',
-    title: 'curl',
-    before: SECRET,
+/** Servers that sign people in. */
+export const WEB: readonly Snippet[] = [
+  {
+    ...CURL,
     // In braces, since the code would else be read from the lines that were pasted with this one.
-    code: sh`{
+    code(sample) {
+      const { base, clientId, redirectUri } = sample;
+      return sh`{
   echo 'Open this URL in a browser and sign in:'
   echo ${authorizeUrl(sample)}
   echo 'Within a minute, paste the code from the URL that you are redirected to:'
@@ -25,22 +35,19 @@ export function webCurl(sample: Sample): Snippet {
     -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
     sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"
-}`,
-  };
-}
-
-export function webOpenidClient(sample: Sample): Snippet {
-  const { base, clientId, redirectUri, scope } = sample;
-  return {
-    id: 'openid-client',
-    title: 'Node.js with openid-client',
-    before: `npm install openid-client, and ${SECRET.charAt(0).toLowerCase()}${SECRET.slice(1)} Then open the redirect URI’s site.`,
-    code: js`import { createServer } from 'node:http';
+}`;
+    },
+  },
+  {
+    ...OPENID_CLIENT,
+    before: `${OPENID_CLIENT.before} Then open the redirect URI’s site.`,
+    code(sample) {
+      const { redirectUri, scope } = sample;
+      return js`import { createServer } from 'node:http';
 import * as client from 'openid-client';
 
 const redirectUri = ${redirectUri};
-const config = await client.discovery(
-  new URL(${base}), ${clientId}, process.env.CLIENT_SECRET${insecure(sample)});
+${discovery(sample)}
 // In your application: one of each for each sign-in, kept in its session.
 const verifier = client.randomPKCECodeVerifier();
 const state = client.randomState();
@@ -68,17 +75,14 @@ createServer(async (request, response) => {
     // The person has not allowed it, for example.
     response.writeHead(400).end(\`Not signed in: \${error.error ?? error.message}\`);
   }
-}).listen(new URL(redirectUri).port || 443);`,
-  };
-}
-
-export function webPython(sample: Sample): Snippet {
-  const { base, clientId, redirectUri } = sample;
-  return {
-    id: 'python',
-    title: 'Python',
-    before: SECRET,
-    code: python`import json, os
+}).listen(new URL(redirectUri).port || 443);`;
+    },
+  },
+  {
+    ...PYTHON,
+    code(sample) {
+      const { base, clientId, redirectUri } = sample;
+      return python`import json, os
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -94,6 +98,7 @@ form = urlencode({
 token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
 
 request = Request(${`${base}/userinfo`}, headers={"Authorization": "Bearer " + token})
-print(json.load(urlopen(request)))`,
-  };
-}
+print(json.load(urlopen(request)))`;
+    },
+  },
+];

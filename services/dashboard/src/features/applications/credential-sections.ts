@@ -1,10 +1,10 @@
-import { form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import type { ApiError } from '../../api/api-error.ts';
-import { type ApiApplication, type ApiKey, type ApiSecret, hasSetting } from '../../api/application-types.ts';
-import { checkbox, choices, formProblem, selectField, textField } from '../../pages/fields.ts';
+import { type ApiKey, type ApiSecret, type Application, hasSetting } from '../../api/application-types.ts';
+import { formProblem } from '../../pages/fields.ts';
 import { type Column, table } from '../../pages/list.ts';
 import { copyable, exactTime, facts, lastUsed, statusTag } from '../../pages/parts.ts';
+import type { PartView } from '../../resources/resource.ts';
+import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import { SCOPES } from './application-texts.ts';
 
 /** A secret or key that has just been made, with what to do with it. */
@@ -68,110 +68,113 @@ function newTag(
   return isNew && html` <span class="tag">New</span>`;
 }
 
+const SECRET_FIELDS: readonly FormRow[] = [
+  {
+    name: 'label',
+    label: 'Label of the new secret',
+    maxlength: 200,
+    hint: 'Where it is used, such as “web server 1”.',
+  },
+  { name: 'expires_in', label: 'Lifetime', required: true, options: LIFETIMES },
+];
+
+/** What a section of the page is made of; `fresh` is what is shown on it for the only time. */
+type Credentials = { page: PartView<Application>; fresh: readonly NewCredential[] };
+
+/** The form of a new credential, which the action of this name makes. */
+function newForm(
+  { page: { path, visit, refused } }: Credentials,
+  it: { action: string; rows: readonly FormRow[]; submit: string; inline?: boolean },
+): Html {
+  const { action, rows } = it;
+  const sent = refused?.action === action ? refused : undefined;
+  return resourceForm({
+    ...it,
+    target: { action: `${path}/${action}`, csrf: visit.csrf },
+    values: sent === undefined ? initialValues(rows, visit) : sentValues(rows, sent.fields),
+    error: sent?.error,
+  });
+}
+
 /** The client secrets: two can be valid at once, so that one can replace the other. */
-export function secretSection(it: {
-  application: ApiApplication;
-  secrets: readonly ApiSecret[];
-  /** What is shown on this page for the only time. */
-  fresh: readonly NewCredential[];
-  action: string;
-  csrf: string;
-  error?: ApiError | undefined;
-  /** What was entered before. */
-  label?: string | undefined;
-}): Html {
-  const { application, secrets, action, csrf, error, fresh } = it;
-  if (application.token_endpoint_auth_method === 'private_key_jwt') {
-    return html`<section><h2>Public keys</h2><p>The application authenticates with assertions that it signs with its own key. It has no client secret. Its public keys are in its <a href="${`/dashboard/applications/${encodeURIComponent(application.client_id)}#jwks`}">settings</a>.</p></section>`;
+export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] }): Html {
+  const { secrets, fresh } = it;
+  const { value, path, refused } = it.page;
+  if (value.token_endpoint_auth_method === 'private_key_jwt') {
+    return html`<section><h2>Public keys</h2><p>The application authenticates with assertions that it signs with its own key. It has no client secret. Its public keys are in its <a href="${path}#jwks">settings</a>.</p></section>`;
   }
   const columns: Column<ApiSecret>[] = [
     {
       title: 'Secret',
-      show: (it) =>
-        html`${it.label !== null && html`<bdi>${it.label}</bdi> `}${it.last_four === null ? html`<code>${it.id}</code>` : ending(it)}${newTag(it, fresh)}`,
+      show: (secret) =>
+        html`${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : ending(secret)}${newTag(secret, fresh)}`,
     },
     { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
-    { title: 'Last used', show: (it) => lastUsed(it) },
+    { title: 'Last used', show: (secret) => lastUsed(secret) },
     {
       title: 'Remove',
       show: ({ id, label, last_four: lastFour }) =>
-        html`<a class="button danger" href="${`${action}/secrets/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove secret ${label ?? lastFour ?? id}`}">Remove</a>`,
+        html`<a class="button danger" href="${`${path}/credentials/secrets/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove secret ${label ?? lastFour ?? id}`}">Remove</a>`,
     },
   ];
   return html`<section><h2>Client secrets</h2>
 <p>An application can have two secrets at once. To replace a secret without a failed request, add a second one and put it in place. Remove the old secret when its “Last used” no longer changes.</p>
 ${secrets.length === 0 ? html`<p class="empty">There is no client secret. Add a secret so that the application can get tokens.</p>` : table(columns, secrets)}
-${formProblem(error, ['label', 'expires_in'])}
-${
-  secrets.length < 2 &&
-  form(
-    { action: `${action}/secrets`, csrf },
-    html`${textField({ name: 'label', label: 'Label of the new secret', value: it.label ?? '', maxlength: 200, hint: 'Where it is used, such as “web server 1”.', problems: error?.details ?? [] })}${selectField({ name: 'expires_in', label: 'Lifetime', required: true, options: LIFETIMES })}<div class="buttons"><button class="primary">Add a secret</button></div>`,
-    { class: 'inline-form' },
-  )
-}</section>`;
+${secrets.length < 2 ? newForm(it, { action: 'credentials/secrets', rows: SECRET_FIELDS, submit: 'Add a secret', inline: true }) : formProblem(refused?.error, [])}</section>`;
 }
 
 /** The API keys, with which the application calls without asking for tokens. */
-export function keySection(it: {
-  application: ApiApplication;
-  keys: readonly ApiKey[];
-  fresh: readonly NewCredential[];
-  action: string;
-  csrf: string;
-  error?: ApiError | undefined;
-  values?: { name: string; scopes: readonly string[] };
-}): Html | false {
-  const { application, keys, action, csrf, error, values, fresh } = it;
+export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html | false {
+  const { keys, fresh } = it;
+  const { value, path, refused } = it.page;
+  if (!hasSetting(value.type, 'scopes')) return false;
+  if (value.dpop_bound_access_tokens) {
+    return html`<section><h2>API keys</h2><p class="empty">The access tokens of this application are bound to a key (DPoP). It cannot have API keys, because API keys work without a proof of possession.</p></section>`;
+  }
+  const action = 'credentials/keys';
   const columns: Column<ApiKey>[] = [
     {
       title: 'Name',
-      show: (it) =>
-        html`<bdi>${it.name}</bdi> ${it.rotated_to !== null && statusTag('replaced')}${newTag(it, fresh)}<br><code>${it.prefix}…${it.last_four}</code>`,
+      show: (key) =>
+        html`<bdi>${key.name}</bdi> ${key.rotated_to !== null && statusTag('replaced')}${newTag(key, fresh)}<br><code>${key.prefix}…${key.last_four}</code>`,
     },
     { title: 'Scopes', show: ({ scopes }) => scopes.join(' ') },
     { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
-    { title: 'Last used', show: (it) => lastUsed(it) },
-    { title: 'Change', show: (key) => keyLinks(key, action) },
+    { title: 'Last used', show: (key) => lastUsed(key) },
+    { title: 'Change', show: (key) => keyLinks(key, `${path}/${action}`) },
   ];
-  const offered = SCOPES.filter(({ name, personal }) => !personal && application.scopes.includes(name));
-  if (!hasSetting(application.type, 'scopes')) return false;
-  if (application.dpop_bound_access_tokens) {
-    return html`<section><h2>API keys</h2><p class="empty">The access tokens of this application are bound to a key (DPoP). It cannot have API keys, because API keys work without a proof of possession.</p></section>`;
-  }
+  const offered = SCOPES.filter(({ name, personal }) => !personal && value.scopes.includes(name));
+  const rows: readonly FormRow[] = [
+    {
+      name: 'name',
+      label: 'Name',
+      required: true,
+      maxlength: 200,
+      hint: 'Where the key is used, such as “nightly export”.',
+    },
+    {
+      name: 'scopes',
+      label: 'Scopes',
+      kind: 'several',
+      options: offered.map(({ name, description }) => [name, description]),
+    },
+    // Beside the field `expires_in` of a secret.
+    { name: 'key_expires_in', label: 'Lifetime', required: true, options: LIFETIMES },
+  ];
   return html`<section><h2>API keys</h2>
 <p>With an API key, a program calls the API as the application, without tokens. Create a key for each place that uses one, so that you can revoke each key separately.</p>
 ${keys.length === 0 ? html`<p class="empty">There is no API key yet.</p>` : table(columns, keys)}
 ${
   offered.length === 0
     ? html`<p class="hint">A key needs a scope such as <code>read:data</code>. Add a scope to the application in its settings first.</p>`
-    : html`<details class="panel"${error !== undefined && html` open`}><summary>New API key</summary>
-${formProblem(error, ['name', 'scopes', 'key_expires_in'])}
-${form(
-  { action: `${action}/keys`, csrf },
-  html`${textField({ name: 'name', label: 'Name', value: values?.name ?? '', required: true, maxlength: 200, hint: 'Where the key is used, such as “nightly export”.', problems: error?.details ?? [] })}
-${choices(
-  { name: 'scopes', label: 'Scopes', problems: error?.details ?? [] },
-  offered.map(({ name, description }) =>
-    checkbox({
-      name: 'scopes',
-      value: name,
-      checked: values?.scopes.includes(name) ?? false,
-      label: html`<code>${name}</code>`,
-      hint: description,
-    }),
-  ),
-)}
-${selectField({ name: 'key_expires_in', label: 'Lifetime', required: true, options: LIFETIMES })}
-<div class="buttons"><button class="primary">Create API key</button></div>`,
-  { class: 'wide-form' },
-)}</details>`
+    : html`<details class="panel"${refused?.action === action && html` open`}><summary>New API key</summary>
+${newForm(it, { action, rows, submit: 'Create API key' })}</details>`
 }</section>`;
 }
 
 function keyLinks({ id, name, rotated_to: next }: ApiKey, action: string): Html {
-  const path = `${action}/keys/${encodeURIComponent(id)}`;
+  const path = `${action}/${encodeURIComponent(id)}`;
   return html`<div class="row-buttons">${next === null && html`<a class="button secondary" href="${path}/rotate" aria-label="${`Rotate ${name}`}">Rotate</a>`}<a class="button danger" href="${path}/revoke" aria-label="${`Revoke ${name}`}">Revoke</a></div>`;
 }

@@ -1,0 +1,40 @@
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { type ApiApplication, type Application, isConfidential } from '../../api/application-types.ts';
+import type { Names } from '../../api/names.ts';
+import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
+import type { ResourceView } from '../../resources/resource.ts';
+import type { Person } from '../../sessions/session.ts';
+import { TYPES } from './application-texts.ts';
+import { transferSection } from './transfers.ts';
+import { trustSection } from './trust.ts';
+
+/** What an application is, its settings, and what becomes of it as a whole. */
+export async function applicationPage(page: ResourceView<Application>): Promise<Html> {
+  const { value, visit, people, form, deletion } = page;
+  const { client_id: id, type, owner, created_at: created } = value;
+  return html`<section class="panel">${facts([
+    ['Client ID', copyable('client-id', id)],
+    ['Type', TYPES[type].name],
+    ['Authentication', authentication(value)],
+    ['Owner', ownerText({ owner, person: visit.person, people })],
+    ['Created', time(created)],
+    ['Last used', lastUsed(value, 'never')],
+  ])}</section>
+<section><h2>Settings</h2>${form}</section>
+${type === 'machine' && trustSection(page)}
+${await transferSection(page)}
+${deletion}`;
+}
+
+function authentication(application: ApiApplication): string {
+  if (!isConfidential(application)) return 'PKCE, without a secret';
+  return application.token_endpoint_auth_method === 'private_key_jwt'
+    ? 'Signed assertion (private_key_jwt)'
+    : 'Client secret';
+}
+
+/** Who an application belongs to. */
+export function ownerText(it: { owner: string | null; person: Pick<Person, 'id'>; people: Names }): Content {
+  if (it.owner === null) return 'the operator';
+  return it.owner === it.person.id ? 'you' : userLink(it.owner, it.people);
+}

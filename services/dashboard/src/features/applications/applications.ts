@@ -1,0 +1,156 @@
+import { html } from '@gatehouse/web/html';
+import {
+  type ApiApplication,
+  type Application,
+  type ApplicationPage,
+  type AppType,
+  applicationPath,
+  isConfidential,
+  withId,
+} from '../../api/application-types.ts';
+import { USER_HINT, userIdOf } from '../../api/lookups.ts';
+import type { ApiPage } from '../../api/pages.ts';
+import { lastUsed, lastUseText, statusTag, time } from '../../pages/parts.ts';
+import type { Kind } from '../../resources/resource.ts';
+import { requestBody } from '../../resources/resource-form.ts';
+import type { ListQuery } from '../../resources/resource-list.ts';
+import { resourcePages } from '../../resources/resource-pages.ts';
+import type { Section, Visit } from '../../routes/dashboard-router.ts';
+import { applicationPage, ownerText } from './application-page.ts';
+import { TYPES } from './application-texts.ts';
+import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
+import { pinProfiles, profiles } from './profiles.ts';
+import { quickStart } from './quick-start/quick-start.ts';
+import { applicationFields, SET_BY_PROFILE } from './settings-fields.ts';
+import { addTransferRoutes, askToTransfer, cancelTransfer, transferNotice } from './transfers.ts';
+import { askToTrust } from './trust.ts';
+import { usage } from './usage.ts';
+
+const API = '/api/v1/applications';
+const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Kind => {
+  return {
+    name: type,
+    title: name,
+    text: description,
+    hint: how,
+    formTitle: `New ${name.toLowerCase()}`,
+    about: how,
+    fields: applicationFields(type as AppType),
+  };
+});
+
+/** Applications: their settings, credentials and owners, and how to use them. */
+export function applications(config: { publicUrl: string }): Section {
+  const { part: quickStartPart, act: tryRequest } = quickStart(config);
+  return resourcePages<Application>({
+    name: 'applications',
+    noun: ['application', 'applications'],
+    api: API,
+    people: ({ owner, trusted_by: by }) => [owner, by],
+    introduction: ({ api }) => transferNotice(api),
+    notices: {
+      saved: 'Your changes are saved.',
+      created:
+        'The application is created. Your code needs its client ID, below. The quick start shows how to use it.',
+      offered:
+        'The transfer is offered. The application stays yours until the new owner accepts. The offer expires after 7 days.',
+      accepted: 'The application is yours. It has no secrets or keys until you create them.',
+      trusted: 'The application is trusted. New tokens act with its own scopes.',
+      untrusted: 'The trust has ended. Tokens that were issued before no longer work.',
+      cancelled: 'The offer is cancelled. The application stays yours.',
+      deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
+      declined: 'You declined the application. It stays with its owner.',
+    },
+    filters: [
+      { name: 'q', label: 'Name or client ID' },
+      { name: 'owner', label: 'Owner', hint: USER_HINT, role: 'admin' },
+    ],
+    find: findApplications,
+    columns: ({ person }) => [
+      {
+        title: 'Name',
+        show: ({ name }) => html`<bdi>${name}</bdi>`,
+        below: ({ client_id: id }) => html`<br><code class="below">${id}</code>`,
+      },
+      {
+        title: 'Type',
+        show: ({ type, trusted }) => html`${TYPES[type].short} ${trusted && statusTag('trusted')}`,
+      },
+      { title: 'Owner', role: 'admin', show: ({ owner }, people) => ownerText({ owner, person, people }) },
+      { title: 'Created', show: ({ created_at: at }) => time(at) },
+      { title: 'Last used', show: (it) => lastUsed(it) },
+    ],
+    empty: html`<p><strong>You have no applications yet.</strong> A website, a phone app or a job on a server needs an application to get access tokens.</p>`,
+    async read({ api }, apiPath) {
+      const { value, etag } = await api.read<ApiApplication>(apiPath);
+      return { value: withId(value), etag };
+    },
+    title: ({ name }) => name,
+    partTitle: 'Settings',
+    view: applicationPage,
+    parts: { credentials, 'quick-start': quickStartPart, usage, profiles },
+    fields: ({ type }) => applicationFields(type),
+    create: {
+      invitation: 'New application',
+      choice: {
+        about:
+          'The type decides how people sign in and whether the application has a secret. It cannot be changed later.',
+        kinds: async () => KINDS,
+      },
+      once: true,
+      async send(visit, values, { name: type, fields }) {
+        const settings = withoutWhatProfileSets(requestBody(fields, values));
+        const body = { scopes: [], ...settings, type };
+        const made = await visit.api.send<ApiApplication & { client_secret?: string }>('POST', API, body);
+        const { client_id: id, client_secret: secret } = made;
+        if (!isConfidential(made) || secret === undefined) return { id };
+        const path = `/dashboard/applications/${encodeURIComponent(id)}`;
+        return `${await keepForCredentials({ visit, path }, { kind: 'secret', text: secret })}?done=created`;
+      },
+    },
+    update: {
+      send: ({ visit: { api }, apiPath }, changed) =>
+        api.send('PATCH', apiPath, withoutWhatProfileSets(changed)),
+    },
+    actions: {
+      ...credentialActions,
+      'quick-start': tryRequest,
+      profiles: pinProfiles,
+      'transfer/cancel': cancelTransfer,
+    },
+    confirmed: { ...credentialQuestions, trust: askToTrust, transfer: askToTransfer },
+    remove: {
+      lost: 'Its tokens, client secrets and API keys stop working at once.',
+      warning: ({ value }) => html`The application was ${lastUseText(value)}.`,
+    },
+    routes: addTransferRoutes,
+  });
+}
+
+const CLIENT_ID = /^[\w.-]+$/;
+
+/** A page of the applications with a name, which begins with the one that has this client ID. */
+async function findApplications(
+  { api }: Visit,
+  { q = '', owner: ownerName = '', cursor }: ListQuery,
+): Promise<ApiPage<Application>> {
+  const owner = await userIdOf(api, ownerName);
+  const query = { cursor, q: q || undefined, owner: owner || undefined };
+  const mayBeId = CLIENT_ID.test(q) && cursor === '';
+  const [page, exact] = await Promise.all([
+    api.get<ApplicationPage>(API, query),
+    mayBeId ? api.get<ApiApplication>(applicationPath(q)).catch(() => undefined) : undefined,
+  ]);
+  const found = { ...page, data: page.data.map(withId) };
+  if (exact === undefined || (owner !== '' && exact.owner !== owner)) return found;
+  const others = found.data.filter(({ id }) => id !== exact.client_id);
+  const total = (page.meta?.totalItems ?? 0) + (others.length === page.data.length ? 1 : 0);
+  return { ...page, data: [withId(exact), ...others], meta: { ...page.meta, totalItems: total } };
+}
+
+/** What a newly chosen security profile requires is left to the API. */
+function withoutWhatProfileSets(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isChosen = Boolean(settings.security_profile);
+  const kept = Object.entries(settings).filter(([name]) => !(isChosen && SET_BY_PROFILE.has(name)));
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,147 @@
+import { html } from '@gatehouse/web/html';
+import {
+  type ApiKey,
+  type ApiSecret,
+  type Application,
+  isConfidential,
+} from '../../api/application-types.ts';
+import { selectField } from '../../pages/fields.ts';
+import { exactTime, lastUseText } from '../../pages/parts.ts';
+import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
+import { notFound } from '../../routes/dashboard-router.ts';
+import {
+  ending,
+  keySection,
+  type NewCredential,
+  newCredential,
+  OVERLAPS,
+  secretSection,
+} from './credential-sections.ts';
+
+/** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
+export const credentials: Part<Application> = {
+  title: 'Credentials',
+  notices: {
+    created:
+      'The application is created. Copy its client ID and secret now. The quick start shows how to use them.',
+    removed: 'The secret no longer works.',
+    revoked: 'The API key no longer works.',
+  },
+  async view(page) {
+    const [secrets, keys] = await Promise.all([secretsOf(page), keysOf(page)]);
+    const { value, visit } = page;
+    const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
+    return html`${fresh.map((it, at) => newCredential(it, at, value.client_id))}
+${isConfidential(value) && secretSection({ page, secrets, fresh })}
+${keySection({ page, keys, fresh })}`;
+  },
+};
+
+/** Keeps a new credential for the page of the credentials; returns its path. */
+export async function keepForCredentials(
+  { visit, path }: Pick<Target<Application>, 'visit' | 'path'>,
+  credential: NewCredential,
+): Promise<string> {
+  await visit.putFlash(`${path}/credentials`, JSON.stringify(credential));
+  return `${path}/credentials`;
+}
+
+/** What the API takes for a lifetime in seconds; nothing for one without an end. */
+function lifetime(text: string): { expires_in?: number } {
+  return text === 'never' ? {} : { expires_in: Number(text) };
+}
+
+const addSecret: Act<Application> = async (target, fields) => {
+  const label = fields.text('label');
+  const body = { ...(label === '' ? {} : { label }), ...lifetime(fields.text('expires_in')) };
+  const path = `${target.apiPath}/secrets`;
+  const { client_secret: text } = await target.visit.api.send<{ client_secret: string }>('POST', path, body);
+  return keepForCredentials(target, { kind: 'secret', text });
+};
+
+const createKey: Act<Application> = async (target, fields) => {
+  const values = { name: fields.text('name'), scopes: fields.all('scopes') };
+  const body = { ...values, ...lifetime(fields.text('key_expires_in')) };
+  const path = `${target.apiPath}/api-keys`;
+  const { api_key: text } = await target.visit.api.send<{ api_key: string }>('POST', path, body);
+  return keepForCredentials(target, { kind: 'key', text });
+};
+
+export const credentialActions = {
+  'credentials/secrets': { once: addSecret },
+  'credentials/keys': { once: createKey },
+};
+
+const secretsOf = async ({ visit, apiPath }: Target<Application>) =>
+  (await visit.api.get<{ data: ApiSecret[] }>(`${apiPath}/secrets`)).data;
+const keysOf = async ({ visit, apiPath }: Target<Application>) =>
+  (await visit.api.get<{ data: ApiKey[] }>(`${apiPath}/api-keys`)).data;
+
+/** The one that the path names, with its path in the API. */
+function named<T extends { id: string }>(
+  { visit, apiPath }: Target<Application>,
+  kind: 'secrets' | 'api-keys',
+  credentials: readonly T[],
+): T & { credentialPath: string } {
+  const found = credentials.find(({ id }) => id === visit.param('credential'));
+  if (found === undefined) throw notFound();
+  return { ...found, credentialPath: `${apiPath}/${kind}/${encodeURIComponent(found.id)}` };
+}
+
+/** What is asked before a secret or a key stops working. */
+export const credentialQuestions: NonNullable<Resource<Application>['confirmed']> = {
+  async 'credentials/secrets/:credential/remove'(target) {
+    const { visit, value, path } = target;
+    const secrets = await secretsOf(target);
+    const secret = named(target, 'secrets', secrets);
+    const isLast = secrets.length === 1;
+    return {
+      title: isLast ? 'Remove the last client secret?' : 'Remove this client secret?',
+      lost: html`<p>Client secret ${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : html`ending in ${ending(secret)}`}, created ${exactTime(secret.created_at)}, ${lastUseText(secret)}. Applications that use it stop working at once.</p>
+${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></strong>: no tokens can be issued to the application until you add another.</p>`}`,
+      ...(isLast ? { name: value.name } : {}),
+      submit: 'Remove secret',
+      async act() {
+        await visit.api.send('DELETE', secret.credentialPath);
+        return `${path}/credentials?done=removed`;
+      },
+    };
+  },
+  async 'credentials/keys/:credential/rotate'(target, sent) {
+    const key = named(target, 'api-keys', await keysOf(target));
+    return {
+      title: `Rotate the API key “${key.name}”?`,
+      lost: html`<p>A new key with the same scopes replaces it. The old key, ${lastUseText(key)}, stops working after the time that you choose below. Put the new key in place before then.</p>`,
+      fields: selectField({
+        name: 'overlap',
+        label: 'The old key keeps working for',
+        required: true,
+        options: OVERLAPS,
+        value: sent?.fields.text('overlap') ?? '',
+      }),
+      submit: 'Rotate key',
+      async act(fields) {
+        const body = { overlap_seconds: Number(fields.required('overlap')) };
+        const rotated = target.visit.api.send<{ api_key: string }>(
+          'POST',
+          `${key.credentialPath}/rotate`,
+          body,
+        );
+        return keepForCredentials(target, { kind: 'rotated_key', text: (await rotated).api_key });
+      },
+    };
+  },
+  async 'credentials/keys/:credential/revoke'(target) {
+    const { visit, path } = target;
+    const key = named(target, 'api-keys', await keysOf(target));
+    return {
+      title: `Revoke the API key “${key.name}”?`,
+      lost: html`<p>API key <bdi>${key.name}</bdi>${key.last_four !== null && html` ending in ${ending(key)}`}, ${lastUseText(key)}. Programs that use it stop working at once.</p>`,
+      submit: 'Revoke key',
+      async act() {
+        await visit.api.send('DELETE', key.credentialPath);
+        return `${path}/credentials?done=revoked`;
+      },
+    };
+  },
+};

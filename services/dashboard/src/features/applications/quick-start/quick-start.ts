@@ -1,0 +1,118 @@
+import { form } from '@gatehouse/web/form';
+import { type Html, html } from '@gatehouse/web/html';
+import { ApiError } from '../../../api/api-error.ts';
+import { type Application, hasSetting, isConfidential } from '../../../api/application-types.ts';
+import { errorOf, selectField, textField } from '../../../pages/fields.ts';
+import { codeBlock, copyable, entryOf, facts } from '../../../pages/parts.ts';
+import type { Act, Part, Target } from '../../../resources/resource.ts';
+import { snippetsOf } from './snippets.ts';
+
+/** A request that was made for somebody to see, without its credential. */
+type Exchange = { request: string; status: number; ms: number; body: string };
+
+/** What was chosen, and what came of it. */
+type Try = { chosen: string; exchange?: Exchange; problem?: string | undefined };
+
+/** The requests that can be tried, with their paths. */
+const TRIES: Readonly<Record<string, { title: string; path: string }>> = {
+  userinfo: { title: 'User information: GET /userinfo', path: '/userinfo' },
+  permissions: { title: 'Permissions: GET /api/v1/auth/permissions', path: '/api/v1/auth/permissions' },
+  items: { title: 'Items: GET /api/v1/items?limit=2', path: '/api/v1/items?limit=2' },
+  products: { title: 'Products: GET /v2/products?limit=2', path: '/v2/products?limit=2' },
+  users: { title: 'Users: GET /v2/users?limit=2', path: '/v2/users?limit=2' },
+};
+
+/** Longer bodies are cut for the page. */
+const MAX_BODY = 4000;
+
+const BOUND =
+  'The tokens of this application are bound to its own key (DPoP). The dashboard cannot use them.';
+
+/** How to use an application, and a request to try. */
+export function quickStart({ publicUrl }: { publicUrl: string }): {
+  part: Part<Application>;
+  act: Act<Application>;
+} {
+  return {
+    part: {
+      title: 'Quick start',
+      view(page) {
+        const { refused } = page;
+        const chosen = refused?.fields.text('request') ?? 'items';
+        return content(page, publicUrl, { chosen, problem: refused?.error.message });
+      },
+    },
+    async act(target, fields) {
+      const { visit, value } = target;
+      const chosen = fields.text('request');
+      const path = entryOf(TRIES, chosen)?.path ?? '/userinfo';
+      const began = performance.now();
+      const isMachine = value.type === 'machine';
+      const credentials = { clientId: value.client_id, clientSecret: fields.text('client_secret') };
+      if (isMachine && value.dpop_bound_access_tokens) throw new ApiError(400, BOUND);
+      const tried = await visit.api
+        .probe(path, isMachine ? credentials : undefined)
+        .catch((error: unknown) => {
+          throw new ApiError(400, `The request was not made: ${errorOf(error).message}`);
+        });
+      if (tried === undefined) throw new ApiError(400, 'This is not a valid secret of the application.');
+      const exchange = {
+        request: `GET ${path} HTTP/1.1\nHost: ${new URL(publicUrl).host}\nAuthorization: Bearer …`,
+        status: tried.status,
+        ms: Math.round(performance.now() - began),
+        body: pretty(tried.text).slice(0, MAX_BODY),
+      };
+      return content(target, publicUrl, { chosen, exchange });
+    },
+  };
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function content(target: Target<Application>, base: string, tried: Try): Html {
+  const { value, path } = target;
+  const { client_id: clientId, type, scopes, redirect_uris: uris } = value;
+  const sample = { base, clientId, redirectUri: uris[0] ?? '', scope: scopes.join(' ') };
+  const settings: [name: string, value: Html | false][] = [
+    ['Issuer', copyable('issuer', base)],
+    ['Client ID', copyable('id', clientId)],
+    [
+      'Client secret',
+      isConfidential(value) && html`<a href="${path}/credentials">Add or replace a secret</a>`,
+    ],
+    ['Redirect URI', hasSetting(type, 'redirect_uris') && copyable('redirect', sample.redirectUri)],
+    ['Scope', hasSetting(type, 'scopes') && copyable('scope', sample.scope)],
+    ['Discovery', copyable('discovery', `${base}/.well-known/openid-configuration`)],
+  ];
+  return html`<section><h2>Settings for your code</h2>${facts(settings.filter(([, it]) => it !== false))}</section>
+${snippetsOf(type, sample).map(
+  ({ id, title, before, code }) =>
+    html`<section><h2>${title}</h2><p>${before}</p>${codeBlock(`code-${id}`, code.text)}</section>`,
+)}
+${type !== 'resource' && tryIt(target, tried)}`;
+}
+
+function tryIt({ value, visit, path }: Target<Application>, { chosen, exchange, problem }: Try): Html {
+  const isMachine = value.type === 'machine';
+  return html`<section class="panel" id="try"><h2>Try it</h2>
+<p>${
+    isMachine
+      ? 'The dashboard gets a token with the secret that you enter, and makes the request as this application. It stores neither the secret nor the token.'
+      : 'The dashboard makes the request as you, with its own token.'
+  }</p>
+${problem !== undefined && html`<div class="alert" role="alert"><p class="alert-title">${problem}</p></div>`}
+${form(
+  { action: `${path}/quick-start#try`, csrf: visit.csrf },
+  html`${selectField({ name: 'request', label: 'Request', required: true, value: chosen, options: Object.entries(TRIES).map(([name, { title }]) => [name, title] as const) })}
+${isMachine && textField({ name: 'client_secret', label: 'Client secret', type: 'password', required: true, autocomplete: 'off' })}
+<div class="buttons"><button class="primary">Send the request</button></div>`,
+  { class: 'wide-form' },
+)}
+${exchange !== undefined && html`<div class="exchange" role="status"><div><h3>Request</h3><pre tabindex="0" aria-label="Request"><code>${exchange.request}</code></pre></div><div><h3>Response: ${exchange.status}, after ${exchange.ms} ms</h3><pre tabindex="0" aria-label="Response"><code>${exchange.body}</code></pre></div></div>`}</section>`;
+}

@@ -1,0 +1,147 @@
+import { html } from '@gatehouse/web/html';
+import { type AppType, hasSetting } from '../../api/application-types.ts';
+import type { FormRow, ResourceField } from '../../resources/resource-form.ts';
+import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
+
+const REDIRECT_HINT: Partial<Record<AppType, string>> = {
+  web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop. URIs are compared character by character.',
+  spa: 'The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop.',
+  native:
+    'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback, or http://127.0.0.1/callback, for which any port is accepted.',
+};
+
+/** What most applications leave as it is. */
+const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] = [
+  {
+    legend: 'Security profile',
+    fields: [
+      {
+        name: 'security_profile',
+        ticked: 'fapi2',
+        label: 'Enforce the FAPI 2.0 Security Profile',
+        hint: 'For financial data and other data of high value. The application authenticates with its own keys, which you enter below, pushes its authorization requests, and binds its tokens with DPoP. The profile turns these settings on.',
+      },
+    ],
+  },
+  {
+    legend: 'Client authentication',
+    fields: [
+      {
+        name: 'jwks',
+        label: 'Public keys',
+        kind: 'json',
+        json: 'a JWK set in JSON: {"keys": […]}',
+        rows: 5,
+        hint: html`A JWK set, <code>{"keys": […]}</code>, of public RSA, P-256 or Ed25519 keys. Never enter private keys. An application with public keys authenticates with signed assertions (private_key_jwt), and its client secrets are no longer accepted.`,
+      },
+    ],
+  },
+  {
+    legend: 'Authorization requests',
+    fields: [
+      {
+        name: 'require_pushed_authorization_requests',
+        kind: 'flag',
+        label: 'Require pushed authorization requests (PAR)',
+        hint: 'The application sends the parameters from its server first, so that nobody can change or read them in the browser (RFC 9126).',
+      },
+      {
+        name: 'legacy_implicit',
+        kind: 'flag',
+        label: 'Allow the implicit flow',
+        hint: 'Only for an old application that cannot be changed. Its tokens are part of URLs, where they leak (RFC 9700 advises against this flow).',
+      },
+    ],
+  },
+  {
+    legend: 'Tokens',
+    fields: [
+      {
+        name: 'dpop_bound_access_tokens',
+        kind: 'flag',
+        label: 'Bind access tokens to a key (DPoP)',
+        hint: 'A stolen token is useless without the key. Your client library has to support DPoP (RFC 9449).',
+      },
+      {
+        name: 'id_token_signed_response_alg',
+        label: 'Signature algorithm of ID tokens',
+        required: true,
+        options: [
+          ['RS256', 'RS256: every client library verifies it'],
+          ['ES256', 'ES256: shorter, and required by FAPI 2.0'],
+        ],
+        initial: 'RS256',
+        hint: 'Logout tokens are signed with the same algorithm.',
+      },
+    ],
+  },
+  {
+    legend: 'Sign-out',
+    fields: [
+      {
+        name: 'backchannel_logout_uri',
+        label: 'Back-channel logout URI',
+        type: 'url',
+        hint: 'Gatehouse sends a logout token to this URI when a user signs out elsewhere, so that your application can end the user’s session. The URI must use https and a public host name.',
+      },
+    ],
+  },
+];
+
+/** The settings that a security profile decides. */
+export const SET_BY_PROFILE: ReadonlySet<string> = new Set([
+  'dpop_bound_access_tokens',
+  'require_pushed_authorization_requests',
+  'id_token_signed_response_alg',
+]);
+
+/** The form of an application of a type. */
+export function applicationFields(type: AppType): readonly FormRow[] {
+  const signsIn = hasSetting(type, 'redirect_uris');
+  const asked = signsIn ? 'People are asked to allow these scopes. ' : '';
+  const advanced = ADVANCED.map(({ legend, fields }) => ({
+    legend,
+    fields: fields.filter(({ name }) => hasSetting(type, name)),
+  }));
+  const general: readonly ResourceField[] = [
+    {
+      name: 'name',
+      label: 'Name',
+      required: true,
+      maxlength: 200,
+      hint: signsIn
+        ? 'People see this name when they are asked to sign in.'
+        : 'The name appears in lists and in the audit log.',
+    },
+    {
+      name: 'redirect_uris',
+      label: 'Redirect URIs',
+      kind: 'lines',
+      rows: 3,
+      required: true,
+      hint: REDIRECT_HINT[type],
+    },
+    {
+      name: 'post_logout_redirect_uris',
+      label: 'Post-logout redirect URIs',
+      kind: 'lines',
+      rows: 2,
+      hint: 'Where people may be sent after they sign out. Enter one URI per line.',
+    },
+    {
+      name: 'scopes',
+      label: 'Permissions',
+      kind: 'several',
+      options: SCOPES.filter(({ personal }) => signsIn || !personal).map(({ name, description }) => [
+        name,
+        description,
+      ]),
+      initial: USUAL_SCOPES[type].join(' '),
+      hint: `The scopes that the application can request. ${asked}Choose only the scopes that it needs. You can add more later. The application never has more permissions than your own role.`,
+    },
+  ];
+  return [
+    ...general.filter(({ name }) => hasSetting(type, name)),
+    { folded: 'Advanced', fields: advanced.filter(({ fields }) => fields.length > 0) },
+  ];
+}
