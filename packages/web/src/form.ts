@@ -8,25 +8,31 @@ export type PageForm = {
   hidden?: Readonly<Record<string, string>>;
 };
 
-/** One labelled input. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
-export type Field = {
+/** What every labelled control has. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
+export type Labelled = {
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'tel' | 'url';
-  value?: string | undefined;
-  autocomplete: string;
   hint?: Content;
   problem?: string | undefined;
   required?: boolean;
-  autofocus?: boolean;
-  minlength?: number;
   /** The id of a message about several fields. */
   describedBy?: string | undefined;
   /** Whether the value is wrong although there is no message of its own. */
   invalid?: boolean;
 };
 
-/** The subject of a sentence about a field. */
+/** One labelled input. */
+export type Field = Labelled & {
+  type?: 'text' | 'email' | 'password' | 'tel' | 'url' | 'date';
+  value?: string | undefined;
+  autocomplete: string;
+  inputmode?: string | undefined;
+  autofocus?: boolean;
+  minlength?: number;
+  maxlength?: number | undefined;
+};
+
+/** The subject of a sentence about a field of an account. */
 const SUBJECTS: Record<string, string> = {
   username: 'The username',
   email: 'The email address',
@@ -38,42 +44,6 @@ const SUBJECTS: Record<string, string> = {
   last_name: 'The last name',
   phone: 'The phone number',
   picture: 'The picture URL',
-  type: 'The type',
-  scopes: 'The scopes',
-  redirect_uris: 'The redirect URIs',
-  post_logout_redirect_uris: 'The post-logout redirect URIs',
-  backchannel_logout_uri: 'The back-channel logout URI',
-  jwks: 'The key set',
-  dpop_bound_access_tokens: 'DPoP binding',
-  require_pushed_authorization_requests: 'The requirement to push requests',
-  id_token_signed_response_alg: 'The signature algorithm of ID tokens',
-  legacy_implicit: 'The implicit flow',
-  security_profile: 'The security profile',
-  trusted: 'The trust',
-  expires_in: 'The lifetime',
-  value: 'The value',
-  description: 'The description',
-  category: 'The category',
-  price: 'The price',
-  currency: 'The currency',
-  stock: 'The stock',
-  sku: 'The SKU',
-  status: 'The status',
-  role: 'The role',
-  note: 'The note',
-  to: 'The end',
-  user_id: 'The recipient',
-  message: 'The message',
-  priority: 'The priority',
-  format: 'The format',
-  from: 'The beginning',
-  'filters.status': 'The status',
-  'filters.role': 'The role',
-  'filters.type': 'The type',
-  'filters.user_id': 'The user ID',
-  'filters.client_id': 'The client ID',
-  'filters.currency': 'The currency',
-  'filters.category': 'The category',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 
@@ -90,34 +60,47 @@ ${content}
 </form>`;
 }
 
-export function field(it: Field): Html {
-  const type = it.type ?? 'text';
-  const mode = INPUT_MODE[type];
-  const name = /^(?:username|name|first_name|last_name)$/.test(it.name) && it.name;
+/** A control with its label, its hint and what is wrong with its value; it has the attributes that say so. */
+export function labelled(it: Labelled, control: (attributes: Content) => Html): Html {
+  const { name, hint, problem } = it;
   const described = [
-    it.problem !== undefined && `${it.name}-problem`,
+    problem !== undefined && `${name}-problem`,
     it.describedBy,
-    it.hint !== undefined && `${it.name}-hint`,
+    hint !== undefined && `${name}-hint`,
   ].filter((id) => typeof id === 'string');
-  const attributes = [
+  return html`<div class="field">
+<label for="${name}">${it.label}${!it.required && html` <span class="optional">(optional)</span>`}</label>
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
+${control([
+  it.required && html` required`,
+  (problem !== undefined || it.invalid) && html` aria-invalid="true"`,
+  described.length > 0 && html` aria-describedby="${described.join(' ')}"`,
+])}
+</div>`;
+}
+
+/** A labelled line of text. */
+export function field(it: Field): Html {
+  const { type = 'text', minlength, maxlength } = it;
+  const mode = it.inputmode ?? INPUT_MODE[type];
+  const name = /^(?:username|name|first_name|last_name)$/.test(it.name) && it.name;
+  const own = [
     mode !== undefined && html` inputmode="${mode}"`,
     type !== 'password' && html` value="${it.value ?? ''}"`,
     // Names are not in dictionaries, and phones must not capitalise usernames.
     name && html` spellcheck="false"`,
     (name === 'username' || type === 'email' || type === 'url') && html` autocapitalize="none"`,
     type === 'text' && html` dir="auto"`,
-    it.minlength !== undefined && html` minlength="${it.minlength}"`,
-    it.required && html` required`,
-    (it.problem !== undefined || it.invalid) && html` aria-invalid="true"`,
-    described.length > 0 && html` aria-describedby="${described.join(' ')}"`,
+    minlength !== undefined && html` minlength="${minlength}"`,
+    maxlength !== undefined && html` maxlength="${maxlength}"`,
     it.autofocus && html` autofocus`,
   ];
-  return html`<div class="field">
-<label for="${it.name}">${it.label}${!it.required && html` <span class="optional">(optional)</span>`}</label>
-${it.hint !== undefined && html`<p class="hint" id="${it.name}-hint">${it.hint}</p>`}
-${it.problem !== undefined && html`<p class="field-problem" id="${it.name}-problem">${it.problem}</p>`}
-<input id="${it.name}" name="${it.name}" type="${type}" autocomplete="${it.autocomplete}"${attributes}>
-</div>`;
+  return labelled(
+    it,
+    (attributes) =>
+      html`<input id="${it.name}" name="${it.name}" type="${type}" autocomplete="${it.autocomplete}"${own}${attributes}>`,
+  );
 }
 
 /** The id of the message of `alertBox`, for aria-describedby. */

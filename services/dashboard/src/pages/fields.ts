@@ -1,92 +1,89 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
-import { alertBox, problemOf, problemSummary } from '@gatehouse/web/form';
+import { alertBox, field, labelled, problemSummary } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
-
-type Common = {
-  name: string;
-  label: string;
-  hint?: Content;
-  problems?: readonly FieldProblem[];
-  required?: boolean;
-};
+import { capital } from './parts.ts';
 
 /** What can be chosen: values, each with a text where the text is another. */
 export type Options = readonly (string | readonly [value: string, text: string])[];
 
-/** What the values of a field are called one by one. */
-const ENTRIES: Record<string, string> = {
-  redirect_uris: 'Redirect URI',
-  post_logout_redirect_uris: 'Post-logout redirect URI',
+/** A field of a form: a choice, boxes to tick, a text of several lines, or else one line. */
+export type FormField = {
+  name: string;
+  label: string;
+  /** The subject of a sentence about it, where that is not its label. */
+  subject?: string;
+  /** What one of its lines is called. */
+  line?: string;
+  hint?: Content;
+  required?: boolean;
+  type?: 'text' | 'email' | 'password' | 'url' | 'date';
+  /** What the API takes, where it is no text; `several` of the options, each with a hint in place of a text. */
+  kind?: 'integer' | 'decimal' | 'lines' | 'flag' | 'several' | 'json';
+  maxlength?: number;
+  autocomplete?: string;
+  /** The height of a text of several lines. */
+  rows?: number;
+  /** Whether the lines are sentences. */
+  prose?: boolean;
+  options?: Options;
+  /** The value of a box that is ticked. */
+  ticked?: string;
 };
 
+/** The value of a box for what is true or false. */
+export const YES = 'yes';
+
+/** A whole sentence about a field, such as "Enter a name.", of which the API may give the end, such as "must be a number". */
+function sentence({ label, subject }: FormField, message: string): string {
+  if (/^\p{Lu}.*\.$/su.test(message)) return message;
+  const isWord = /^\p{Lu}\p{Ll}/u.test(label);
+  return `${subject ?? `The ${isWord ? label.charAt(0).toLowerCase() + label.slice(1) : label}`} ${message}.`;
+}
+
 /** The problem of a field, or those of the values in it, such as redirect_uris.1. */
-function problemAt(problems: readonly FieldProblem[], name: string): string | undefined {
-  const own = problemOf(problems, name);
-  if (own !== undefined) return own;
-  const inner = problems.filter(({ field }) => field.startsWith(`${name}.`));
+function problemOf(problems: readonly FieldProblem[], it: FormField): string | undefined {
+  const own = problems.find(({ field: name }) => name === it.name);
+  if (own !== undefined) return sentence(it, own.message);
+  const inner = problems.filter(({ field: name }) => name.startsWith(`${it.name}.`));
   if (inner.length === 0) return undefined;
-  return inner.map((problem) => entryProblem(problem, name)).join(' ');
-}
-
-function entryProblem({ field, message }: FieldProblem, name: string): string {
-  const at = Number(field.slice(name.length + 1));
-  const which = Number.isInteger(at) ? `${ENTRIES[name] ?? 'Line'} ${at + 1}` : field.slice(name.length + 1);
-  return `${which} ${message}.`;
-}
-
-/** A labelled control with its hint and its problem. */
-function labelled(it: Common, control: (attributes: Content) => Html): Html {
-  const { name, label, hint, problems = [], required } = it;
-  const problem = problemAt(problems, name);
-  const described = [problem !== undefined && `${name}-problem`, hint !== undefined && `${name}-hint`]
-    .filter((id) => id !== false)
+  return inner
+    .map(({ field: name, message }) => {
+      const place = name.slice(it.name.length + 1);
+      const at = Number(place);
+      return `${Number.isInteger(at) ? `${it.line ?? 'Line'} ${at + 1}` : place} ${message}.`;
+    })
     .join(' ');
-  return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="optional">(optional)</span>`}</label>
-${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
-${control([
-  problem !== undefined && html` aria-invalid="true"`,
-  described !== '' && html` aria-describedby="${described}"`,
-  required && html` required`,
-])}</div>`;
 }
 
-export function textField(
-  it: Common & {
-    value?: string;
-    type?: string;
-    inputmode?: string;
-    maxlength?: number;
-    autocomplete?: string;
-  },
-): Html {
-  const { name, value = '', type = 'text', inputmode, maxlength, autocomplete = 'off' } = it;
-  return labelled(
-    it,
-    (attributes) =>
-      html`<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${type === 'text' && html` dir="auto"`}${inputmode !== undefined && html` inputmode="${inputmode}"`}${maxlength !== undefined && html` maxlength="${maxlength}"`}${attributes}>`,
-  );
-}
-
-export function textArea(it: Common & { value?: string; rows?: number; prose?: boolean }): Html {
-  const { name, value = '', rows = 4, prose } = it;
-  // The first line break after the tag is dropped by browsers.
-  return labelled(
-    it,
-    (attributes) =>
-      html`<textarea id="${name}" name="${name}" rows="${rows}" autocomplete="off" autocapitalize="none" spellcheck="false" dir="auto"${prose && html` class="prose"`}${attributes}>
+/** The control of a field, with what is wrong with its value; of several options, spaces are between those chosen. */
+export function formField(it: FormField, value: string, problems: readonly FieldProblem[] = []): Html {
+  const { name, label, hint, options, rows, kind, type = 'text' } = it;
+  const { ticked = kind === 'flag' ? YES : undefined, autocomplete = 'off' } = it;
+  const problem = problemOf(problems, it);
+  const common = { name, label, hint, problem, required: it.required ?? false };
+  if (options !== undefined && kind === 'several') return choices(it, value.split(' '), problem);
+  if (options !== undefined) {
+    return labelled(
+      common,
+      (attributes) =>
+        html`<select id="${name}" name="${name}"${attributes}>${optionTags(options, value)}</select>`,
+    );
+  }
+  if (rows !== undefined) {
+    // The first line break after the tag is dropped by browsers.
+    return labelled(
+      common,
+      (attributes) =>
+        html`<textarea id="${name}" name="${name}" rows="${rows}" autocomplete="off" autocapitalize="none" spellcheck="false" dir="auto"${it.prose && html` class="prose"`}${attributes}>
 ${value}</textarea>`,
-  );
-}
-
-export function selectField(it: Common & { value?: string; options: Options }): Html {
-  const { name, value, options } = it;
-  return labelled(
-    it,
-    (attributes) =>
-      html`<select id="${name}" name="${name}"${attributes}>${optionTags(options, value)}</select>`,
-  );
+    );
+  }
+  if (ticked !== undefined) {
+    return checkbox({ id: name, name, label, hint, value: ticked, checked: value === ticked, problem });
+  }
+  const inputmode = kind === 'integer' ? 'numeric' : kind === 'decimal' ? kind : undefined;
+  return field({ ...common, type, value, autocomplete, inputmode, maxlength: it.maxlength });
 }
 
 /** The options of a choice, of which one may be chosen. */
@@ -98,29 +95,36 @@ export function optionTags(options: Options, chosen?: string): Html[] {
 }
 
 /** Boxes of which at least one is to be ticked, with what is wrong with the choice. */
-export function choices(it: Common, boxes: Content): Html {
-  const { name, label, hint, problems = [] } = it;
-  const problem = problemAt(problems, name);
+function choices(
+  { name, label, hint, options = [] }: FormField,
+  chosen: readonly string[],
+  problem: string | undefined,
+): Html {
+  const boxes = options.map((option) => {
+    const [value, about] = typeof option === 'string' ? [option] : option;
+    const checked = chosen.includes(value);
+    return checkbox({ name, value, checked, label: html`<code>${value}</code>`, hint: about });
+  });
   return html`<fieldset id="${name}"${problem !== undefined && html` aria-describedby="${name}-problem"`}><legend>${label}</legend>
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 <div class="checks">${boxes}</div></fieldset>`;
 }
 
-/** A box to tick; several may share a name, and one that does not has its name as its id. */
+/** A box to tick; several may share a name. */
 export function checkbox(it: {
   name: string;
   value: string;
+  /** By default of the name and the value. */
+  id?: string;
   label: Content;
   hint?: Content;
   checked: boolean;
   type?: 'checkbox' | 'radio';
-  /** For a box that is alone with its name. */
-  problems?: readonly FieldProblem[];
+  problem?: string | undefined;
 }): Html {
-  const { name, value, label, hint, checked, type = 'checkbox', problems } = it;
-  const id = problems === undefined ? `${name}-${value || 'none'}` : name;
-  const problem = problemAt(problems ?? [], name);
+  const { name, value, label, hint, checked, type = 'checkbox', problem } = it;
+  const { id = `${name}-${value || 'none'}` } = it;
   const described = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`]
     .filter((part) => part !== false)
     .join(' ');
@@ -128,15 +132,17 @@ export function checkbox(it: {
 }
 
 /** What is wrong with a form as a whole: the problems of its fields, or the sentence of the error. */
-export function formProblem(error: ApiError | undefined, fields: readonly string[]): Html | false {
+export function formProblem(error: ApiError | undefined, fields: readonly FormField[] = []): Html | false {
   if (error === undefined) return false;
-  const known = error.details.map((problem) => {
-    const [name = ''] = problem.field.split('.', 1);
-    return problem.field !== name && fields.includes(name)
-      ? { field: name, message: problemAt([problem], name) ?? problem.message }
-      : problem;
+  const problems = error.details.map((problem) => {
+    const own = fields.find(({ name }) => problem.field === name || problem.field.startsWith(`${name}.`));
+    if (own !== undefined) return { field: own.name, message: problemOf([problem], own) ?? '' };
+    const { field: name, message } = problem;
+    const label = capital(name.replaceAll('_', ' '));
+    return { field: name, message: sentence({ name, label }, message) };
   });
-  return known.length > 0 ? problemSummary(known, fields) : alertBox(error.message);
+  const names = fields.map(({ name }) => name);
+  return problems.length > 0 ? problemSummary(problems, names) : alertBox(error.message);
 }
 
 const REFUSALS = [400, 409, 412, 413, 422, 429];

@@ -5,6 +5,7 @@ import type { Fields } from '../http/forms.ts';
 import { errorOf, formProblem } from '../pages/fields.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
+import { type FormRow, fieldsOf, formRows, initialValues, sentValues } from './resource-form.ts';
 
 /** A form of the page that was sent and did not lead to the act. */
 export type SentForm = { fields: Fields; error?: ApiError };
@@ -13,8 +14,8 @@ export type SentForm = { fields: Fields; error?: ApiError };
 export type Question = Confirmation &
   Pick<View, 'title' | 'section' | 'trail'> & {
     hidden?: Readonly<Record<string, string>>;
-    /** The names of `fields`, for links from what is wrong to where. */
-    names?: readonly string[];
+    /** Fields that are filled in, such as a reason. */
+    rows?: readonly FormRow[];
     act(fields: Fields): Promise<string>;
   };
 
@@ -41,13 +42,18 @@ export function addConfirmed(
   });
 }
 
-function view({ ctx, csrf }: Visit, question: Question, sent?: SentForm): View {
-  const { title, section, trail, hidden = {}, names = [] } = question;
+function view(visit: Visit, question: Question, sent?: SentForm): View {
+  const { ctx, csrf } = visit;
+  const { title, section, trail = [], hidden = {}, rows = [] } = question;
   const isUnconfirmed = sent !== undefined && sent.error === undefined;
+  const values = sent === undefined ? initialValues(rows, visit) : sentValues(rows, sent.fields);
+  const fields = html`${question.fields}${formRows(rows, values, sent?.error?.details)}`;
   return {
-    ...{ title, trail: trail ?? [], failed: sent !== undefined },
+    title,
+    trail,
+    failed: sent !== undefined,
     ...(section === undefined ? {} : { section }),
-    body: html`${formProblem(sent?.error, names)}
-${confirmation(question, { action: ctx.path, csrf, hidden }, isUnconfirmed)}`,
+    body: html`${formProblem(sent?.error, fieldsOf(rows))}
+${confirmation({ ...question, fields }, { action: ctx.path, csrf, hidden }, isUnconfirmed)}`,
   };
 }

@@ -1,9 +1,9 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
-import { formProblem } from '../pages/fields.ts';
-import { type FormField, formField, YES } from '../pages/form-field.ts';
+import { type FormField, formField, formProblem, YES } from '../pages/fields.ts';
 import type { Visit } from '../routes/dashboard-router.ts';
 
 /** A field of the form of a resource. */
@@ -23,7 +23,8 @@ export type FormRow = ResourceField | readonly ResourceField[] | FormGroup;
 /** The fields of a form as texts, by their names. */
 export type FormValues = Readonly<Record<string, string>>;
 
-function fieldsOf(rows: readonly FormRow[]): readonly ResourceField[] {
+/** All fields of a form. */
+export function fieldsOf(rows: readonly FormRow[]): readonly ResourceField[] {
   return rows.flatMap((row) => ('fields' in row ? fieldsOf(row.fields) : row));
 }
 
@@ -67,12 +68,14 @@ export function requestBody(rows: readonly FormRow[], values: FormValues): Recor
 }
 
 function apiValueOf(field: ResourceField, text: string): unknown {
-  const { kind, required } = field;
+  const { kind, required, options, initial } = field;
   if (kind === 'flag') return text !== '';
   if (kind === 'lines' || kind === 'several') {
     const entries = text.split(kind === 'lines' ? '\n' : ' ').map((entry) => entry.trim());
     return entries.filter((entry) => entry !== '');
   }
+  // A choice that was not sent is that of a new form.
+  if (text === '' && options !== undefined && typeof initial === 'string') return initial;
   if (text === '' && !required) return null;
   if (kind === 'json') return objectOf(field, text);
   return kind !== undefined && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
@@ -89,6 +92,26 @@ function objectOf({ name, label, json = 'an object' }: ResourceField, text: stri
   throw new ApiError(400, `${label}: this is not ${json}.`, { details });
 }
 
+/** The controls of a form, with what is wrong with their values. */
+export function formRows(
+  rows: readonly FormRow[],
+  values: FormValues,
+  problems: readonly FieldProblem[] = [],
+): Content {
+  return rows.map((row) => {
+    if ('name' in row) return formField(row, values[row.name] ?? '', problems);
+    if (!('fields' in row)) return html`<div class="pair">${formRows(row, values, problems)}</div>`;
+    const { fields, legend, folded } = row;
+    const content = formRows(fields, values, problems);
+    if (folded === undefined) return html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
+    const isOpen = fieldsOf(fields).some(
+      ({ name, initial = '' }) => values[name] !== initial || problems.some(({ field }) => field === name),
+    );
+    return html`<details class="panel advanced"${isOpen && html` open`}><summary>${folded}</summary>
+${content}</details>`;
+  });
+}
+
 /** A form with what is wrong with it, in all and at its fields. */
 export function resourceForm(it: {
   target: PageForm;
@@ -100,32 +123,10 @@ export function resourceForm(it: {
   inline?: boolean;
 }): Html {
   const { target, rows, values, submit, error, inline } = it;
-  const problems = error?.details ?? [];
-
-  function view(row: FormRow): Content {
-    if ('fields' in row) return group(row);
-    if (!('name' in row)) return html`<div class="pair">${row.map(view)}</div>`;
-    const { initial: _, json: __, ...field } = row;
-    return formField(field, values[field.name] ?? '', problems);
-  }
-
-  function group({ fields, legend, folded }: FormGroup): Html {
-    const content = fields.map(view);
-    if (folded === undefined) return html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
-    const isOpen = fieldsOf(fields).some(
-      ({ name, initial = '' }) => values[name] !== initial || problems.some(({ field }) => field === name),
-    );
-    return html`<details class="panel advanced"${isOpen && html` open`}><summary>${folded}</summary>
-${content}</details>`;
-  }
-
-  return html`${formProblem(
-    error,
-    fieldsOf(rows).map(({ name }) => name),
-  )}
+  return html`${formProblem(error, fieldsOf(rows))}
 ${form(
   target,
-  html`${rows.map(view)}
+  html`${formRows(rows, values, error?.details)}
 <div class="buttons"><button class="primary">${submit}</button></div>`,
   { class: inline ? 'inline-form' : 'wide-form' },
 )}`;

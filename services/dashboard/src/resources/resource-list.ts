@@ -1,23 +1,28 @@
 import type { Role } from '@gatehouse/tokens/scopes';
-import { type Content, html } from '@gatehouse/web/html';
-import type { Api } from '../api/api.ts';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { type Api, queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
 import { attempt } from '../api/attempt.ts';
 import type { Names } from '../api/names.ts';
-import { type ApiPage, filters } from '../api/pages.ts';
-import { formProblem, type Options } from '../pages/fields.ts';
-import { type Column, list, type SearchField } from '../pages/list.ts';
-import { capital, entryOf } from '../pages/parts.ts';
+import { type ApiPage, cursorOf, filters } from '../api/pages.ts';
+import { formProblem, type Options, optionTags } from '../pages/fields.ts';
+import { capital, entryOf, notAvailable, number } from '../pages/parts.ts';
+import { type Column, table } from '../pages/table.ts';
 import type { View } from '../pages/view.ts';
 import type { Section, Visit } from '../routes/dashboard-router.ts';
 import { hasRole, type Person } from '../sessions/session.ts';
 
-/** A field of the search: whom it is for, and options that are asked for. */
-export type Filter = Omit<SearchField, 'label' | 'options'> & {
+/** A field of the search: a choice where it has options, which may be asked for, else a date or a text. */
+export type Filter = {
+  name: string;
   label: string | ((person: Person) => string);
+  hint?: string;
   /** The lowest role that sees it. */
   role?: Role;
+  type?: 'date';
   options?: Options | ((api: Api) => Promise<Options>);
+  /** What no choice means, for an order of the rows, which is no search. */
+  none?: string;
 };
 
 /** What a list is asked for, by the names of the filters. */
@@ -58,33 +63,47 @@ export function listSection<T>(it: ResourceList<T> & Pick<Section, 'role' | 'tit
   return { ...it, addRoutes: ({ get }) => get(`/${it.name}`, (visit) => listView(it, visit)) };
 }
 
-/** The page of a list, with its search; `refused` says why something was not done with what is in it. */
+/** What was asked for, by the names of the filters, and what the API returned. */
+type Found = {
+  path: string;
+  noun: readonly [one: string, many: string];
+  values: Readonly<Record<string, string>>;
+  /** Where the page begins; empty for the first one. */
+  cursor: string;
+  /** Whether it is a part of all there is, as it was searched for. */
+  isSearched: boolean;
+};
+
+/**
+ * The page of a list: its search is in the URL, and pages are walked by cursor. `refused` says why something was not done with
+ * what is in it.
+ */
 export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: ApiError): Promise<View> {
-  const { name, noun, introduction, empty, create } = it;
+  const { name, noun, introduction, create } = it;
   const { api, person, query } = visit;
   const path = `/dashboard/${name}`;
   const fields = it.filters.filter(({ role }) => hasRole(person, role));
   const values = Object.fromEntries(fields.map((field) => [field.name, query(field.name)]));
+  const isSearched = fields.some((field) => !('none' in field) && values[field.name] !== '');
   const cursor = query('cursor');
-  const found =
-    it.find?.(visit, { ...values, cursor }) ?? api.get<ApiPage<T>>(it.api, { cursor, ...filters(values) });
-  const [outcome, search] = await Promise.all([
-    attempt(found),
-    Promise.all(fields.map(searchFieldFor(visit))),
+  const found = { path, noun, values, cursor, isSearched };
+  const [outcome, controls] = await Promise.all([
+    attempt(
+      it.find?.(visit, { ...values, cursor }) ?? api.get<ApiPage<T>>(it.api, { cursor, ...filters(values) }),
+    ),
+    Promise.all(fields.map((field) => searchField(visit, field, values[field.name] ?? ''))),
   ]);
   const mayCreate = create !== undefined && hasRole(person, create.role);
   const { title = `New ${noun[0]}`, invitation } = create ?? {};
-  const rows = list({
-    path,
-    noun,
-    search,
-    values,
-    cursor,
-    outcome,
-    columns: valueFor(visit, it.columns).filter(({ role }) => hasRole(person, role)),
-    names: await it.names?.(visit, outcome.value?.data ?? []),
-    empty: html`${valueFor(visit, empty)}${mayCreate && invitation !== undefined && html`<p><a class="button primary" href="${path}/new">${invitation}</a></p>`}`,
-  });
+  const page = outcome.value;
+  const rows = async (): Promise<Content> => {
+    if (page === undefined) return problem(found, outcome.error);
+    const columns = valueFor(visit, it.columns).filter(({ role }) => hasRole(person, role));
+    const names = await it.names?.(visit, page.data);
+    if (page.data.length > 0) return html`${table(columns, page.data, names)}${pager(found, page)}`;
+    const empty = html`${valueFor(visit, it.empty)}${mayCreate && invitation !== undefined && html`<p><a class="button primary" href="${path}/new">${invitation}</a></p>`}`;
+    return html`<div class="empty">${noRows(found) ?? empty}</div>`;
+  };
   return {
     title: it.title ?? capital(noun[1]),
     section: name,
@@ -92,8 +111,16 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
     failed: refused !== undefined,
     actions: create && mayCreate && html`<a class="primary" href="${path}/new">${title}</a>`,
     body: html`${await valueFor(visit, introduction)}
-${formProblem(refused, [])}
-${rows}`,
+${formProblem(refused)}
+${
+  fields.length > 0 &&
+  html`<form class="search" role="search" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms, submit" hx-target="#results" hx-select="#results" hx-select-oob="#count" hx-swap="outerHTML" hx-push-url="true" hx-indicator="#results" hx-sync="this:replace">
+${controls}
+<button class="secondary">Search</button>
+</form>`
+}
+<p class="count" id="count" role="status">${page && countText(found, page)}</p>
+<div class="results" id="results">${await rows()}</div>`,
   };
 }
 
@@ -105,10 +132,59 @@ function valueFor<V extends Content | readonly object[] | Promise<Content>>(
   return typeof value === 'function' ? value(visit) : value;
 }
 
-const searchFieldFor =
-  ({ api, person }: Visit) =>
-  async ({ label, options, ...field }: Filter): Promise<SearchField> => ({
-    ...field,
-    label: typeof label === 'function' ? label(person) : label,
-    options: typeof options === 'function' ? await options(api) : options,
-  });
+async function searchField({ api, person }: Visit, it: Filter, value: string): Promise<Html> {
+  const { name, hint, type, none = 'Any' } = it;
+  const label = typeof it.label === 'function' ? it.label(person) : it.label;
+  const options = typeof it.options === 'function' ? await it.options(api) : it.options;
+  const id = `search-${name}`;
+  const input =
+    options !== undefined
+      ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${optionTags(options, value)}</select>`
+      : type === 'date'
+        ? html`<input id="${id}" name="${name}" type="date" value="${value}">`
+        : html`<input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${hint !== undefined && html` placeholder="${hint}"`}>`;
+  const isNarrow = options !== undefined || type !== undefined;
+  return html`<div class="field${isNarrow ? ' narrow' : ''}"><label for="${id}">${label}</label>${input}</div>`;
+}
+
+function countText<T>({ noun, isSearched }: Found, { data, links, meta }: ApiPage<T>): string {
+  const count = meta?.totalItems ?? data.length;
+  // Where nobody counts, a page knows its own rows only.
+  const isPart = meta?.totalItems === undefined && (links?.next ?? links?.prev) !== undefined;
+  const where = isPart ? ' on this page' : '';
+  return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${isSearched ? ' found' : ''}${where}.`;
+}
+
+function problem(found: Found, error: ApiError): Html {
+  const { path, noun, cursor, isSearched } = found;
+  const again = path + queryOf(found, cursor);
+  const otherwise = isSearched
+    ? html`Change the search, or <a href="${path}">show all ${noun[1]}</a>.`
+    : cursor !== '' && html`<a href="${path}">Go to the first page</a>.`;
+  return notAvailable(capital(noun[1]), error, { again, otherwise });
+}
+
+/** Why a page has no rows, unless there are none at all. */
+function noRows(found: Found): Html | undefined {
+  const { path, noun, cursor, isSearched } = found;
+  if (cursor !== '') {
+    return html`<p><strong>There are no more ${noun[1]}.</strong> <a href="${path + queryOf(found)}">Go to the first page</a>.</p>`;
+  }
+  if (!isSearched) return undefined;
+  return html`<p><strong>Nothing matches this search.</strong> Try a broader one, or <a href="${path}">show all ${noun[1]}</a>.</p>`;
+}
+
+/** The query of the URL of a page of the search; of the first page without a cursor. */
+function queryOf({ values }: Found, cursor = ''): string {
+  const given = Object.entries({ ...values, cursor }).filter(([, value]) => value !== '');
+  return queryText(Object.fromEntries(given));
+}
+
+function pager<T>(found: Found, { links }: ApiPage<T>): Html | false {
+  const link = (cursor: string | undefined, text: string) =>
+    cursor !== undefined &&
+    html`<a class="button secondary" href="${found.path + queryOf(found, cursor)}">${text}</a>`;
+  const [previous, next] = [cursorOf(links?.prev), cursorOf(links?.next)];
+  if (previous === undefined && next === undefined) return false;
+  return html`<nav class="pager" aria-label="Pages">${link(previous, 'Previous page')}${link(next, 'Next page')}</nav>`;
+}

@@ -4,8 +4,8 @@ import { type Content, html } from '@gatehouse/web/html';
 import type { ApiError } from '../../api/api-error.ts';
 import { attempt } from '../../api/attempt.ts';
 import { errorOf, formProblem } from '../../pages/fields.ts';
-import { type Column, table } from '../../pages/list.ts';
 import { entryOf, notAvailable, number, refreshed, statusTag, time } from '../../pages/parts.ts';
+import { type Column, table } from '../../pages/table.ts';
 import type { View } from '../../pages/view.ts';
 import type { DashboardRouter, Section, Visit } from '../../routes/dashboard-router.ts';
 import type { Lane } from './lanes.ts';
@@ -43,7 +43,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
     notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
     body: html`<p>Queues hold messages, reports and other background work. Each provider has a lane of its own. Pause a lane to hold its jobs, for example while its provider is under maintenance. Jobs in progress include those that wait for a retry.</p>
-${formProblem(error, [])}
+${formProblem(error)}
 ${
   outcome.error === undefined
     ? refreshed(

@@ -1,8 +1,9 @@
 import { type Content, html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
 import { attempt } from '../../api/attempt.ts';
 import { checkbox } from '../../pages/fields.ts';
-import { table } from '../../pages/list.ts';
 import { entryOf, notAvailable, statusTag, time } from '../../pages/parts.ts';
+import { table } from '../../pages/table.ts';
 import type { View } from '../../pages/view.ts';
 import { addConfirmed } from '../../resources/confirmed.ts';
 import type { DashboardRouter, Section, Visit } from '../../routes/dashboard-router.ts';
@@ -59,7 +60,9 @@ function addRoutes(router: DashboardRouter): void {
 ${checkbox({ name: 'force', value: 'yes', checked: sent?.fields.has('force') ?? false, label: 'Rotate even if the next key has been published for less than 15 minutes', hint: 'Services that have not fetched the next key yet refuse its tokens until they do.' })}`,
       submit: 'Rotate keys',
       async act(fields) {
-        const body = { kids: fields.all('kid'), force: fields.has('force') };
+        const kids = fields.all('kid');
+        if (kids.length === 0) throw new ApiError(400, 'Choose at least one key.');
+        const body = { kids, force: fields.has('force') };
         await visit.api.send('POST', `${API}/rotate`, body);
         return `${PATH}?done=rotated`;
       },

@@ -4,9 +4,9 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import { describeProgram } from '@gatehouse/web/user-agent';
 import type { Outcome } from '../../api/attempt.ts';
 import { shownFields } from '../../http/changes.ts';
-import { selectField } from '../../pages/fields.ts';
-import { type Column, table } from '../../pages/list.ts';
+import { formField } from '../../pages/fields.ts';
 import { copyable, facts, notAvailable, statusTag, time } from '../../pages/parts.ts';
+import { type Column, table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { hasRole } from '../../sessions/session.ts';
 import type { ApiUser } from './user-list.ts';
@@ -79,7 +79,7 @@ function authority(
 <p>A change takes effect at once: tokens with the earlier role no longer work, and the person may have to sign in again.</p>
 ${form(
   { action: `${path}/role`, csrf, hidden: shownFields({ role: user.role }) },
-  html`${selectField({ name: 'role', label: 'Role', required: true, value: user.role ?? '', options: ROLES })}<div class="buttons"><button class="secondary">Change the role</button></div>`,
+  html`${formField({ name: 'role', label: 'Role', required: true, options: ROLES }, user.role ?? '')}<div class="buttons"><button class="secondary">Change the role</button></div>`,
   { class: 'inline-form' },
 )}
 ${

@@ -66,7 +66,14 @@ export const users = resourcePages<User>({
   view: userPage,
   fields: [
     { name: 'username', label: 'Username', required: true, maxlength: 64 },
-    { name: 'email', label: 'Email', type: 'email', required: true, maxlength: 254 },
+    {
+      name: 'email',
+      label: 'Email',
+      subject: 'The email address',
+      type: 'email',
+      required: true,
+      maxlength: 254,
+    },
     {
       name: 'password',
       label: 'Password',

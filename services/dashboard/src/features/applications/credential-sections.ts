@@ -1,8 +1,8 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { type ApiKey, type ApiSecret, type Application, hasSetting } from '../../api/application-types.ts';
 import { formProblem } from '../../pages/fields.ts';
-import { type Column, table } from '../../pages/list.ts';
 import { copyable, exactTime, facts, lastUsed, statusTag } from '../../pages/parts.ts';
+import { type Column, table } from '../../pages/table.ts';
 import type { PartView } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import { SCOPES } from './application-texts.ts';
@@ -121,7 +121,7 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
   return html`<section><h2>Client secrets</h2>
 <p>An application can have two secrets at once. To replace a secret without a failed request, add a second one and put it in place. Remove the old secret when its “Last used” no longer changes.</p>
 ${secrets.length === 0 ? html`<p class="empty">There is no client secret. Add a secret so that the application can get tokens.</p>` : table(columns, secrets)}
-${secrets.length < 2 ? newForm(it, { action: 'credentials/secrets', rows: SECRET_FIELDS, submit: 'Add a secret', inline: true }) : formProblem(refused?.error, [])}</section>`;
+${secrets.length < 2 ? newForm(it, { action: 'credentials/secrets', rows: SECRET_FIELDS, submit: 'Add a secret', inline: true }) : formProblem(refused?.error)}</section>`;
 }
 
 /** The API keys, with which the application calls without asking for tokens. */

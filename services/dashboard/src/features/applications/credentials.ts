@@ -5,7 +5,6 @@ import {
   type Application,
   isConfidential,
 } from '../../api/application-types.ts';
-import { selectField } from '../../pages/fields.ts';
 import { exactTime, lastUseText } from '../../pages/parts.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/dashboard-router.ts';
@@ -107,18 +106,12 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></s
       },
     };
   },
-  async 'credentials/keys/:credential/rotate'(target, sent) {
+  async 'credentials/keys/:credential/rotate'(target) {
     const key = named(target, 'api-keys', await keysOf(target));
     return {
       title: `Rotate the API key “${key.name}”?`,
       lost: html`<p>A new key with the same scopes replaces it. The old key, ${lastUseText(key)}, stops working after the time that you choose below. Put the new key in place before then.</p>`,
-      fields: selectField({
-        name: 'overlap',
-        label: 'The old key keeps working for',
-        required: true,
-        options: OVERLAPS,
-        value: sent?.fields.text('overlap') ?? '',
-      }),
+      rows: [{ name: 'overlap', label: 'The old key keeps working for', required: true, options: OVERLAPS }],
       submit: 'Rotate key',
       async act(fields) {
         const body = { overlap_seconds: Number(fields.required('overlap')) };

@@ -146,7 +146,7 @@ export const profiles: Part<Application> = {
     const hidden = shownFields(pinsOf(value), refused);
     const pinned = value.profiles;
     return html`<p>Some paths can respond in several formats, called profiles. Without a pin, the request selects the profile, or else the default of the deployment applies. Pin the profile that your code expects. A pin applies to tokens that are issued after you save it, and to API keys within a minute.</p>
-${formProblem(refused?.error, [])}
+${formProblem(refused?.error)}
 ${form(
   { action: `${path}/profiles`, csrf: visit.csrf, hidden },
   html`${Object.entries(PINS).map(

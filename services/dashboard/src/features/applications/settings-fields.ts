@@ -19,6 +19,7 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         name: 'security_profile',
         ticked: 'fapi2',
         label: 'Enforce the FAPI 2.0 Security Profile',
+        subject: 'The security profile',
         hint: 'For financial data and other data of high value. The application authenticates with its own keys, which you enter below, pushes its authorization requests, and binds its tokens with DPoP. The profile turns these settings on.',
       },
     ],
@@ -29,6 +30,7 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
       {
         name: 'jwks',
         label: 'Public keys',
+        subject: 'The key set',
         kind: 'json',
         json: 'a JWK set in JSON: {"keys": […]}',
         rows: 5,
@@ -43,12 +45,14 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         name: 'require_pushed_authorization_requests',
         kind: 'flag',
         label: 'Require pushed authorization requests (PAR)',
+        subject: 'The requirement to push requests',
         hint: 'The application sends the parameters from its server first, so that nobody can change or read them in the browser (RFC 9126).',
       },
       {
         name: 'legacy_implicit',
         kind: 'flag',
         label: 'Allow the implicit flow',
+        subject: 'The implicit flow',
         hint: 'Only for an old application that cannot be changed. Its tokens are part of URLs, where they leak (RFC 9700 advises against this flow).',
       },
     ],
@@ -60,6 +64,7 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         name: 'dpop_bound_access_tokens',
         kind: 'flag',
         label: 'Bind access tokens to a key (DPoP)',
+        subject: 'DPoP binding',
         hint: 'A stolen token is useless without the key. Your client library has to support DPoP (RFC 9449).',
       },
       {
@@ -116,6 +121,7 @@ export function applicationFields(type: AppType): readonly FormRow[] {
     {
       name: 'redirect_uris',
       label: 'Redirect URIs',
+      line: 'Redirect URI',
       kind: 'lines',
       rows: 3,
       required: true,
@@ -124,6 +130,7 @@ export function applicationFields(type: AppType): readonly FormRow[] {
     {
       name: 'post_logout_redirect_uris',
       label: 'Post-logout redirect URIs',
+      line: 'Post-logout redirect URI',
       kind: 'lines',
       rows: 2,
       hint: 'Where people may be sent after they sign out. Enter one URI per line.',

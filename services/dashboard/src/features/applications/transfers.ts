@@ -5,10 +5,9 @@ import type { ApiError } from '../../api/api-error.ts';
 import type { ApiApplication, Application } from '../../api/application-types.ts';
 import { attempt } from '../../api/attempt.ts';
 import { namesOfUsers } from '../../api/names.ts';
-import { errorOf, formProblem, textField } from '../../pages/fields.ts';
+import { errorOf, formProblem } from '../../pages/fields.ts';
 import { facts, lastUseText, time, userLink } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
-import type { SentForm } from '../../resources/confirmed.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
 import { type DashboardRouter, notFound, type Visit } from '../../routes/dashboard-router.ts';
 import { TYPES } from './application-texts.ts';
@@ -31,21 +30,19 @@ type ApiTransfer = {
 const LIST = '/dashboard/applications';
 
 /** What is asked before an application is offered to another person. */
-export function askToTransfer(
-  { visit, value, path, apiPath }: Target<Application>,
-  sent?: SentForm,
-): ResourceQuestion {
-  const field = { name: 'to', label: 'New owner', required: true, value: sent?.fields.text('to') ?? '' };
+export function askToTransfer({ visit, value, path, apiPath }: Target<Application>): ResourceQuestion {
   return {
     name: value.name,
     title: `Transfer “${value.name}”?`,
     lost: html`<p>The new owner has 7 days to accept. If you change the application before, the offer ends. When they accept, you lose access to the application, and its client secrets, API keys, tokens and the permissions that people gave it end. The new owner creates new secrets and keys. The application was ${lastUseText(value)}.</p>`,
-    fields: textField({
-      ...field,
-      hint: 'Their username, confirmed email address, or user ID.',
-      problems: sent?.error?.details ?? [],
-    }),
-    names: ['to'],
+    rows: [
+      {
+        name: 'to',
+        label: 'New owner',
+        required: true,
+        hint: 'Their username, confirmed email address, or user ID.',
+      },
+    ],
     submit: 'Transfer application',
     async act(fields) {
       const body = { to: fields.text('to') };
@@ -123,7 +120,7 @@ async function offerView({ id, api, csrf }: Visit, error?: ApiError): Promise<Vi
     trail: [{ href: LIST, title: 'Applications' }],
     failed: error !== undefined,
     body: html`<p><bdi>${sender.username}</bdi> wants to transfer this application to you. You can accept it until ${time(expires)}.</p>
-${formProblem(error, [])}
+${formProblem(error)}
 <section class="panel">${facts([
       ['Name', html`<bdi>${application.name}</bdi>`],
       ['Client ID', html`<code>${application.client_id}</code>`],

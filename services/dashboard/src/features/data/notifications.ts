@@ -4,8 +4,8 @@ import { ApiError } from '../../api/api-error.ts';
 import { USER_HINT, userIdOf } from '../../api/lookups.ts';
 import { filters } from '../../api/pages.ts';
 import { errorOf, formProblem } from '../../pages/fields.ts';
-import { table } from '../../pages/list.ts';
 import { copyable, exactTime, facts, refreshed, statusTag, time, userLink } from '../../pages/parts.ts';
+import { table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
@@ -167,5 +167,5 @@ function view({ value: it, visit, path, people, refused }: ResourceView<Notifica
         )
   }</section>`;
   const seconds = ENDED.includes(it.status) ? undefined : 2;
-  return html`${formProblem(refused?.error, [])}${refreshed({ id: 'notification', path, seconds, stack: true }, content)}`;
+  return html`${formProblem(refused?.error)}${refreshed({ id: 'notification', path, seconds, stack: true }, content)}`;
 }

@@ -4,9 +4,9 @@ import { userIdOf } from '../../api/lookups.ts';
 import { namesOfProducts } from '../../api/names.ts';
 import { beginsWith, filters } from '../../api/pages.ts';
 import { changes, shownFields } from '../../http/changes.ts';
-import { formProblem, textField } from '../../pages/fields.ts';
-import { table } from '../../pages/list.ts';
+import { formField, formProblem } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, money, number, statusTag, time, userLink } from '../../pages/parts.ts';
+import { table } from '../../pages/table.ts';
 import type { SentForm } from '../../resources/confirmed.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
@@ -130,8 +130,7 @@ function ending({ status, button, question, consequence }: Ending) {
     return {
       title: question,
       lost: html`<p>The order of ${time(order.created_at)} for <strong>${money(order.total_amount, order.currency)}</strong> ${consequence} This cannot be undone.</p>`,
-      fields: textField({ ...NOTE, value: sent?.fields.text('note') ?? '' }),
-      names: ['status', 'note'],
+      rows: [NOTE],
       hidden: shownFields({ status: order.status }, sent),
       submit: button,
       async act(fields) {
@@ -197,11 +196,11 @@ function statusSection(
   );
   if (next === undefined && endings.length === 0) return false;
   const hidden = { ...shownFields({ status }, refused), status: next?.status ?? '' };
-  return html`<section class="panel"><h2>Status</h2>${formProblem(refused?.error, ['status', 'note'])}${
+  return html`<section class="panel"><h2>Status</h2>${formProblem(refused?.error, [NOTE])}${
     next !== undefined &&
     form(
       { action: `${path}/status`, csrf, hidden },
-      html`${textField({ ...NOTE, value: refused?.fields.text('note') ?? '' })}
+      html`${formField(NOTE, refused?.fields.text('note') ?? '')}
 <div class="buttons"><button class="primary">${next.button}</button></div>`,
       { class: 'wide-form' },
     )

@@ -33,7 +33,7 @@ export type ReportType = {
 
 export const REPORTS = '/dashboard/reports';
 const FILTER_NAMES: Record<string, string> = {
-  ...{ user_id: 'User id', client_id: 'Client id', currency: 'Currency', status: 'Status' },
+  ...{ user_id: 'User ID', client_id: 'Client ID', currency: 'Currency', status: 'Status' },
   ...{ category: 'Category', role: 'Role', type: 'Type' },
 };
 const FORMATS = [
@@ -70,8 +70,13 @@ export function reportFields({ formats, parameters }: ReportType): readonly Form
       legend: 'Period and filters',
       fields: [
         [
-          { ...field('from', 'From'), type: 'date', hint: 'The first day, in UTC.' },
-          { ...field('to', 'To'), type: 'date', hint: 'The last day, in UTC.' },
+          {
+            ...field('from', 'From'),
+            subject: 'The beginning',
+            type: 'date',
+            hint: 'The first day, in UTC.',
+          },
+          { ...field('to', 'To'), subject: 'The end', type: 'date', hint: 'The last day, in UTC.' },
         ],
         ...filters,
       ],

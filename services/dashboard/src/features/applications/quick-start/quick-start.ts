@@ -2,7 +2,7 @@ import { form } from '@gatehouse/web/form';
 import { type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../../../api/api-error.ts';
 import { type Application, hasSetting, isConfidential } from '../../../api/application-types.ts';
-import { errorOf, selectField, textField } from '../../../pages/fields.ts';
+import { errorOf, formField } from '../../../pages/fields.ts';
 import { codeBlock, copyable, entryOf, facts } from '../../../pages/parts.ts';
 import type { Act, Part, Target } from '../../../resources/resource.ts';
 import { snippetsOf } from './snippets.ts';
@@ -109,8 +109,8 @@ function tryIt({ value, visit, path }: Target<Application>, { chosen, exchange, 
 ${problem !== undefined && html`<div class="alert" role="alert"><p class="alert-title">${problem}</p></div>`}
 ${form(
   { action: `${path}/quick-start#try`, csrf: visit.csrf },
-  html`${selectField({ name: 'request', label: 'Request', required: true, value: chosen, options: Object.entries(TRIES).map(([name, { title }]) => [name, title] as const) })}
-${isMachine && textField({ name: 'client_secret', label: 'Client secret', type: 'password', required: true, autocomplete: 'off' })}
+  html`${formField({ name: 'request', label: 'Request', required: true, options: Object.entries(TRIES).map(([name, { title }]) => [name, title]) }, chosen)}
+${isMachine && formField({ name: 'client_secret', label: 'Client secret', type: 'password', required: true }, '')}
 <div class="buttons"><button class="primary">Send the request</button></div>`,
   { class: 'wide-form' },
 )}
