@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build } from './build.ts';
+import { build } from '../../build.ts';
 
 t.test('an admin fills an empty deployment with samples, once', async (t) => {
   const built = await build(t, { sampleData: true });

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import t from 'tap';
-import { createApi } from '../src/api/api.ts';
-import { ApiError } from '../src/api/api-error.ts';
+import { createApi } from '../../src/api/api.ts';
+import { ApiError } from '../../src/api/api-error.ts';
 
 type JsonResponse = { status: number; body: string };
 

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { stripTypeScriptTypes } from 'node:module';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import type { AppType } from '../src/api/application-types.ts';
-import { snippetsOf } from '../src/features/applications/quick-start/snippets.ts';
+import type { AppType } from '../../../src/api/application-types.ts';
+import { snippetsOf } from '../../../src/features/applications/quick-start/snippets.ts';
 
 /** What an owner may give as a redirect URI, and the rest as hostile. */
 const TAIL = `?a=1&b=$(echo pwned);\`pwned\`';pwned();'";pwned();"\\`;

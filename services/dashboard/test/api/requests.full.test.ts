@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { formsOf } from '@gatehouse/testing/form-browser';
 import { createConnection } from 'mongoose';
 import t from 'tap';
-import { createApi, type ServiceUrls } from '../src/api/api.ts';
-import type { ApiError } from '../src/api/api-error.ts';
-import { build, heading } from './build.ts';
+import { createApi, type ServiceUrls } from '../../src/api/api.ts';
+import type { ApiError } from '../../src/api/api-error.ts';
+import { build, heading } from '../build.ts';
 
 const COOKIE = 'gatehouse_dashboard_session';
 

@@ -1,6 +1,6 @@
 import { formsOf } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, heading } from './build.ts';
+import { build, heading } from '../build.ts';
 
 t.setTimeout(120_000);
 const built = await build(t);

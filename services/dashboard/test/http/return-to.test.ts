@@ -1,5 +1,5 @@
 import t from 'tap';
-import { returnPath } from '../src/http/return-to.ts';
+import { returnPath } from '../../src/http/return-to.ts';
 
 const CASES: [given: unknown, expected: string][] = [
   ['/dashboard', '/dashboard'],

@@ -1,7 +1,7 @@
 import { SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import { freePort } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { build } from './build.ts';
+import { build } from '../build.ts';
 
 type List = {
   /** What it says without rows; false where there are always some, such as whoever looks at it. */

@@ -1,6 +1,6 @@
 import type { Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, codeOf, heading } from './build.ts';
+import { build, codeOf, heading } from '../build.ts';
 
 /** What an API refuses or the page says about a form as a whole. */
 const alertOf = ({ html }: Page) => /role="alert"[^>]*>([\s\S]*?)<\/div>/.exec(html)?.[1] ?? '';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, codeOf, heading } from './build.ts';
+import { build, codeOf, heading } from '../../build.ts';
 
 const FORM = 'name="name"';
 const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
