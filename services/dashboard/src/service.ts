@@ -25,8 +25,11 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   const logger = parentLogger.child({ service: DASHBOARD });
   const { publicUrl, serviceUrls, masterKeys, migrateAtStart } = config;
   const database = createDatabase({
-    ...{ uri: config.mongodbUri, name: DASHBOARD, logger },
-    ...{ migrations: [], migrateAtStart },
+    uri: config.mongodbUri,
+    name: DASHBOARD,
+    logger,
+    migrations: [],
+    migrateAtStart,
   });
   const { sessions, signOutUrl, collections } = createSessionsModule(database.connection, config, logger);
   const common = {

@@ -42,8 +42,15 @@ const HTTP: Grammar = [
 ];
 
 const GRAMMARS: Readonly<Record<string, Grammar>> = {
-  ...{ sh: SHELL, bash: SHELL, json: JSON_GRAMMAR, python: PYTHON, yaml: SETTINGS, http: HTTP },
-  ...{ js: SCRIPT, ts: SCRIPT, java: SCRIPT },
+  sh: SHELL,
+  bash: SHELL,
+  json: JSON_GRAMMAR,
+  python: PYTHON,
+  yaml: SETTINGS,
+  http: HTTP,
+  js: SCRIPT,
+  ts: SCRIPT,
+  java: SCRIPT,
 };
 
 /** Code with comments, strings and the like marked by classes; as it is in a language that is not known. */

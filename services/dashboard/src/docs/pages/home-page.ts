@@ -1,4 +1,5 @@
 import { type Html, html } from '@gatehouse/web/html';
+import { choiceLinks } from '../../pages/parts.ts';
 import type { Topic } from '../reference/topics.ts';
 import type { Contents, DocsPage } from './layout.ts';
 
@@ -32,7 +33,7 @@ export function homePage({ guides, topics }: Contents): DocsPage {
     path: '/docs',
     intro: html`<p class="lead">Guides for building applications and for running Gatehouse, and a reference of every operation with its parameters, responses and a request to copy.</p>`,
     body: html`<section><h2>Guides</h2>
-<ul class="choices">${cards.map(({ href, title, text }) => html`<li><a class="choice" href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`)}</ul></section>
+${choiceLinks(cards)}</section>
 <section><h2>Each part in depth</h2>
 <ul class="plain-links">${others.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`)}</ul></section>
 <section><h2>API reference</h2>

@@ -88,7 +88,9 @@ function addRoutes(router: DashboardRouter): void {
     const path = `${API}/${encodeURIComponent(visit.param('letter'))}`;
     const { id, queue, attempts, error, failed_at: at } = await visit.api.get<DeadLetter>(path);
     return {
-      ...{ section: 'dead-letters', trail: [{ href: PATH, title: 'Dead letters' }], back: PATH },
+      section: 'dead-letters',
+      trail: [{ href: PATH, title: 'Dead letters' }],
+      back: PATH,
       title: 'Remove this dead letter?',
       lost: html`<p>Job <code>${id}</code> of the queue ${queue}, which failed after ${attempts} attempts at ${exactTime(at)}: ${error}</p><p>The job will never run again. This cannot be undone.</p>`,
       submit: 'Remove dead letter',

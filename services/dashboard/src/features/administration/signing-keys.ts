@@ -52,7 +52,9 @@ function addRoutes(router: DashboardRouter): void {
       lost: html`<p>The next key of each chosen algorithm begins to sign. The current one never signs again; it stays published until the tokens that it has signed have expired, so that they keep working.</p>`,
       fields: html`<fieldset><legend>Keys to replace</legend><div class="checks">${current.map((key) =>
         checkbox({
-          ...{ name: 'kid', value: key.kid, checked: isChosen(key.kid) },
+          name: 'kid',
+          value: key.kid,
+          checked: isChosen(key.kid),
           label: html`${key.alg}: <code>${key.kid}</code>`,
           hint: html`The key has signed tokens since ${time(key.activated_at)}.`,
         }),

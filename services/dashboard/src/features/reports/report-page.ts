@@ -2,7 +2,7 @@ import { alertBox, form } from '@gatehouse/web/form';
 import { moment } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { queryText } from '../../api/api.ts';
-import { copyable, facts, number, refreshed, statusTag, time } from '../../pages/parts.ts';
+import { capital, copyable, facts, number, refreshed, statusTag, time } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import type { FormRow, ResourceField } from '../../resources/resource-form.ts';
 
@@ -32,10 +32,6 @@ export type ReportType = {
 };
 
 export const REPORTS = '/dashboard/reports';
-const FILTER_NAMES: Record<string, string> = {
-  ...{ user_id: 'User ID', client_id: 'Client ID', currency: 'Currency', status: 'Status' },
-  ...{ category: 'Category', role: 'Role', type: 'Type' },
-};
 const FORMATS = [
   ['csv', 'CSV: for spreadsheets'],
   ['json', 'JSON: for programs'],
@@ -44,7 +40,8 @@ const FORMATS = [
 
 /** Whether it is still being made. */
 export const isRunning = ({ status }: Report) => status === 'queued' || status === 'running';
-const filterName = (name: string) => FILTER_NAMES[name] ?? name;
+/** Such as “User ID” for user_id. */
+const filterName = (name: string) => capital(name.replace(/_id$/, ' ID'));
 /** Before the names of filters in the errors of the API, and in the ids of their fields. */
 const FILTER = 'filters.';
 const filterField = (name: string) => FILTER + name;
