@@ -28,7 +28,8 @@ export function docsLayout(page: DocsPage, contents: Contents): string {
   const { title, path, part, intro, body, headings = [], query = '' } = page;
   const isReference = path.startsWith('/docs/api');
   const hasContents = headings.length > 2;
-  // Twice, of which one is shown: folded where it is narrow, and else in a region that scrolls by itself.
+  // Twice, of which one is shown: folded where it is narrow, and else in a region that scrolls by itself, which needs links
+  // that are not in a fold.
   const links = isReference ? referenceLinks(path, contents) : guideLinks(path, contents);
   return htmlDocument(
     { title: path === '/docs' ? title : `${title} – Docs` },
