@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { centeredPage } from './document.ts';
 import { html } from './html.ts';
+import { SHARED_STYLES } from './stylesheet.ts';
 
 /** Where a reader can go on; `rel` is a registered relation type (RFC 8288 §2.1), for programs. */
 export type Link = { rel: string; href: string; title: string };
@@ -15,9 +16,7 @@ export const LINKS: readonly Link[] = [
 ];
 
 /** Inside the page, since the process that has no such path may serve no stylesheet either. */
-const style = ['tokens.css', 'base.css', 'gate.css']
-  .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
-  .join('\n');
+const style = SHARED_STYLES.map((file) => readFileSync(file, 'utf8')).join('\n');
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 /** The headers of the page: nothing but the style inside, in no frame, never stored. */

@@ -97,9 +97,10 @@ function copyButton(id: string): Html {
   return html`<button type="button" class="copy" data-copy="${id}" aria-describedby="${id}" hidden>Copy</button>`;
 }
 
-/** Names and values, one below the other. */
+/** Names and values, one below the other; without those that have no value. */
 export function facts(entries: readonly (readonly [name: string, value: Content])[]): Html {
-  return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  const given = entries.filter(([, value]) => value !== false && value !== null && value !== undefined);
+  return html`<dl class="facts">${given.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 /**

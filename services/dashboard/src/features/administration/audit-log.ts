@@ -3,7 +3,7 @@ import { describeProgram } from '@gatehouse/web/user-agent';
 import { clientIdsOf, USER_HINT, userIdOf } from '../../api/lookups.ts';
 import { type Names, namesOfApplications, namesOfUsers } from '../../api/names.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
-import { applicationLink, exactTime, userLink } from '../../pages/parts.ts';
+import { applicationLink, exactTime, facts, userLink } from '../../pages/parts.ts';
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
 import { ACTIONS } from './audit-texts.ts';
@@ -101,7 +101,5 @@ function details({ details: more, request_id: request }: Entry): Content {
     if (Array.isArray(value)) return value.map(text).join(', ');
     return typeof value === 'string' ? value : JSON.stringify(value);
   };
-  return html`<details><summary>Show</summary><dl class="facts">${entries.map(
-    ([name, value]) => html`<div><dt>${name}</dt><dd>${text(value)}</dd></div>`,
-  )}${request !== null && html`<div><dt>request</dt><dd>${request}</dd></div>`}</dl></details>`;
+  return html`<details><summary>Show</summary>${facts([...entries.map(([name, value]) => [name, text(value)] as const), ['request', request]])}</details>`;
 }

@@ -2,7 +2,7 @@ import { form } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
 import { errorOf } from '../../pages/fields.ts';
-import { exactTime } from '../../pages/parts.ts';
+import { exactTime, facts } from '../../pages/parts.ts';
 import { addConfirmed } from '../../resources/confirmed.ts';
 import { listView, type ResourceList } from '../../resources/resource-list.ts';
 import type { DashboardRouter, Section } from '../../routes/dashboard-router.ts';
@@ -104,8 +104,5 @@ function addRoutes(router: DashboardRouter): void {
 
 /** What a job is about, by its ids. */
 function about(data: Record<string, unknown>): Content {
-  return html`<details><summary>Details</summary><dl class="facts">${Object.entries(data).map(
-    ([name, value]) =>
-      html`<div><dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`,
-  )}</dl></details>`;
+  return html`<details><summary>Details</summary>${facts(Object.entries(data).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))}</details>`;
 }

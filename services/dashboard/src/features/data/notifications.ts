@@ -138,7 +138,7 @@ function view({ value: it, visit, path, people, refused }: ResourceView<Notifica
   const { csrf, person } = visit;
   const button = (action: string, text: string): Html =>
     form({ action: `${path}/${action}`, csrf }, html`<button class="secondary">${text}</button>`);
-  const entries: (readonly [string, Content])[] = [
+  const content = html`<section class="panel">${facts([
     ['Notification ID', copyable('notification-id', it.id)],
     ['Recipient', person.role === 'user' ? 'you' : userLink(it.user_id, people)],
     ['Type', it.type],
@@ -146,10 +146,9 @@ function view({ value: it, visit, path, people, refused }: ResourceView<Notifica
     ['Status', statusTag(it.status)],
     ['Reason', it.reason],
     ['Accepted', time(it.created_at)],
-    ['Subject', it.subject && html`<bdi>${it.subject}</bdi>`],
+    ['Subject', Boolean(it.subject) && html`<bdi>${it.subject}</bdi>`],
     ['Message', html`<bdi>${it.message}</bdi>`],
-  ];
-  const content = html`<section class="panel">${facts(entries.filter(([, value]) => value))}</section>
+  ])}</section>
 <div class="row-buttons">${it.status === 'queued' && button('cancel', 'Cancel notification')}${
     ['failed', 'cancelled'].includes(it.status) && button('send-again', 'Send again')
   }</div>

@@ -90,7 +90,9 @@ export function reportPage({ value: report, path, visit }: ResourceView<Report>)
       { action: `${path}/cancel`, csrf: visit.csrf },
       html`<button class="danger" id="end">${text}</button>`,
     );
-  const entries: (readonly [string, Content])[] = [
+  const content = html`${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is unknown.'}</p>`)}
+${status === 'expired' && html`<p class="empty">The file has expired.</p>`}
+<section class="panel">${facts([
     ['Status', statusTag(status)],
     [
       'Progress',
@@ -105,10 +107,7 @@ export function reportPage({ value: report, path, visit }: ResourceView<Report>)
     ['Completed', completed !== null && time(completed)],
     ['Kept until', expires !== null && time(expires)],
     ['Report ID', copyable('report-id', report.id)],
-  ];
-  const content = html`${status === 'failed' && alertBox('The report failed', html`<p>${error ?? 'The reason is unknown.'}</p>`)}
-${status === 'expired' && html`<p class="empty">The file has expired.</p>`}
-<section class="panel">${facts(entries.filter(([, value]) => value !== false))}</section>
+  ])}</section>
 <div class="row-buttons">${status === 'completed' && html`<a class="button primary" href="${path}/download">Download</a>${end('Remove the file')}`}${isOpen && end('Cancel')}${
     !isOpen &&
     status !== 'completed' &&

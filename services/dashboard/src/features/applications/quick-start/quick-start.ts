@@ -79,7 +79,7 @@ function content(target: Target<Application>, base: string, tried: Try): Html {
   const { value, path } = target;
   const { client_id: clientId, type, scopes, redirect_uris: uris } = value;
   const sample = { base, clientId, redirectUri: uris[0] ?? '', scope: scopes.join(' ') };
-  const settings: [name: string, value: Html | false][] = [
+  return html`<section><h2>Settings for your code</h2>${facts([
     ['Issuer', copyable('issuer', base)],
     ['Client ID', copyable('id', clientId)],
     [
@@ -89,8 +89,7 @@ function content(target: Target<Application>, base: string, tried: Try): Html {
     ['Redirect URI', hasSetting(type, 'redirect_uris') && copyable('redirect', sample.redirectUri)],
     ['Scope', hasSetting(type, 'scopes') && copyable('scope', sample.scope)],
     ['Discovery', copyable('discovery', `${base}/.well-known/openid-configuration`)],
-  ];
-  return html`<section><h2>Settings for your code</h2>${facts(settings.filter(([, it]) => it !== false))}</section>
+  ])}</section>
 ${snippetsOf(type, sample).map(
   ({ id, title, before, code }) =>
     html`<section><h2>${title}</h2><p>${before}</p>${codeBlock(`code-${id}`, code.text)}</section>`,
