@@ -6,7 +6,10 @@ import t from 'tap';
 import { parse } from 'yaml';
 
 const root = resolve(import.meta.dirname, '../../..');
-const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), {
+  merge: true,
+  maxAliasCount: -1,
+}) as {
   services: Record<
     string,
     { command?: string[]; environment: Record<string, string>; image: string; build?: unknown }

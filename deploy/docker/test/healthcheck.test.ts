@@ -6,7 +6,10 @@ import t from 'tap';
 import { parse } from 'yaml';
 
 const root = resolve(import.meta.dirname, '../../..');
-const { services } = parse(readFileSync(resolve(root, 'docker-compose.yml'), 'utf8'), { merge: true });
+const { services } = parse(readFileSync(resolve(root, 'docker-compose.yml'), 'utf8'), {
+  merge: true,
+  maxAliasCount: -1,
+});
 const { healthcheck, environment } = services.users;
 // Found by their paths as they are, since this folder is no package that could depend on others.
 const { run } = await import(resolve(root, 'packages/server/src/run.ts'));

@@ -20,12 +20,20 @@ type KeyDocument = {
 /** A key may be inserted or deleted between two steps, but hardly this many times in a row. */
 const MAX_ATTEMPTS = 5;
 
-/** Idempotency keys in MongoDB; see IdempotencyStore of @gatehouse/api/resource/idempotency. */
+/** Stores idempotency keys. It gets hashes and ciphertext only. */
+export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>;
+
+/** Idempotency keys in MongoDB. */
 export function createIdempotencyStore(connection: Connection) {
   const index = { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } } as const;
   const keys = defineCollection<KeyDocument>(connection, IDEMPOTENCY_KEYS, [index]);
 
   return {
+    /**
+     * Claims a key for the holder until the lease ends: it is now theirs, another attempt runs, it has another fingerprint, or
+     * it has a response. An existing key with the same fingerprint and without a response is taken over after its lease; the
+     * id is then the one that was reserved first.
+     */
     async claim(claim: {
       id: string;
       fingerprint: string;
@@ -72,11 +80,13 @@ export function createIdempotencyStore(connection: Connection) {
       return { state: 'running' as const };
     },
 
+    /** Stores the response, if the holder still has the key. */
     async complete(done: { id: string; holder: string; response: string; expiresAt: Date }) {
       const { id, holder, response, expiresAt } = done;
       await keys.updateOne({ _id: id, holder }, { $set: { answer: response, expires_at: expiresAt } });
     },
 
+    /** Ends the holder's lease; with `forget`, deletes the key and its reserved id. */
     async release(done: { id: string; holder: string; now: Date; forget: boolean }) {
       const { id, holder, now, forget } = done;
       if (forget) await keys.deleteOne({ _id: id, holder });

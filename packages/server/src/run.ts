@@ -6,7 +6,13 @@ import { isUnder, prefixesOf, SERVICE_NAMES } from '@gatehouse/core/services';
 import { runIn, type Span } from '@gatehouse/core/tracing';
 import { LINKS } from '@gatehouse/web/pages';
 import { completedRequest } from './completed-request.ts';
-import { type ConnectionLimits, DEFAULT_LIMITS, limitConnections, timeoutsOf } from './connections.ts';
+import {
+  type ConnectionLimits,
+  type Connections,
+  DEFAULT_LIMITS,
+  limitConnections,
+  timeoutsOf,
+} from './connections.ts';
 import { createFallback } from './fallback.ts';
 import { problem, sendJson } from './json-response.ts';
 import { close, listen, noConnectionWaits } from './listening.ts';
@@ -63,17 +69,9 @@ const READINESS_MS = 50;
  * other: one that needs another in order to start must come after it.
  */
 export async function run(services: readonly Service[], options: RunOptions): Promise<Running> {
-  const { logger, shutdownDelaySeconds = 0, drainSeconds } = options;
+  const { logger, host, managementPort, shutdownDelaySeconds = 0, drainSeconds } = options;
   const limits = { ...DEFAULT_LIMITS, ...options };
-  const transportOf = transportReader(options.trustedProxies);
-  // Longest first, so that a service below another's prefix gets its requests.
-  const table = services
-    .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
-    .sort((a, b) => b.prefix.length - a.prefix.length);
-  // The paths of services in other processes, too: the edge passes unknown ones on to the dashboard.
-  const prefixes = [...table.map(({ prefix }) => prefix), ...SERVICE_NAMES.flatMap(prefixesOf)];
-  const fallback = createFallback({ prefixes, links: LINKS });
-  const hasManagementPort = options.managementPort !== undefined;
+  const hasManagementPort = managementPort !== undefined;
   let isStarted = false;
   let stopping = false;
   const phase = () => (stopping ? 'stopping' : hasManagementPort && !isStarted ? 'starting' : 'serving');
@@ -82,73 +80,31 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   let draining = false;
 
   // Node's own answer to a missing Host header is not JSON.
-  const server = createServer(
-    { requireHostHeader: false, ServerResponse: limitUnread(ServerResponse), ...timeoutsOf(limits) },
-    respond,
-  );
+  const server = createServer({
+    requireHostHeader: false,
+    ServerResponse: limitUnread(ServerResponse),
+    ...timeoutsOf(limits),
+  });
   const connections = limitConnections(server, limits, logger);
+  const respond = createResponder(services, options, {
+    server,
+    connections,
+    management,
+    isDraining: () => draining,
+  });
+  server.on('request', respond);
   // Node would answer 417 to an expectation that it does not know, which may be ignored instead (RFC 9110 §10.1.1).
   server.on('checkExpectation', respond);
+  server.on('clientError', refuseMalformed);
   const managementServer = createServer((request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
     const isKnown = management.respond(pathOf(request.url ?? '/'), response);
     if (!isKnown) sendJson(response, 404, problem('not_found', 'There is nothing here.'));
   });
 
-  function respond(request: IncomingMessage, response: ServerResponse): void {
-    connections.begin(response);
-    const { address, secure } = transportOf(request);
-    const info = requestInfo(request, address);
-    toOriginForm(request);
-    const path = pathOf(request.url ?? '/');
-    const begin = performance.now();
-    /** None for the probes of operators, and for unknown paths. */
-    let service: Service | undefined;
-    let span: Span | undefined;
-    response.on('close', () => {
-      connections.end(response);
-      const status = response.writableFinished ? response.statusCode : 499;
-      const ms = performance.now() - begin;
-      runIn(span, () => logRequest({ method: request.method, info, path, status, ms }, logger));
-      if (service !== undefined) {
-        const completed = completedRequest(request.method, info, { status, ms });
-        management.observe(service, completed);
-        endRequestSpan(span, completed);
-      }
-      // The connection is idle from now on.
-      if (draining && !hasManagementPort) setImmediate(() => server.closeIdleConnections());
-    });
-    response.setHeader('x-request-id', info.id);
-    response.setHeader('x-content-type-options', 'nosniff');
-    if (draining) response.setHeader('connection', 'close');
-
-    const fault = headerFault(request);
-    if (fault !== undefined) {
-      response.setHeader('connection', 'close');
-      return void sendJson(response, 400, problem('invalid_parameter', fault));
-    }
-    if (!hasManagementPort && management.respond(path, response)) return;
-    service = table.find(({ prefix }) => isUnder(path, prefix))?.service;
-    if (options.requireHttps) {
-      if (!secure) {
-        return void sendJson(
-          response,
-          403,
-          problem('https_required', 'This interface is served over HTTPS only.'),
-        );
-      }
-      // RFC 6797 §7.2: only over HTTPS, for a year.
-      response.setHeader('strict-transport-security', 'max-age=31536000');
-    }
-    if (service === undefined) return void fallback(request, response, path);
-    span = startRequestSpan(service.name, request);
-    runIn(span, () => service.handle(request, response));
-  }
-  server.on('clientError', refuseMalformed);
-
   let listening = hasManagementPort
-    ? listen(managementServer, options.managementPort ?? 0, options.host)
-    : listen(server, options.port, options.host);
+    ? listen(managementServer, managementPort, host)
+    : listen(server, options.port, host);
   await listening;
   const begun: Service[] = [];
   const started = startInOrder();
@@ -164,7 +120,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     if (hasManagementPort) {
       while (!stopping && !(await management.isReady())) await sleep(READINESS_MS);
       if (stopping) throw new Error('stopped before the services were ready');
-      listening = listen(server, options.port, options.host);
+      listening = listen(server, options.port, host);
       await listening;
     }
     isStarted = true;
@@ -213,6 +169,80 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
       stopped ??= stop();
       return stopped;
     },
+  };
+}
+
+/** Answers requests to the port of the services: passes each on to the service whose path it is, and observes its end. */
+function createResponder(
+  services: readonly Service[],
+  options: RunOptions,
+  parts: {
+    server: Server;
+    connections: Connections;
+    management: ReturnType<typeof createManagement>;
+    isDraining: () => boolean;
+  },
+) {
+  const { server, connections, management, isDraining } = parts;
+  const { logger, requireHttps } = options;
+  const hasManagementPort = options.managementPort !== undefined;
+  const transportOf = transportReader(options.trustedProxies);
+  // Longest first, so that a service below another's prefix gets its requests.
+  const table = services
+    .flatMap((service) => service.prefixes.map((prefix) => ({ prefix, service })))
+    .sort((a, b) => b.prefix.length - a.prefix.length);
+  // The paths of services in other processes, too: the edge passes unknown ones on to the dashboard.
+  const prefixes = [...table.map(({ prefix }) => prefix), ...SERVICE_NAMES.flatMap(prefixesOf)];
+  const fallback = createFallback({ prefixes, links: LINKS });
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    connections.begin(response);
+    const { address, secure } = transportOf(request);
+    const info = requestInfo(request, address);
+    toOriginForm(request);
+    const path = pathOf(request.url ?? '/');
+    const begin = performance.now();
+    /** None for the probes of operators, and for unknown paths. */
+    let service: Service | undefined;
+    let span: Span | undefined;
+    response.on('close', () => {
+      connections.end(response);
+      const status = response.writableFinished ? response.statusCode : 499;
+      const ms = performance.now() - begin;
+      runIn(span, () => logRequest({ method: request.method, info, path, status, ms }, logger));
+      if (service !== undefined) {
+        const completed = completedRequest(request.method, info, { status, ms });
+        management.observe(service, completed);
+        endRequestSpan(span, completed);
+      }
+      // The connection is idle from now on.
+      if (isDraining() && !hasManagementPort) setImmediate(() => server.closeIdleConnections());
+    });
+    response.setHeader('x-request-id', info.id);
+    response.setHeader('x-content-type-options', 'nosniff');
+    if (isDraining()) response.setHeader('connection', 'close');
+
+    const fault = headerFault(request);
+    if (fault !== undefined) {
+      response.setHeader('connection', 'close');
+      return void sendJson(response, 400, problem('invalid_parameter', fault));
+    }
+    if (!hasManagementPort && management.respond(path, response)) return;
+    service = table.find(({ prefix }) => isUnder(path, prefix))?.service;
+    if (requireHttps) {
+      if (!secure) {
+        return void sendJson(
+          response,
+          403,
+          problem('https_required', 'This interface is served over HTTPS only.'),
+        );
+      }
+      // RFC 6797 §7.2: only over HTTPS, for a year.
+      response.setHeader('strict-transport-security', 'max-age=31536000');
+    }
+    if (service === undefined) return void fallback(request, response, path);
+    span = startRequestSpan(service.name, request);
+    runIn(span, () => service.handle(request, response));
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '@gatehouse/core/errors';
+import type { IdempotencyStore } from '@gatehouse/data/idempotency-store';
 import type { FastifyRequest } from 'fastify';
 import {
   deriveSecrets,
@@ -8,7 +9,6 @@ import {
   keyOf,
   refuseKey,
   replayed,
-  type Secrets,
   scopeOf,
 } from './idempotency-key.ts';
 import type { JsonResponse } from './json-response.ts';
@@ -34,34 +34,6 @@ export type Idempotency = {
   once(request: FastifyRequest, run: (attempt: Attempt) => Promise<JsonResponse>): Promise<JsonResponse>;
 };
 
-/** The result of claiming a key: it is now ours, another attempt runs, it has another fingerprint, or it has a response. */
-type Claim =
-  | { state: 'claimed'; reservedId: string; isRetry: boolean }
-  | { state: 'running' }
-  | { state: 'reused' }
-  | { state: 'done'; response: string };
-
-/** Stores keys. It gets hashes and ciphertext only. */
-export type IdempotencyStore = {
-  /**
-   * Claims a key for the holder until the lease ends. An existing key with the same fingerprint and without a response is
-   * taken over after its lease; the id is then the one that was reserved first.
-   */
-  claim(claim: {
-    id: string;
-    fingerprint: string;
-    holder: string;
-    reservedId: string;
-    now: Date;
-    leaseUntil: Date;
-    expiresAt: Date;
-  }): Promise<Claim>;
-  /** Stores the response, if the holder still has the key. */
-  complete(done: { id: string; holder: string; response: string; expiresAt: Date }): Promise<void>;
-  /** Ends the holder's lease; with `forget`, deletes the key and its reserved id. */
-  release(done: { id: string; holder: string; now: Date; forget: boolean }): Promise<void>;
-};
-
 /**
  * Safe retries of requests that create something (draft-ietf-httpapi-idempotency-key-header): for 24 hours, the same
  * caller, method, path, body and Idempotency-Key get the response of the first attempt. If an attempt dies, with its process
@@ -79,18 +51,6 @@ export function createIdempotency(options: {
   const { store, newId, now = Date.now } = options;
   const after = (ms: number) => new Date(now() + ms);
 
-  async function claimKey(secrets: Secrets, body: unknown, holder: string): Promise<Claim> {
-    return await store.claim({
-      id: secrets.id,
-      fingerprint: fingerprintOf(body, secrets),
-      holder,
-      reservedId: newId(),
-      now: after(0),
-      leaseUntil: after(LEASE_MS),
-      expiresAt: after(KEY_RETENTION_MS),
-    });
-  }
-
   return {
     async once(request, run) {
       const key = keyOf(request);
@@ -98,7 +58,15 @@ export function createIdempotency(options: {
       const secrets = deriveSecrets(key, scopeOf(request));
       const { id, sealer } = secrets;
       const holder = randomUUID();
-      const claim = await claimKey(secrets, request.body, holder);
+      const claim = await store.claim({
+        id,
+        fingerprint: fingerprintOf(request.body, secrets),
+        holder,
+        reservedId: newId(),
+        now: after(0),
+        leaseUntil: after(LEASE_MS),
+        expiresAt: after(KEY_RETENTION_MS),
+      });
       if (claim.state === 'done')
         return replayed(JSON.parse(sealer.open(claim.response, id)) as JsonResponse);
       if (claim.state !== 'claimed') throw refuseKey(claim.state);

@@ -1,5 +1,6 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
+import type { IdempotencyStore } from '@gatehouse/data/idempotency-store';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
@@ -11,7 +12,7 @@ import { callerOf } from './authenticate.ts';
 import { matchesBody, matchesQuery } from './choose-profile.ts';
 import { createOnce } from './document-idempotency.ts';
 import { bodyShape, entityShape, listShapes } from './examples.ts';
-import { createIdempotency, type IdempotencyStore } from './idempotency.ts';
+import { createIdempotency } from './idempotency.ts';
 import { createImporter } from './import.ts';
 import { type JsonResponse, send } from './json-response.ts';
 import type { ResourceTypes } from './profile.ts';

@@ -1,11 +1,15 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { createApp } from '@gatehouse/api/resource/app';
 import { authenticate } from '@gatehouse/api/resource/authenticate';
-import { type Attempt, createIdempotency, type IdempotencyStore } from '@gatehouse/api/resource/idempotency';
+import { type Attempt, createIdempotency } from '@gatehouse/api/resource/idempotency';
 import type { JsonResponse } from '@gatehouse/api/resource/json-response';
 import { send } from '@gatehouse/api/resource/json-response';
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
-import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempotency-store';
+import {
+  createIdempotencyStore,
+  IDEMPOTENCY_KEYS,
+  type IdempotencyStore,
+} from '@gatehouse/data/idempotency-store';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { recordingLogger } from '@gatehouse/testing/test-logger';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
-import type { createIdempotencyStore } from '@gatehouse/data/idempotency-store';
+import type { IdempotencyStore } from '@gatehouse/data/idempotency-store';
 
 export type RepeatedForms = {
   /**
@@ -23,10 +23,7 @@ const PAUSE_MS = 250;
  * Forms that a second click sends again create one thing. For those whose response has a secret, which the API does not keep for
  * an Idempotency-Key: what is kept here is only where the secret is shown.
  */
-export function createRepeatedForms(options: {
-  store: ReturnType<typeof createIdempotencyStore>;
-  logger: Logger;
-}): RepeatedForms {
+export function createRepeatedForms(options: { store: IdempotencyStore; logger: Logger }): RepeatedForms {
   const { store, logger } = options;
   const after = (ms: number) => new Date(Date.now() + ms);
 
