@@ -1,10 +1,7 @@
-import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { bodyValidator, queryValidator, serializer } from '@gatehouse/api/http/schema';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/json-response';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';
+import { adminRoutes, operatorOf, READ, sendFresh, WRITE } from './admin-access.ts';
 import type { QueuedDeadLetter, QueueService } from './queue-service.ts';
 
 export const DEAD_LETTERS_PATH = '/api/v1/dead-letters';
@@ -64,147 +61,113 @@ const EXAMPLE = {
   created_at: '2026-03-01T09:30:00.000Z',
   failed_at: '2026-03-01T09:52:11.000Z',
 };
-const NO_STORE = { 'cache-control': 'no-store' };
 
 /** Mounts the dead letters of all queues, for admins: listing, reading, replaying and removing them. */
 export function mountDeadLetters(
   app: FastifyInstance,
   { queues, authenticate }: { queues: QueueService; authenticate: onRequestAsyncHookHandler },
 ): void {
-  const config = { errorBody: plainBody };
-  const common = { tag: DEAD_LETTERS_PATH, description: 'For admins.' };
+  const route = adminRoutes(DEAD_LETTERS_PATH, authenticate);
   const one = { name: 'DeadLetter', schema: DeadLetter, example: EXAMPLE };
-  const response = (text: string) => ({ status: 200, headers: NO_STORE, text });
 
   app.get(
     DEAD_LETTERS_PATH,
-    {
-      config,
-      schema: documented({
-        ...common,
-        operationId: 'list_dead_letters',
-        summary: 'List dead letters',
-        description: 'Jobs whose attempts all failed, in the order in which they did. For admins.',
-        scopes: READ,
-        query: [{ profile: 'plain', schema: ListQuery }],
-        responses: {
-          200: {
-            description: 'A page of the list.',
-            shapes: [
-              {
-                name: 'DeadLetters',
-                schema: Page,
-                example: { data: [EXAMPLE], links: {}, meta: { itemsPerPage: 1, hasNextPage: false } },
-                parts: [one],
-              },
-            ],
-          },
+    route('list_dead_letters', {
+      summary: 'List dead letters',
+      description: 'Jobs whose attempts all failed, in the order in which they did. For admins.',
+      scopes: READ,
+      query: [{ profile: 'plain', schema: ListQuery }],
+      responses: {
+        200: {
+          description: 'A page of the list.',
+          shapes: [
+            {
+              name: 'DeadLetters',
+              schema: Page,
+              example: { data: [EXAMPLE], links: {}, meta: { itemsPerPage: 1, hasNextPage: false } },
+              parts: [one],
+            },
+          ],
         },
-        errors: { body: plainBody, kinds: ['invalid', 'not_found'] },
-      }),
-      ...adminHooks(authenticate, READ),
-    },
+      },
+      errors: ['invalid', 'not_found'],
+    }),
     async (request, reply) => {
       const { queue, limit = 20, cursor } = readListQuery(request.query);
       const { data, next } = await queues.deadLetters({ queue, limit, cursor: cursor || undefined });
       const meta = { itemsPerPage: data.length, hasNextPage: next !== undefined };
       const links = next === undefined ? {} : { next: linkTo(next, { queue, limit }) };
-      return send(reply, response(writePage({ data: data.map(show), links, meta })));
+      return sendFresh(reply, writePage({ data: data.map(show), links, meta }));
     },
   );
 
   app.post(
     DEAD_LETTERS_PATH,
-    {
-      config,
-      schema: documented({
-        ...common,
-        operationId: 'replay_dead_letters',
-        summary: 'Replay dead letters',
-        description:
-          'They go back into their queues, with all their attempts. For admins; recorded in the audit log.',
-        scopes: WRITE,
-        body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
-        responses: {
-          200: {
-            description: 'What became of them.',
-            shapes: [
-              { name: 'DeadLettersReplayed', schema: Replayed, example: { replayed: 1, unknown: [] } },
-            ],
-          },
+    route('replay_dead_letters', {
+      summary: 'Replay dead letters',
+      description:
+        'They go back into their queues, with all their attempts. For admins; recorded in the audit log.',
+      scopes: WRITE,
+      body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
+      responses: {
+        200: {
+          description: 'What became of them.',
+          shapes: [{ name: 'DeadLettersReplayed', schema: Replayed, example: { replayed: 1, unknown: [] } }],
         },
-        errors: { body: plainBody, kinds: ['invalid'] },
-      }),
-      ...adminHooks(authenticate, WRITE),
-    },
+      },
+      errors: ['invalid'],
+    }),
     async (request, reply) => {
       const ids = [...new Set(readReplay(request.body).ids)];
       const unknown = await queues.replay(ids, operatorOf(request));
-      return send(reply, response(writeReplayed({ replayed: ids.length - unknown.length, unknown })));
+      return sendFresh(reply, writeReplayed({ replayed: ids.length - unknown.length, unknown }));
     },
   );
 
   app.delete(
     DEAD_LETTERS_PATH,
-    {
-      config,
-      schema: documented({
-        ...common,
-        operationId: 'purge_dead_letters',
-        summary: 'Remove all dead letters of a queue or a lane',
-        description: 'For admins; recorded in the audit log.',
-        scopes: WRITE,
-        query: [{ profile: 'plain', schema: PurgeQuery }],
-        responses: {
-          200: {
-            description: 'How many have been removed.',
-            shapes: [{ name: 'DeadLettersRemoved', schema: Removed, example: { removed: 3 } }],
-          },
+    route('purge_dead_letters', {
+      summary: 'Remove all dead letters of a queue or a lane',
+      description: 'For admins; recorded in the audit log.',
+      scopes: WRITE,
+      query: [{ profile: 'plain', schema: PurgeQuery }],
+      responses: {
+        200: {
+          description: 'How many have been removed.',
+          shapes: [{ name: 'DeadLettersRemoved', schema: Removed, example: { removed: 3 } }],
         },
-        errors: { body: plainBody, kinds: ['invalid', 'not_found'] },
-      }),
-      ...adminHooks(authenticate, WRITE),
-    },
+      },
+      errors: ['invalid', 'not_found'],
+    }),
     async (request, reply) => {
       const { queue, lane } = readPurgeQuery(request.query);
       const removed = await queues.purge(queue, lane, operatorOf(request));
-      return send(reply, response(writeRemoved({ removed })));
+      return sendFresh(reply, writeRemoved({ removed }));
     },
   );
 
   app.get<{ Params: { id: string } }>(
     `${DEAD_LETTERS_PATH}/:id`,
-    {
-      config,
-      schema: documented({
-        ...common,
-        operationId: 'read_dead_letter',
-        summary: 'Read a dead letter',
-        scopes: READ,
-        responses: { 200: { description: 'The dead letter.', shapes: [one] } },
-        errors: { body: plainBody, kinds: ['not_found'] },
-      }),
-      ...adminHooks(authenticate, READ),
-    },
+    route('read_dead_letter', {
+      summary: 'Read a dead letter',
+      description: 'For admins.',
+      scopes: READ,
+      responses: { 200: { description: 'The dead letter.', shapes: [one] } },
+      errors: ['not_found'],
+    }),
     async (request, reply) =>
-      send(reply, response(writeOne(show(await queues.readDeadLetter(request.params.id))))),
+      sendFresh(reply, writeOne(show(await queues.readDeadLetter(request.params.id)))),
   );
 
   app.delete<{ Params: { id: string } }>(
     `${DEAD_LETTERS_PATH}/:id`,
-    {
-      config,
-      schema: documented({
-        ...common,
-        operationId: 'remove_dead_letter',
-        summary: 'Remove a dead letter',
-        description: 'For admins; recorded in the audit log.',
-        scopes: WRITE,
-        responses: { 204: { description: 'The dead letter has been removed.' } },
-        errors: { body: plainBody, kinds: ['not_found'] },
-      }),
-      ...adminHooks(authenticate, WRITE),
-    },
+    route('remove_dead_letter', {
+      summary: 'Remove a dead letter',
+      description: 'For admins; recorded in the audit log.',
+      scopes: WRITE,
+      responses: { 204: { description: 'The dead letter has been removed.' } },
+      errors: ['not_found'],
+    }),
     async (request, reply) => {
       await queues.removeDeadLetter(request.params.id, operatorOf(request));
       return reply.code(204).send();

@@ -1,4 +1,5 @@
 import type { MetricFamily, MetricSample } from '@gatehouse/core/metrics-text';
+import type { Depth } from '@gatehouse/events/job-queue';
 import type { LaneStatus } from './queue-service.ts';
 
 /** The figures of all queues, for /metrics. */
@@ -6,30 +7,30 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
   const gauge = (name: string, help: string, samples: readonly MetricSample[]): MetricFamily => ({
     ...{ name, help, type: 'gauge', samples },
   });
-  const parts = lanes.flatMap(({ queue, depth }) =>
-    depth.map((part) => ({ labels: { queue, lane: part.lane, priority: part.priority }, part })),
-  );
+  const ofParts = (name: string, help: string, figureOf: (part: Depth) => number) =>
+    gauge(
+      name,
+      help,
+      lanes.flatMap(({ queue, depth }) =>
+        depth.map((part) => ({
+          labels: { queue, lane: part.lane, priority: part.priority },
+          value: figureOf(part),
+        })),
+      ),
+    );
   return [
-    gauge(
-      'gatehouse_jobs_waiting',
-      'Jobs that no worker has taken yet.',
-      parts.map(({ labels, part }) => ({ labels, value: part.waiting })),
-    ),
-    gauge(
+    ofParts('gatehouse_jobs_waiting', 'Jobs that no worker has taken yet.', ({ waiting }) => waiting),
+    ofParts(
       'gatehouse_jobs_in_flight',
       'Jobs that are worked on, or wait for their next attempt.',
-      parts.map(({ labels, part }) => ({ labels, value: part.inFlight })),
+      ({ inFlight }) => inFlight,
     ),
-    gauge(
+    ofParts(
       'gatehouse_jobs_oldest_seconds',
       'The age of the oldest job that waits, also for its next attempt, or is worked on.',
-      parts.map(({ labels, part }) => ({ labels, value: part.oldestMs / 1000 })),
+      ({ oldestMs }) => oldestMs / 1000,
     ),
-    gauge(
-      'gatehouse_dead_letters',
-      'Jobs whose attempts all failed.',
-      parts.map(({ labels, part }) => ({ labels, value: part.deadLetters })),
-    ),
+    ofParts('gatehouse_dead_letters', 'Jobs whose attempts all failed.', ({ deadLetters }) => deadLetters),
     gauge(
       'gatehouse_lane_paused',
       'Whether an operator has paused the lane.',

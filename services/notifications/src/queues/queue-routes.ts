@@ -1,10 +1,7 @@
-import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/json-response';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { adminHooks, operatorOf, READ, WRITE } from './admin-access.ts';
+import { adminRoutes, operatorOf, READ, sendFresh, WRITE } from './admin-access.ts';
 import type { LaneStatus, QueueService } from './queue-service.ts';
 
 export const QUEUES_PATH = '/api/v1/queues';
@@ -52,63 +49,49 @@ const EXAMPLE = {
   attempts: { accepted: 120, failed: 3 },
   priorities: [{ priority: 'high', waiting: 2, in_flight: 1, oldest_seconds: 0.4, dead_letters: 0 }],
 };
-const NO_STORE = { 'cache-control': 'no-store' };
 
 /** Mounts the queues, for admins: how full they are, and pausing a lane. */
 export function mountQueues(
   app: FastifyInstance,
   { queues, authenticate }: { queues: QueueService; authenticate: onRequestAsyncHookHandler },
 ): void {
-  const config = { errorBody: plainBody };
+  const route = adminRoutes(QUEUES_PATH, authenticate);
   app.get(
     QUEUES_PATH,
-    {
-      config,
-      schema: documented({
-        operationId: 'list_queues',
-        summary: 'List the lanes of all queues',
-        description: 'With what waits in them. For admins.',
-        tag: QUEUES_PATH,
-        scopes: READ,
-        responses: {
-          200: {
-            description: 'The lanes.',
-            shapes: [{ name: 'Lanes', schema: LaneList, example: [EXAMPLE] }],
-          },
+    route('list_queues', {
+      summary: 'List the lanes of all queues',
+      description: 'With what waits in them. For admins.',
+      scopes: READ,
+      responses: {
+        200: {
+          description: 'The lanes.',
+          shapes: [{ name: 'Lanes', schema: LaneList, example: [EXAMPLE] }],
         },
-        errors: { body: plainBody },
-      }),
-      ...adminHooks(authenticate, READ),
-    },
+      },
+    }),
     async (_request, reply) => {
       const text = writeList((await queues.status()).map(show));
-      return send(reply, { status: 200, headers: NO_STORE, text });
+      return sendFresh(reply, text);
     },
   );
 
   app.put<{ Params: { queue: string; lane: string } }>(
     `${QUEUES_PATH}/:queue/:lane`,
-    {
-      config,
-      schema: documented({
-        operationId: 'change_lane',
-        summary: 'Pause or resume a lane',
-        description: 'Every worker follows within seconds. For admins; recorded in the audit log.',
-        tag: QUEUES_PATH,
-        scopes: WRITE,
-        body: [{ name: 'LaneChange', schema: Change, example: { paused: true } }],
-        responses: {
-          200: { description: 'The lane.', shapes: [{ name: 'Lane', schema: Lane, example: EXAMPLE }] },
-        },
-        errors: { body: plainBody, kinds: ['invalid', 'not_found'] },
-      }),
-      ...adminHooks(authenticate, WRITE),
-    },
+    route('change_lane', {
+      summary: 'Pause or resume a lane',
+      description: 'Every worker follows within seconds. For admins; recorded in the audit log.',
+      scopes: WRITE,
+      body: [{ name: 'LaneChange', schema: Change, example: { paused: true } }],
+      responses: {
+        200: { description: 'The lane.', shapes: [{ name: 'Lane', schema: Lane, example: EXAMPLE }] },
+      },
+      errors: ['invalid', 'not_found'],
+    }),
     async (request, reply) => {
       const { queue, lane } = request.params;
       const { paused } = readChange(request.body);
       const status = await queues.setPaused(queue, lane, paused, operatorOf(request));
-      return send(reply, { status: 200, headers: NO_STORE, text: writeLane(show(status)) });
+      return sendFresh(reply, writeLane(show(status)));
     },
   );
 }
