@@ -2,7 +2,7 @@ import { type Asset, createAsset } from './asset.ts';
 
 /** The styles that all pages share. */
 export const SHARED_STYLES = ['tokens.css', 'base.css', 'gate.css'].map(
-  (file) => new URL(file, import.meta.url),
+  (file) => new URL(`styles/${file}`, import.meta.url),
 );
 
 /** The stylesheet of a service's pages: what all pages share, then what only these have. */
