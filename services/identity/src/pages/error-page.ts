@@ -1,4 +1,4 @@
-import { duration, named } from '@gatehouse/web/formatting';
+import { duration } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import { standalonePage } from './document.ts';
 
@@ -17,8 +17,6 @@ export type ErrorPageKind =
 export type ErrorPageModel = {
   kind: ErrorPageKind;
   requestId: string;
-  /** The name of the application, where it is known. */
-  application?: string | undefined;
   /** Seconds to wait, for `too_many_attempts` and `unavailable`. */
   retryAfter?: number | undefined;
   /** For the application's developers: what is wrong with its request. Never a secret. */
@@ -88,7 +86,7 @@ const TEXTS: Record<ErrorPageKind, Texts> = {
 
 export function errorPage(model: ErrorPageModel): string {
   const { title, what, next } = TEXTS[model.kind];
-  const { application, retryAfter, detail, redirectUris, links } = model;
+  const { retryAfter, detail, redirectUris, links } = model;
   return standalonePage({
     title,
     body: html`<p>${what}</p>
@@ -96,7 +94,6 @@ export function errorPage(model: ErrorPageModel): string {
 <p>${retryAfter === undefined ? next : `Please wait ${duration(retryAfter)}, then try again.`}</p>
 ${links?.account !== undefined && html`<ul class="ways"><li><a href="${links.account}">Go to your account</a></li></ul>`}
 <dl class="small-print">
-${application !== undefined && html`<div><dt>Application</dt><dd>${named(application)}</dd></div>`}
 ${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${detail}${redirectUris && redirectUriDetails(redirectUris)}</dd></div>`}
 <div><dt>Request</dt><dd><code>${model.requestId}</code></dd></div>
 </dl>`,

@@ -27,19 +27,12 @@ ${form(
   });
 }
 
-export type SignedOutModel = {
-  /** Where to go from here. */
-  links: { signIn?: string; application?: { name: string; href: string } };
-};
-
-export function signedOutPage(model: SignedOutModel): string {
-  const { signIn, application } = model.links;
+export function signedOutPage(model: { links: { signIn: string } }): string {
   return standalonePage({
     title: 'You are signed out',
     body: html`<p>If this is not your own computer, close all browser windows now.</p>
 <ul class="ways">
-${application && html`<li><a href="${application.href}">Go back to ${named(application.name)}</a></li>`}
-${signIn !== undefined && html`<li><a href="${signIn}">Sign in again</a></li>`}
+<li><a href="${model.links.signIn}">Sign in again</a></li>
 </ul>`,
   });
 }

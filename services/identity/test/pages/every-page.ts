@@ -132,19 +132,12 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['sign out', signOutPage({ form, username: of('ada'), application: of('Lighthouse') })],
     ['still signed in', stillSignedInPage({ username: of('ada'), links: { account: '/account' } })],
-    ['signed out', signedOutPage({ links: {} })],
-    [
-      'signed out, links',
-      signedOutPage({
-        links: { signIn: '/sign-in', application: { name: of('Lighthouse'), href: 'com.example.app:/out' } },
-      }),
-    ],
+    ['signed out', signedOutPage({ links: { signIn: '/sign-in' } })],
     ...ERRORS.map((kind): [string, string] => [
       `error, ${kind}`,
       errorPage({
         kind,
         requestId: of('req_1'),
-        application: of('Lighthouse'),
         detail: of('redirect_uri is not registered'),
         retryAfter: 7,
         links: { account: '/account' },
