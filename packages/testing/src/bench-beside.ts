@@ -158,7 +158,10 @@ export async function benchBeside(
     comparison.printTitle(title);
     const before = megabytesOf(service);
     await run({
-      ...{ service, bare, variants, sign: issuer.sign },
+      service,
+      bare,
+      variants,
+      sign: issuer.sign,
       ask: (server, call) => comparison.send(server, authorized(call)),
       compare: (loads) =>
         comparison.compare(

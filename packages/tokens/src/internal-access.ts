@@ -4,7 +4,7 @@ import { type Caller, requireScope } from './caller.ts';
 import { INTERNAL_SCOPE } from './scopes.ts';
 
 /**
- * Throws `forbidden` unless the caller is a service that may call this internal route (see SERVICES in kit). The
+ * Throws `forbidden` unless the caller is a service that may call this internal route (see SERVICES in core). The
  * caller's token must have been verified for the internal audience of the service that has the route.
  */
 export function requireInternalAccess(caller: Caller, route: string): void {

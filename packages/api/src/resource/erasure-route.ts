@@ -8,7 +8,7 @@ import { callerOf } from './authenticate.ts';
 
 const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
 
-/** Where users asks a service to erase what it holds about a person whose account is deleted (see SERVICES in kit). */
+/** Where users asks a service to erase what it holds about a person whose account is deleted (see SERVICES in core). */
 export function mountErasures(
   app: FastifyInstance,
   options: { service: string; erasures: Erasures; authenticate: onRequestAsyncHookHandler },

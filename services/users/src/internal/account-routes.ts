@@ -56,7 +56,7 @@ const readEmail = bodyValidator(Type.Object({ email: Text }));
 type OneAccount = { Params: { id: string } };
 
 /**
- * The routes for accounts, which only identity may call (see SERVICES in kit). `authenticate` is a hook that accepts
+ * The routes for accounts, which only identity may call (see SERVICES in core). `authenticate` is a hook that accepts
  * only tokens for the internal audience of users.
  */
 export function mountAccountRoutes(

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 
 import type { UserService } from '../user-service.ts';
 
 /**
- * Where a user can be reached, for the service that sends messages to users (see SERVICES in kit). With the epoch: what was
+ * Where a user can be reached, for the service that sends messages to users (see SERVICES in core). With the epoch: what was
  * registered with a credential of a lower one has ended.
  */
 export function mountContactRoutes(

@@ -4,7 +4,7 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { UserService } from '../user-service.ts';
 
-/** Whether a user exists, and nothing else about them, for services that refer to users (see SERVICES in kit). */
+/** Whether a user exists, and nothing else about them, for services that refer to users (see SERVICES in core). */
 export function mountExistenceRoutes(
   app: FastifyInstance,
   { users, authenticate }: { users: UserService; authenticate: onRequestAsyncHookHandler },

@@ -86,7 +86,7 @@ const readAction = bodyValidator(
 /**
  * What the other services ask of identity. Every other service may list revocations; only users
  * may report account changes and deleted people, and only notifications report what operators do to queues, read on a caller's behalf, and ask
- * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in kit). The
+ * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in core). The
  * edge does not route any of it.
  */
 export function internalRoutes(options: {
