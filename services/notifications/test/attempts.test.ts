@@ -22,7 +22,14 @@ async function add(): Promise<Notification> {
   made += 1;
   const now = new Date();
   const notification: Notification = {
-    ...{ id: `ntf_${made}`, userId: 'usr_1', message: 'Hello', type: 'sms', priority: 'low' },
+    ...{
+      id: `ntf_${made}`,
+      userId: 'usr_1',
+      subject: undefined,
+      message: 'Hello',
+      type: 'sms',
+      priority: 'low',
+    },
     ...{ status: 'queued', reason: null, attempts: [], job: 1, version: 1, createdAt: now, updatedAt: now },
   };
   await store.add(notification, { sender: 'usr_editor', key: undefined });

@@ -79,6 +79,7 @@ export function createNotificationService(options: {
       const now = new Date();
       const notification: Notification = {
         ...draft,
+        subject: draft.subject,
         ...{ status: 'queued', reason: null, attempts: [], job: 1 },
         ...{ version: 1, createdAt: now, updatedAt: now },
       };

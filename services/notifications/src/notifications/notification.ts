@@ -1,4 +1,14 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import {
+  date,
+  type EntityOf,
+  id,
+  type ListFieldOf,
+  listOf,
+  number,
+  oneOf,
+  text,
+} from '@gatehouse/domain/fields';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
@@ -30,41 +40,42 @@ export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
 export const ATTEMPT_OUTCOMES = ['running', 'accepted', 'failed', 'rejected', 'unknown'] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
-export type NotificationAttempt = {
-  startedAt: Date;
-  endedAt: Date | null;
-  outcome: AttemptOutcome;
-  /** What went wrong, without the address of the recipient. */
-  error: string | null;
-  /** The id that the provider gave the message. */
-  providerId: string | null;
-};
-
-export type Notification = {
-  id: string;
+export const NOTIFICATION = {
+  id: id(),
   /** The recipient. */
-  userId: string;
+  userId: text().list(),
   /** Of an email; without one, it is the first line of the message. */
-  subject?: string | undefined;
-  message: string;
-  type: NotificationType;
-  priority: NotificationPriority;
-  status: NotificationStatus;
+  subject: text().optional(),
+  message: text(),
+  type: oneOf(NOTIFICATION_TYPES).list(),
+  priority: oneOf(NOTIFICATION_PRIORITIES).list(),
+  status: oneOf(NOTIFICATION_STATUSES).list({ mostCommon: 'sent' }),
   /** Why it failed, or what its last attempt ran into. */
-  reason: string | null;
+  reason: text().default(null),
   /** The last of them. */
-  attempts: readonly NotificationAttempt[];
+  attempts: listOf({
+    startedAt: date(),
+    endedAt: date().default(null),
+    outcome: oneOf(ATTEMPT_OUTCOMES),
+    /** What went wrong, without the address of the recipient. */
+    error: text().default(null),
+    /** The id that the provider gave the message. */
+    providerId: text().default(null),
+  }),
   /** The number of its current job, from 1; jobs with other numbers are void. */
-  job: number;
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
+  job: number(),
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date(),
 };
+export type Notification = EntityOf<typeof NOTIFICATION>;
+export type NotificationAttempt = Notification['attempts'][number];
 
 /** The fields that lists of notifications are sorted and filtered by. */
-export type NotificationField = 'id' | 'userId' | 'type' | 'priority' | 'status' | 'createdAt';
+export type NotificationField = ListFieldOf<typeof NOTIFICATION>;
 
-export type NewNotification = Pick<Notification, 'userId' | 'subject' | 'message' | 'type' | 'priority'>;
+export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type' | 'priority'> &
+  Partial<Pick<Notification, 'subject'>>;
 export type NotificationChanges = { status?: 'cancelled'; priority?: NotificationPriority };
 
 /** What the use cases need of a store. Its lists are of all notifications or, with `within`, of those to one user. */

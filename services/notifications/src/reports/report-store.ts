@@ -1,69 +1,33 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import type { IndexDefinition, StoredDocument } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
+import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import {
-  MAX_UNFINISHED,
-  REPORT_FORMATS,
-  REPORT_STATUSES,
-  REPORT_TYPES,
-  type Report,
-  type ReportField,
-  type ReportFormat,
-  type ReportStatus,
-  type ReportStore,
-  type ReportType,
-} from './report.ts';
+import { MAX_UNFINISHED, REPORT, type Report, type ReportStatus, type ReportStore } from './report.ts';
 
 export const REPORTS = 'reports';
 
-export type ReportDocument = VersionedDocument & {
-  requester: string;
-  role?: Report['role'];
-  /** Its place among those of the requester that have not ended. */
-  unfinished?: { requester: string; slot: number } | null;
-  /** The requester, while it is made: of each, one is made at a time. */
-  making?: string | null;
-  delegation: string | null;
-  job_id: string;
-  type: ReportType;
-  format: ReportFormat;
-  from: Date | null;
-  to: Date | null;
-  /** As text: the names are not ours. */
-  filters: string;
-  status: ReportStatus;
-  progress: number;
-  rows: number;
-  bytes: number | null;
-  file_id: string | null;
-  error: string | null;
-  created_at: Date;
-  started_at: Date | null;
-  completed_at: Date | null;
-  file_expires_at: Date | null;
-  /** When it is checked whether its job is still there, while it has not ended. */
-  check_at?: Date;
-  /** When the report itself is forgotten. */
-  expires_at: Date;
-};
+export type ReportDocument = StoredOf<typeof REPORT> &
+  VersionedDocument & {
+    /** Its place among those of the requester that have not ended. */
+    unfinished?: { requester: string; slot: number } | null;
+    /** The requester, while it is made: of each, one is made at a time. */
+    making?: string | null;
+    /** When it is checked whether its job is still there, while it has not ended. */
+    check_at?: Date;
+    /** When the report itself is forgotten. */
+    expires_at: Date;
+  };
 
-const LISTS = createListPlan<ReportField>({
-  fields: {
-    id: { stored: '_id', type: 'string', unique: true },
-    type: { stored: 'type', type: 'enum', values: REPORT_TYPES },
-    status: { stored: 'status', type: 'enum', values: REPORT_STATUSES },
-    format: { stored: 'format', type: 'enum', values: REPORT_FORMATS },
-    createdAt: { stored: 'created_at', type: 'date' },
-  },
-  prefix: 'requester',
-});
+const { projection, read, write, listFields } = createDocumentMapper(REPORT);
+const LISTS = createListPlan({ fields: listFields, prefix: 'requester' });
 
 const UNFINISHED = ['queued', 'running'] as const;
 /** How long a report is remembered after its end or that of its file, and one that never ends. */
@@ -97,13 +61,9 @@ export function createReportStore(
     noun: 'report',
     plan: LISTS,
     indexes: [OPEN_JOBS_INDEX, FILE_INDEX, UNFINISHED_INDEX, MAKING_INDEX, EXPIRY_INDEX],
-    projection: {
-      ...{ requester: 1, role: 1, delegation: 1, job_id: 1, type: 1, format: 1, from: 1, to: 1, filters: 1 },
-      ...{ status: 1, progress: 1, rows: 1, bytes: 1, file_id: 1, error: 1 },
-      ...{ created_at: 1, started_at: 1, completed_at: 1, file_expires_at: 1, expires_at: 1 },
-    },
+    projection,
     read,
-    write,
+    write: fieldsOf,
     duplicate: () => new ServiceError('conflict', 'This report already exists.'),
   });
   const reports = connection.collection<StoredDocument>(REPORTS);
@@ -145,7 +105,7 @@ export function createReportStore(
     within: store.within,
     findById: store.findById,
     async insert(report) {
-      const { id, requester, version, updatedAt } = report;
+      const { id, requester, updatedAt } = report;
       return insertInSlot({
         limit: MAX_UNFINISHED,
         field: 'unfinished.requester',
@@ -156,8 +116,8 @@ export function createReportStore(
         },
         insert: (slot) =>
           reports.insertOne({
-            ...write(report),
-            ...{ _id: id, version, updated_at: updatedAt, check_at: updatedAt },
+            ...fieldsOf(report),
+            ...{ _id: id, check_at: updatedAt },
             unfinished: { requester, slot },
           } as unknown as StoredDocument),
       });
@@ -232,48 +192,6 @@ export function createReportStore(
 /** An id for the job of a report. */
 export const newJobId = () => newId('job');
 
-function read({ _id: id, from, to, ...stored }: ReportDocument): Report {
-  const { requester, delegation, type, format, status, progress, rows, bytes, error } = stored;
-  return {
-    ...{
-      id,
-      requester,
-      role: stored.role ?? null,
-      delegation,
-      type,
-      format,
-      from,
-      to,
-      status,
-      progress,
-      rows,
-      bytes,
-      error,
-    },
-    jobId: stored.job_id,
-    filters: JSON.parse(stored.filters),
-    fileId: stored.file_id,
-    version: stored.version ?? 0,
-    createdAt: stored.created_at,
-    updatedAt: stored.updated_at,
-    startedAt: stored.started_at,
-    completedAt: stored.completed_at,
-    expiresAt: stored.file_expires_at ?? null,
-  };
-}
-
-function write(report: Report): Omit<ReportDocument, keyof VersionedDocument> {
-  const { requester, role, delegation, type, format, from, to, status, progress, rows, bytes, error } =
-    report;
-  return {
-    ...{ requester, role, delegation, type, format, from, to, status, progress, rows, bytes, error },
-    job_id: report.jobId,
-    filters: JSON.stringify(report.filters),
-    file_id: report.fileId,
-    created_at: report.createdAt,
-    started_at: report.startedAt,
-    completed_at: report.completedAt,
-    file_expires_at: report.expiresAt,
-    expires_at: new Date(report.createdAt.getTime() + KEPT_MS),
-  };
+function fieldsOf(report: Report): Omit<ReportDocument, '_id'> {
+  return { ...write(report), expires_at: new Date(report.createdAt.getTime() + KEPT_MS) };
 }

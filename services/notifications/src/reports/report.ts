@@ -1,4 +1,5 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import { date, type EntityOf, id, type ListFieldOf, number, oneOf, text } from '@gatehouse/domain/fields';
 import type { ListSource } from '@gatehouse/domain/list-query';
 
 export const REPORT_FORMATS = ['csv', 'json', 'pdf'] as const;
@@ -11,44 +12,46 @@ export const REPORT_TYPES = ['sales', 'orders', 'products', 'users', 'notificati
 export type ReportType = (typeof REPORT_TYPES)[number];
 
 /** What a report is about: what was made or happened from `from` on and before `to`. */
-export type ReportRequest = {
-  type: ReportType;
-  format: ReportFormat;
-  from: Date | null;
-  to: Date | null;
-  /** By the name of a filter of the list that the report is made from. */
-  filters: Readonly<Record<string, string>>;
+const REQUEST = {
+  type: oneOf(REPORT_TYPES).list(),
+  format: oneOf(REPORT_FORMATS).list(),
+  from: date().default(null),
+  to: date().default(null),
+  /** By the name of a filter of the list that the report is made from. As text, since these names are not ours. */
+  filters: text().convert<Readonly<Record<string, string>>>({ read: JSON.parse, write: JSON.stringify }),
 };
+export type ReportRequest = EntityOf<typeof REQUEST>;
 
-export type Report = ReportRequest & {
-  id: string;
+export const REPORT = {
+  ...REQUEST,
+  id: id(),
   /** Who asked for it: a person, or a machine by its client id. */
-  requester: string;
+  requester: text(),
   /** What the asker was then, whose view the report is; null for a machine. */
-  role: string | null;
+  role: text().default(null),
   /** By which it is read for them; a secret, forgotten when the report has ended. */
-  delegation: string | null;
+  delegation: text().default(null),
   /** The id of the job that makes it. */
-  jobId: string;
-  status: ReportStatus;
+  jobId: text(),
+  status: oneOf(REPORT_STATUSES).list(),
   /** The share that is done, in percent. */
-  progress: number;
-  rows: number;
+  progress: number(),
+  rows: number(),
   /** Of the file. */
-  bytes: number | null;
-  fileId: string | null;
+  bytes: number().default(null),
+  fileId: text().default(null),
   /** Why it failed. */
-  error: string | null;
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
-  startedAt: Date | null;
-  completedAt: Date | null;
+  error: text().default(null),
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date(),
+  startedAt: date().default(null),
+  completedAt: date().default(null),
   /** When the file is removed. */
-  expiresAt: Date | null;
+  expiresAt: date().stored('file_expires_at').default(null),
 };
-
-export type ReportField = 'id' | 'type' | 'status' | 'format' | 'createdAt';
+export type Report = EntityOf<typeof REPORT>;
+export type ReportField = ListFieldOf<typeof REPORT>;
 
 /** What the use cases need of a store. Each change is one conditional write, and undefined when the report was not in a state for it. */
 export type ReportStore = ListSource<ReportField, Report> & {

@@ -1,40 +1,29 @@
 import type { StoredDocument } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
+import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import type {
-  PushSubscription,
-  PushSubscriptionField,
-  PushSubscriptionStore,
-  Revoked,
+import {
+  PUSH_SUBSCRIPTION,
+  type PushSubscription,
+  type PushSubscriptionField,
+  type PushSubscriptionStore,
+  type Revoked,
 } from './push-subscription.ts';
 
 const COLLECTION = 'push_subscriptions';
 
-type SubscriptionDocument = VersionedDocument & {
-  user_id: string;
-  endpoint: string;
-  p256dh: string;
-  auth: string;
-  client_id: string;
-  grant_id: string | null;
-  key_id: string | null;
-  client_epoch: number;
-  subject_epoch: number;
-  created_at: Date;
-  /** When the credential was last known to be in force; missing in documents of earlier versions. */
-  checked_at?: Date;
-};
+type SubscriptionDocument = StoredOf<typeof PUSH_SUBSCRIPTION> &
+  VersionedDocument & {
+    /** When the credential was last known to be in force; missing in documents of earlier versions. */
+    checked_at?: Date;
+  };
 
-const LISTS = createListPlan<PushSubscriptionField>({
-  fields: {
-    id: { stored: '_id', type: 'string', unique: true },
-    userId: { stored: 'user_id', type: 'string' },
-    createdAt: { stored: 'created_at', type: 'date' },
-  },
-  prefix: 'user_id',
-});
+const { listFields, ...documents } = createDocumentMapper(PUSH_SUBSCRIPTION);
+const { read, write } = documents;
+const LISTS = createListPlan({ fields: listFields, prefix: 'user_id' });
 
 /** Push subscriptions in MongoDB; defines their collection on the connection. */
 export function createPushSubscriptionStore(connection: Connection): PushSubscriptionStore {
@@ -51,12 +40,7 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
         { fields: { key_id: 1 }, options: { name: 'key' } },
         { fields: { checked_at: 1 }, options: { name: 'checked' } },
       ],
-      projection: {
-        ...{ user_id: 1, endpoint: 1, p256dh: 1, auth: 1, created_at: 1 },
-        ...{ client_id: 1, grant_id: 1, key_id: 1, client_epoch: 1, subject_epoch: 1 },
-      },
-      read,
-      write,
+      ...documents,
     },
   );
   const collection = connection.collection<StoredDocument>(COLLECTION);
@@ -70,12 +54,12 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
       return (await findOf(userId).toArray()).map(read);
     },
     async put(subscription, max) {
-      const { id, userId, endpoint, version, updatedAt } = subscription;
+      const { id, userId, endpoint, updatedAt } = subscription;
       // By the field of the unique index alone: then MongoDB tries an upsert again that another one has overtaken.
       const stored = await collection.findOneAndUpdate(
         { endpoint },
         {
-          $set: { ...write(subscription), updated_at: updatedAt, checked_at: updatedAt, version },
+          $set: { ...write(subscription), checked_at: updatedAt },
           $setOnInsert: { _id: id },
         },
         { upsert: true, returnDocument: 'after' },
@@ -124,25 +108,3 @@ const FIELDS = {
   client: { field: 'client_id', epochField: 'client_epoch' },
   subject: { field: 'user_id', epochField: 'subject_epoch' },
 } as const;
-
-function read(document: SubscriptionDocument): PushSubscription {
-  const { _id: id, user_id: userId, endpoint, p256dh, auth } = document;
-  return {
-    ...{ id, userId, endpoint, keys: { p256dh, auth } },
-    by: {
-      ...{ clientId: document.client_id, grantId: document.grant_id, keyId: document.key_id },
-      epoch: { client: document.client_epoch, subject: document.subject_epoch },
-    },
-    version: document.version ?? 0,
-    createdAt: document.created_at,
-    updatedAt: document.updated_at,
-  };
-}
-
-function write({ userId, endpoint, keys, by, createdAt }: PushSubscription) {
-  return {
-    ...{ user_id: userId, endpoint, p256dh: keys.p256dh, auth: keys.auth, created_at: createdAt },
-    ...{ client_id: by.clientId, grant_id: by.grantId, key_id: by.keyId },
-    ...{ client_epoch: by.epoch.client, subject_epoch: by.epoch.subject },
-  };
-}

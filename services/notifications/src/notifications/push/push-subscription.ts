@@ -1,32 +1,35 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { date, type EntityOf, group, id, type ListFieldOf, number, text } from '@gatehouse/domain/fields';
 import type { ListSource } from '@gatehouse/domain/list-query';
 
-/** A subscription of a browser (https://www.w3.org/TR/push-api/#pushsubscription-interface), of one person. */
-export type PushSubscription = {
-  id: string;
-  userId: string;
-  /** A capability: who knows it, and has our VAPID key, can send to the browser. */
-  endpoint: string;
-  keys: { p256dh: string; auth: string };
-  /** The credential that registered it, with which it ends. */
-  by: PushCredential;
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
-};
-
 /** What a revocation may name: the epochs and ids of a credential. */
-export type PushCredential = {
-  clientId: string;
-  grantId: string | null;
-  keyId: string | null;
-  epoch: { client: number; subject: number };
+const CREDENTIAL = {
+  clientId: text(),
+  grantId: text().default(null),
+  keyId: text().default(null),
+  epoch: group({ client: number().stored('client_epoch'), subject: number().stored('subject_epoch') }),
 };
+export type PushCredential = EntityOf<typeof CREDENTIAL>;
+
+/** A subscription of a browser (https://www.w3.org/TR/push-api/#pushsubscription-interface), of one person. */
+export const PUSH_SUBSCRIPTION = {
+  id: id(),
+  userId: text().list(),
+  /** A capability: who knows it, and has our VAPID key, can send to the browser. */
+  endpoint: text(),
+  keys: group({ p256dh: text(), auth: text() }),
+  /** The credential that registered it, with which it ends. */
+  by: group(CREDENTIAL),
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date(),
+};
+export type PushSubscription = EntityOf<typeof PUSH_SUBSCRIPTION>;
 
 /** What has been revoked: credentials with a lower epoch or, without one, all with this id. */
 export type Revoked = { kind: 'grant' | 'api_key' | 'client' | 'subject'; id: string; epoch?: number };
 
-export type PushSubscriptionField = 'id' | 'createdAt' | 'userId';
+export type PushSubscriptionField = ListFieldOf<typeof PUSH_SUBSCRIPTION>;
 export type NewPushSubscription = Pick<PushSubscription, 'endpoint' | 'keys'>;
 
 export type PushSubscriptionStore = {

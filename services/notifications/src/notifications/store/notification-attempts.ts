@@ -4,9 +4,8 @@ import type { Connection } from 'mongoose';
 import type { AttemptOutcome, Notification, NotificationStatus } from '../notification.ts';
 import {
   COLLECTION,
-  NOTIFICATION_FIELDS,
   type NotificationDocument,
-  readNotification,
+  notifications,
   SENDERS_INDEX,
 } from './notification-document.ts';
 
@@ -169,8 +168,8 @@ export function createNotificationAttempts(connection: Connection) {
 
 const RUNNING = [{ 'running.outcome': 'running' }];
 const BEGUN_FIELDS = {
-  ...NOTIFICATION_FIELDS,
-  ...{ version: 1, updated_at: 1, job_attempts: 1, holder: 1, lease_until: 1, due_at: 1 },
+  ...notifications.projection,
+  ...{ job_attempts: 1, holder: 1, lease_until: 1, due_at: 1 },
 } as const;
 
 const started = (now: Date) =>
@@ -229,7 +228,7 @@ function begunAttempt(
   }
   if (holder !== undefined && document.holder === holder) {
     const held = { notificationId, job, attempt: document.job_attempts, holder };
-    return { state: 'begun', notification: readNotification(document), held };
+    return { state: 'begun', notification: notifications.read(document), held };
   }
   const until = Math.max(document.due_at.getTime(), document.lease_until?.getTime() ?? 0);
   const ms = until - Date.now();

@@ -13,9 +13,6 @@ import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import type { Connection } from 'mongoose';
 import {
   asAccepted,
-  NOTIFICATION_PRIORITIES,
-  NOTIFICATION_STATUSES,
-  NOTIFICATION_TYPES,
   type Notification,
   type NotificationField,
   type NotificationStore,
@@ -23,23 +20,12 @@ import {
 import { COUNTS_INDEX } from './notification-counts.ts';
 import {
   COLLECTION,
-  NOTIFICATION_FIELDS,
   type NotificationDocument,
-  readNotification,
+  notifications,
   SENDERS_INDEX,
 } from './notification-document.ts';
 
-const LISTS = createListPlan<NotificationField>({
-  fields: {
-    id: { stored: '_id', type: 'string', unique: true },
-    userId: { stored: 'user_id', type: 'string' },
-    type: { stored: 'type', type: 'enum', values: NOTIFICATION_TYPES },
-    priority: { stored: 'priority', type: 'enum', values: NOTIFICATION_PRIORITIES },
-    status: { stored: 'status', type: 'enum', values: NOTIFICATION_STATUSES, mostCommon: 'sent' },
-    createdAt: { stored: 'created_at', type: 'date' },
-  },
-  prefix: 'user_id',
-});
+const LISTS = createListPlan({ fields: notifications.listFields, prefix: 'user_id' });
 
 /** Notifications that are inserted with one command. */
 const MAX_BATCH = 100;
@@ -59,13 +45,13 @@ export function createNotificationStore(
     noun: 'notification',
     plan: LISTS,
     indexes: [OPEN_JOBS_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
-    projection: NOTIFICATION_FIELDS,
-    read: readNotification,
+    projection: notifications.projection,
+    read: notifications.read,
     write: (notification) => writeChange(notification) as NotificationDocument,
   });
   const collection = connection.collection<StoredDocument>(COLLECTION);
   const keys = createDocumentKeys<NotificationDocument>(collection, {
-    projection: { ...NOTIFICATION_FIELDS, first_priority: 1, version: 1, updated_at: 1 },
+    projection: { ...notifications.projection, first_priority: 1 },
     logger,
   });
   /** Those that are accepted at the same time are inserted together. */
@@ -81,7 +67,7 @@ export function createNotificationStore(
       const found = await keys.find(key);
       if (found?.state !== 'found') return found;
       const { document } = found;
-      return { state: 'done', created: asAccepted(readNotification(document), document.first_priority) };
+      return { state: 'done', created: asAccepted(notifications.read(document), document.first_priority) };
     },
 
     async add(notification, { sender, key }) {
@@ -144,16 +130,12 @@ function writeChange({ priority, status, job }: Notification) {
 }
 
 function writeNew(notification: Notification): NotificationDocument {
-  const { id, userId, subject, message, type, priority, status, reason, job, version, createdAt } =
-    notification;
+  const { id: _id, priority, createdAt } = notification;
   return {
-    _id: id,
-    user_id: userId,
-    ...(subject === undefined ? {} : { subject }),
-    ...{ message, type, priority, first_priority: priority, status, reason, attempts: [] },
-    created_at: createdAt,
-    updated_at: notification.updatedAt,
-    ...{ version, job, job_attempts: 0, holder: null, lease_until: null },
+    _id,
+    ...notifications.write(notification),
+    first_priority: priority,
+    ...{ job_attempts: 0, holder: null, lease_until: null },
     due_at: createdAt,
     check_at: createdAt,
   };
